@@ -1,0 +1,52 @@
+"""The command line, one command a public verb; a module a group of commands.
+
+Results go to the standard output, progress and errors to the standard error. An error of pairbank's own is one
+message and exit code 1, no traceback.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Annotated
+
+import typer
+
+from pairbank.cli import corpora, results, scoring
+from pairbank.errors import PairbankError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="A bank of linguistic judgment items and of what language models say about them.",
+)
+
+
+@app.callback()
+def _root(
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what is being done.")] = False,  # noqa: FBT002
+) -> None:
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(message)s", stream=sys.stderr)
+
+
+for _command in (
+    corpora.corpora,
+    corpora.build,
+    scoring.score,
+    results.report,
+    results.bank,
+    results.run,
+    scoring.bench,
+):
+    app.command()(_command)
+app.command("import")(scoring.import_)
+
+
+def main() -> None:
+    """Run the command line; pairbank's own errors end it with one message and exit code 1."""
+    try:
+        app()
+    except PairbankError as error:
+        sys.stderr.write(f"pairbank: {error}\n")
+        raise SystemExit(1) from None

@@ -1,0 +1,134 @@
+"""What commands print: results to the standard output, progress to the standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pairbank.scoring.backend import Scorer
+    from pairbank.scoring.score import Progress
+    from pairbank.stats.report import Report
+
+
+def say(text: str) -> None:
+    """Print a line."""
+    typer.echo(text)
+
+
+def show(table: pd.DataFrame) -> None:
+    """Print a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for name in table.columns:
+        shown.add_column(str(name), overflow="fold")
+    for row in table.itertuples(index=False, name=None):
+        shown.add_row(*("" if cell is None or cell != cell else str(cell) for cell in row))  # noqa: PLR0124 - NaN
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=160)
+    console.print(shown, markup=False)
+
+
+def command_line() -> str:
+    """Return how this command was typed, for the card."""
+    return shlex.join(["pairbank", *sys.argv[1:]])
+
+
+def say_report(made: Report) -> None:
+    """Print the headline tables of a report, a model at a time."""
+    if not len(made.accuracy):
+        say("\nNo item is a choice between two sides: there are scores, but no accuracy and no agreement.")
+    for heading, table in (
+        ("Accuracy (95 % intervals)", made.accuracy),
+        ("Agreement with direct and with people (95 % intervals)", made.agreement),
+    ):
+        for model, part in table.groupby("model", sort=False):
+            say(f"\n{heading}: {model}")
+            show(part.drop(columns=["model", "notes"]))
+
+
+def say_work(*scorers: Scorer) -> None:
+    """Say on the standard error how much was computed, and what sharing saved (causal models count it)."""
+    from pairbank.scoring.backend import ScoringStats
+
+    for scorer in scorers:
+        stats = getattr(scorer, "stats", None)
+        if isinstance(stats, ScoringStats) and stats.n_computed_tokens:
+            typer.echo(
+                f"{scorer.info.name}: {stats.n_computed_tokens:,} tokens computed for {stats.n_sequence_tokens:,} "
+                f"asked ({stats.sharing:.1f}x shared), {stats.n_computed_tokens / stats.seconds:,.0f} tokens/s",
+                err=True,
+            )
+
+
+def say_next_steps(folder: Path) -> None:
+    """Print how to open a bank."""
+    import pyarrow.parquet as pq
+
+    found = sorted(folder.glob("scores/*/*.parquet"))
+    if not found:
+        return
+    path = found[0]
+    name, split = path.parent.name, path.stem
+    load = f"load_dataset({str(folder)!r}, {name + '_scored'!r}, split={split!r})"
+    say(f"\n{folder}: {pq.ParquetFile(path).metadata.num_rows:,} scored items in {name}. Try next:")
+    say(f'  python -c "from datasets import load_dataset; print({load}[0])"')
+    say(f"  pairbank report {path}")
+    say("  pairbank score my_pairs.csv --model demo --out scored.parquet")
+
+
+@contextlib.contextmanager
+def status(text: str) -> Iterator[None]:
+    """Show what is going on while a block runs."""
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield
+
+
+@contextlib.contextmanager
+def bars() -> Iterator[Callable[[str, str], Progress]]:
+    """Yield a maker of progress callbacks: one bar a corpus and model, with the time gone and left."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    count = TextColumn("{task.completed:.0f}/{task.total} items")
+    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True)) as bars:
+
+        def bar(corpus: str, model: str) -> Progress:
+            task = bars.add_task(f"scoring {corpus} with {model}", total=None)
+
+            def tell(n_done: float, n_total: int) -> None:
+                bars.update(task, completed=n_done, total=n_total)
+
+            return tell
+
+        yield bar
+
+
+@contextlib.contextmanager
+def quiet_bars() -> Iterator[None]:
+    """Leave the terminal to our own progress bars while a command runs."""
+    import datasets
+
+    if datasets.are_progress_bars_disabled():
+        yield
+        return
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        datasets.enable_progress_bars()

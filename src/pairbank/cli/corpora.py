@@ -1,0 +1,79 @@
+"""`pairbank corpora` and `pairbank build`: what there is, and a corpus as one file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pairbank.cli.console import quiet_bars, say, show, status
+from pairbank.cli.options import Columns, DataDir, Language, Limit, Subset, column_map
+
+
+def corpora(
+    markdown: Annotated[bool, typer.Option(help="Print the page docs/corpora.md.")] = False,  # noqa: FBT002
+) -> None:
+    """List the corpora: items, languages, tasks, human judgments, licence, source, whether cached.
+
+    Example: pairbank corpora
+    """
+    from pairbank.builders.catalogue import catalogue_markdown, catalogue_rows
+
+    if markdown:
+        sys.stdout.write(catalogue_markdown())
+        return
+    import pandas as pd
+
+    show(pd.DataFrame(catalogue_rows()))
+
+
+def build(
+    corpus: Annotated[str, typer.Argument(help="A corpus, a file of your own items, or `all`.")],
+    out: Annotated[Path | None, typer.Option(help="Parquet file to write; for `all`, a folder.")] = None,
+    data_dir: DataDir = None,
+    subset: Subset = None,
+    language: Language = None,
+    limit: Limit = None,
+    column: Columns = None,
+    repair: Annotated[bool, typer.Option(help="Mend the documented defects of the source text.")] = True,  # noqa: FBT002
+) -> None:
+    """Build a corpus into one parquet file, and print its manifest; `all` prints one table of counts.
+
+    Example: pairbank build li --data-dir ../shared/corpora --out li.parquet
+    """
+    import pairbank
+    from pairbank.builders.hub import manifest_of
+
+    if corpus == "all":
+        _build_all(data_dir, out)
+        return
+    with quiet_bars(), status(f"building {corpus}"):
+        items = pairbank.load_corpus(
+            corpus,
+            data_dir=data_dir,
+            subset=subset,
+            language=language,
+            limit=limit,
+            repair=repair,
+            columns=column_map(column),
+        )
+    manifest = (manifest_of(items) or {}) | {"n_items": len(items)}
+    brief = ("corpus", "version", "n_rows", "n_usable", "n_items", "languages", "tasks", "n_by_flag", "files")
+    say(json.dumps({key: manifest.get(key) for key in brief}, indent=2, ensure_ascii=False))
+    if out is not None:
+        items.to_parquet(str(out))
+        say(f"{out}: {len(items):,} items")
+
+
+def _build_all(data_dir: Path | None, out: Path | None) -> None:
+    import pandas as pd
+    from rich.console import Console
+
+    from pairbank.builders.build_all import build_all
+
+    with quiet_bars(), Console(stderr=True).status("building") as status:
+        rows = build_all(data_dir, out=out, tell=lambda name: status.update(f"building {name}"))
+    show(pd.DataFrame(rows))

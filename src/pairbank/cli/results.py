@@ -1,0 +1,75 @@
+"""`pairbank report`, `bank` and `run`: from scored tables to estimates and a bank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pairbank.cli.console import bars, command_line, quiet_bars, say, say_next_steps, say_report, say_work, status
+from pairbank.cli.options import DataDir, Limit, Models
+from pairbank.cli.scoring import load
+
+
+def report(
+    scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for report.md and its tables.")] = None,
+    title: Annotated[str, typer.Option(help="Heading of the report.")] = "pairbank report",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+) -> None:
+    """Compute every estimate of scored files: accuracy, agreement, correlation with people, with intervals.
+
+    Example: pairbank report scored.parquet --out report
+    """
+    import pairbank
+
+    with status("computing estimates"):
+        made = pairbank.report([pairbank.read_scored(path) for path in scored], title=title, seed=seed)
+    say_report(made)
+    if out is not None:
+        say(f"{made.save(out)}/report.md")
+
+
+def bank(
+    scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote.")],
+    out: Annotated[Path, typer.Option(help="Folder of the bank; one that is there already is extended.")],
+) -> None:
+    """Write scored files as a bank: parquet, results and a dataset card that load_dataset reads.
+
+    Example: pairbank bank scored.parquet --out my-bank
+    """
+    import pairbank
+
+    with quiet_bars(), status("writing the bank"):
+        folder = pairbank.write_bank(
+            out, scored=[pairbank.read_scored(path) for path in scored], command=command_line()
+        )
+    say_next_steps(folder)
+
+
+def run(
+    study: Annotated[str, typer.Argument(help="A shipped study, or the path of a TOML file.")],
+    out: Annotated[Path, typer.Option(help="Folder of the bank.")],
+    model: Models = ["demo"],  # noqa: B006 - typer copies it
+    data_dir: DataDir = None,
+    limit: Limit = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps, cuda:1 …")] = "auto",
+    dtype: Annotated[str, typer.Option(help="auto, float32, bfloat16 …")] = "auto",
+) -> None:
+    """Run a study end to end: build, score, report, bank. Run it again to continue after a stop.
+
+    Example: pairbank run demo --model demo --out demo-bank
+    """
+    from pairbank.study import limited, load_study, run_study
+
+    plan = load_study(study)
+    if limit is not None:
+        plan = limited(plan, limit)
+    with quiet_bars():
+        scorers = [load(name, device=device, dtype=dtype, bos="auto") for name in model]
+        with bars() as bar:
+            folder, made = run_study(plan, scorers, out, data_dir=data_dir, command=command_line(), progress=bar)
+    say_work(*scorers)
+    say_report(made)
+    say_next_steps(folder)

@@ -1,0 +1,150 @@
+"""`pairbank score`, `import` and `bench`: from items and a model to scored tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from pairbank.cli.console import bars, quiet_bars, say, say_report, say_work, show, status
+from pairbank.cli.options import Columns, DataDir, Language, Limit, Methods, Subset, column_map
+
+if TYPE_CHECKING:
+    from pairbank.scoring.backend import BosPolicy, Scorer
+
+ALL_METHODS = ("direct", "meta_question_simple", "acceptability_judgment_i")
+
+
+def score(
+    corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items (two columns are enough).")],
+    out: Annotated[Path, typer.Option(help="Parquet file to write: the items and their new columns.")],
+    model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id.")] = "demo",
+    method: Methods = list(ALL_METHODS),  # noqa: B006 - typer copies it
+    data_dir: DataDir = None,
+    subset: Subset = None,
+    language: Language = None,
+    limit: Limit = None,
+    column: Columns = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps, cuda:1 …")] = "auto",
+    dtype: Annotated[str, typer.Option(help="auto, float32, bfloat16 …")] = "auto",
+    bos: Annotated[str, typer.Option(help="auto, bos, eos-as-bos or none.")] = "auto",
+    over_length: Annotated[
+        str, typer.Option(help="error, or nan for items longer than the model's context.")
+    ] = "error",
+    per_token: Annotated[bool, typer.Option("--per-token", help="Keep the log-probability of every token.")] = False,  # noqa: FBT002
+) -> None:
+    """Score items with a model, print the results, and write items and scores to one file.
+
+    Example: pairbank score my_pairs.csv --model demo --out scored.parquet
+    """
+    import pairbank
+
+    if over_length not in ("error", "nan"):
+        raise typer.BadParameter(f"{over_length!r}: expected error or nan")
+    with quiet_bars():
+        with status(f"building {corpus}"):
+            items = pairbank.load_corpus(
+                corpus,
+                data_dir=data_dir,
+                subset=subset,
+                language=language,
+                limit=limit,
+                columns=column_map(column),
+            )
+        scorer = load(model, device=device, dtype=dtype, bos=bos)
+        with bars() as bar:
+            tell = bar(items["corpus"][0], scorer.info.name)
+            scored = pairbank.score(
+                items,
+                scorer,
+                methods=method,
+                progress=tell,
+                over_length="nan" if over_length == "nan" else "error",
+                per_token=per_token,
+            )
+        say_work(scorer)
+    scored.save(out)
+    say_report(pairbank.report([scored]))
+    say(f"{out}: {len(scored):,} items with {', '.join(scored.methods)}")
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, JSON-lines or parquet with scores computed elsewhere.")],
+    out: Annotated[Path, typer.Option(help="Folder to write to: one parquet file a model.")],
+    profile: Annotated[str | None, typer.Option(help="A shipped profile, or the path of a TOML file.")] = None,
+    column: Columns = None,
+    items: Annotated[str | None, typer.Option(help="The corpus that was scored; else the file's sentences.")] = None,
+    data_dir: DataDir = None,
+    corpus: Annotated[str | None, typer.Option(help="Name of the corpus; default: the file's name.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model, where no column says it.")] = None,
+) -> None:
+    """Import scores computed elsewhere, in nats: one file a model, as `pairbank score` writes.
+
+    Example: pairbank import syntax_wide_size.csv --profile hu-frank-2024 --out imported
+    """
+    import pairbank
+
+    with quiet_bars(), status(f"importing {file}"):
+        known = None if items is None else pairbank.load_corpus(items, data_dir=data_dir)
+        tables = pairbank.import_scores(
+            file, profile=profile, columns=column_map(column), items=known, corpus=corpus, model=model
+        )
+        paths = [table.save(out / f"{table.model_slug}.parquet") for table in tables]
+    for path, table in zip(paths, tables, strict=True):
+        say(f"{path}: {len(table):,} items with {', '.join(table.methods)}")
+
+
+def bench(
+    model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id of a causal model.")] = "demo",
+    pairs: Annotated[int, typer.Option(min=2, help="Sentence pairs scored directly.")] = 200,
+    prompts: Annotated[int, typer.Option(min=1, help="Pairs asked about, forced choice in both orders.")] = 30,
+    repeats: Annotated[int, typer.Option(min=1, help="Interleaved repeats; the median counts.")] = 3,
+    data_dir: DataDir = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps, cuda:1 …")] = "auto",
+) -> None:
+    """Time this machine and model against the bare forward pass, minicons and lm-evaluation-harness.
+
+    BLiMP sentences with --data-dir, else the starter corpus. Peers take part where they are installed.
+
+    Example: pairbank bench --model demo --pairs 200
+    """
+    import dataclasses
+
+    import pandas as pd
+
+    import pairbank
+    from pairbank.scoring.bench import bench as timed
+    from pairbank.scoring.causal import CausalScorer
+
+    with quiet_bars():
+        scorer = load(model, device=device, dtype="auto", bos="auto")
+        if not isinstance(scorer, CausalScorer):
+            raise typer.BadParameter(f"{model!r} is not a causal model; bench compares causal models")
+        blimp = data_dir is not None
+        items = (
+            pairbank.load_corpus("blimp", data_dir=data_dir)
+            if blimp
+            else pairbank.load_corpus("starter", subset="minimal-pairs")
+        )
+        items = items.shuffle(seed=1).select(range(min(max(pairs, prompts), len(items))))
+        rows = []
+        for method, n in (("direct", pairs), ("meta_question_simple", prompts)):
+            with status(f"timing {method}"):
+                some = items.select(range(min(n, len(items))))
+                rows += [dataclasses.asdict(row) for row in timed(scorer, some, method=method, repeats=repeats)]
+    table = pd.DataFrame(rows)
+    for name, digits in (("seconds", 2), ("ratio", 2), ("worst_difference_nats", 6)):
+        table[name] = table[name].round(digits)
+    show(table)
+
+
+def load(name: str, *, device: str, dtype: str, bos: str) -> Scorer:
+    """Load a model with a status line in place of the library's progress bar."""
+    from transformers.utils import logging as transformers_logging
+
+    import pairbank
+
+    with status(f"loading model {name}"):
+        transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        return pairbank.load_model(name, device=device, dtype=dtype, bos=cast("BosPolicy", bos))
