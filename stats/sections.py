@@ -1,0 +1,60 @@
+"""What an analysis takes and gives: scored tables in, a report's section (text, tables, figures) out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+    from pairbank.stats.layout import MethodLayout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredFrame:
+    """One corpus scored with one model."""
+
+    corpus: str
+    model: str
+    frame: pd.DataFrame
+    """The shared schema with the methods' columns, one row an item."""
+    layouts: tuple[MethodLayout, ...]
+    signature: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A figure of a report: drawn when it is saved."""
+
+    name: str
+    """File name without ending: `introspection_scatter`."""
+    caption: str
+    """A sentence or two that a reader can quote: what is shown, n, interval."""
+    draw: Callable[[], Drawing]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One analysis in a report."""
+
+    id: str
+    """Names its files: `introspection`."""
+    title: str
+    text: str
+    """Markdown: the finding in plain words, with its evidence, exact n, filters and seed."""
+    definitions: str
+    """Markdown: how every number is defined, with the paper's section or equation."""
+    tables: Mapping[str, pd.DataFrame]
+    """By name: each is a CSV with all digits, and the report's page shows it rounded."""
+    figures: tuple[Figure, ...] = ()
+    references: tuple[str, ...] = ()
+
+
+class Analysis(Protocol):
+    """A function that makes a section; it raises BankError where the tables do not have what it needs."""
+
+    def __call__(self, tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
+        """Return the section."""
