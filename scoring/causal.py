@@ -87,6 +87,13 @@ class CausalScorer:
             for request, ids, offsets in zip(requests, encoding["input_ids"], encoding["offset_mapping"], strict=True)
         ]
 
+    def prompt_ids(self, texts: Sequence[str], *, chat: bool = False) -> list[list[int]]:
+        """Return the tokens of texts that nothing is scored in, one BOS before each by the rule of `encode`."""
+        found: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
+        requests = [Request(context=text, target="", chat=chat) for text in texts]
+        bos = [self._bos_id(request, ids) for request, ids in zip(requests, found, strict=True)]
+        return [ids if first is None else [first, *ids] for first, ids in zip(bos, found, strict=True)]
+
     def _bos_id(self, request: Request, ids: Sequence[int]) -> int | None:
         """Return the BOS to put before a text; a rendered chat that brings its own gets no second one."""
         if not request.chat:

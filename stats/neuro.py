@@ -1,0 +1,341 @@
+"""`probe`: items and a model to Neuro, the third of XCOMPS's measures beside Direct and Meta (He et al. 2025).
+
+In: items in the shared schema and a model with hidden states. Out: F1 and accuracy of a probe at every layer, for
+each group of items, with the control task beside them; and summary rows that stand beside those of `summarise`
+(method `neuro`). A sentence is its whole string, context and target joined.
+
+Layer 0 is the embedding: it is in the table of layers, and left out of every choice among layers, since it has only
+the last token, often a full stop. The paper says "every layer" and does not mention it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.files import replaced_atomically, write_json
+from pairbank.stats.probing import (
+    N_FOLDS,
+    FoldScores,
+    chosen_by_other_folds,
+    cross_validated,
+    exchanged,
+    fold_mean,
+    fold_problem,
+    pair_components,
+    pair_folds,
+)
+from pairbank.stats.results import Estimate, undefined, without_interval
+from pairbank.stats.rows import DTYPES, SummaryRow
+
+if TYPE_CHECKING:
+    import datasets
+
+    from pairbank.scoring.backend import Scorer
+    from pairbank.scoring.hidden_states import HiddenStates
+    from pairbank.stats.arrays import FloatArray, IntArray
+
+NEURO = "neuro"
+ALL = "all"
+METRICS = ("f1", "accuracy")
+LAYER_DTYPES = {
+    "model": "string",
+    "corpus": "string",
+    "group_by": "string",
+    "group": "string",
+    "layer": "int64",
+    "metric": "string",
+    "value": "float64",
+    "low": "float64",
+    "high": "float64",
+    "fold_sd": "float64",
+    "n": "int64",
+    "control": "bool",
+    "ci_method": "string",
+    "reason": "string",
+}
+"""Columns of the table of layers and their pandas types."""
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """What probes found in a model's hidden states."""
+
+    layers: pd.DataFrame
+    """A row a group, layer, metric, and real labels or control task; `LAYER_DTYPES`. Values are means over folds,
+    `fold_sd` their spread, `low` and `high` a corrected-t interval; `n` counts pairs."""
+    summary: pd.DataFrame
+    """Rows like those of `summarise` (`pairbank.stats.rows.DTYPES`), method `neuro`. Metrics: `f1` and `accuracy`,
+    the maximum over layers (the paper's, optimistic); `..._layer`, the layer that has it; `..._chosen`, at the layer
+    that the other folds choose (not optimistic); `..._control`, the control task's maximum; `..._selectivity`, `f1`
+    or `accuracy` minus the control at the same layer. For several groups also the mean over them (group_by `all`)."""
+    signature: Mapping[str, Any]
+    """Model, corpus, method and seed."""
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `neuro_layers.parquet`, `neuro_summary.csv` and `neuro.json` (the signature); return the folder."""
+        root = Path(folder)
+        with replaced_atomically(root / "neuro_layers.parquet") as temporary:
+            self.layers.to_parquet(temporary, index=False)
+        with replaced_atomically(root / "neuro_summary.csv") as temporary:
+            self.summary.to_csv(temporary, index=False, lineterminator="\n")
+        write_json(root / "neuro.json", self.signature)
+        return root
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pairs:
+    """The pairs of a group: numbers of their sentences among the texts, and what was left out."""
+
+    group: str
+    good: tuple[str, ...]
+    bad: tuple[str, ...]
+    good_text: IntArray
+    bad_text: IntArray
+    n_rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scores:
+    """Scores of a group's probes, shape (layers, folds) each, by metric."""
+
+    real: Mapping[str, FloatArray]
+    control: Mapping[str, FloatArray]
+
+
+def probe(
+    items: datasets.Dataset,
+    model: Scorer,
+    *,
+    groups: str | Sequence[str] = "subset",
+    n_folds: int = N_FOLDS,
+    precision: Literal["float32", "float16"] = "float32",
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Probed:
+    """Probe a model's hidden states for which sentence of a pair is the better one.
+
+    Items with one side, or with identical sides, are left out and counted (`n_excluded`).
+
+    Args:
+        items: a Dataset in the shared schema, of one corpus.
+        model: what `load_model` gives.
+        groups: the column whose values are probed one by one, several of them (XCOMPS: `language` and
+            `negative_type`), or `all` for one probe of everything.
+        n_folds: folds of the cross-validation.
+        precision: how hidden states are stored.
+        seed: of folds and control labels; the same seed gives the same bytes.
+        progress: called after every file of states and every layer.
+
+    Raises:
+        BankError: no pair to probe, a column that is not there, or a regression that does not converge.
+        ScoringError: a model without hidden states, or a text longer than it accepts.
+    """
+    from pairbank.scoring.hidden_states import last_token_states
+
+    if seed < 0 or n_folds < 2:
+        raise BankError(f"seed is {seed}, n_folds {n_folds}; expected a seed of 0 or more and 2 folds or more")
+    tell = progress or (lambda _what, _done, _total: None)
+    columns = () if groups == ALL else (groups,) if isinstance(groups, str) else tuple(groups)
+    frame, texts, where = _pairs_frame(items, columns)
+    n_read, n_texts = 0, len(set(texts))
+
+    def told(n: int) -> None:
+        nonlocal n_read
+        n_read += n
+        tell("reading hidden states", n_read, n_texts)
+
+    states = last_token_states(texts, model, where=where, precision=precision, progress=told)
+    place = SummaryRow(
+        model=model.info.name,
+        corpus=str(items["corpus"][0]),
+        group_by="+".join(columns) or ALL,
+        group="",
+        method=NEURO,
+        seed=seed,
+        n_resamples=0,
+    )
+    layer_rows: list[dict[str, Any]] = []
+    summary_rows: list[dict[str, Any]] = []
+    found = list(_groups(frame, columns))
+    for number, pairs in enumerate(found):
+        here = replace(place, group=pairs.group)
+        scores = _group_scores(pairs, states, here, n_folds)
+        layer_rows += _layer_rows(pairs, scores, here, states.n_layers)
+        summary_rows += _summary_rows(pairs, scores, here)
+        tell("fitting probes", number + 1, len(found))
+    summary = pd.DataFrame(summary_rows, columns=list(DTYPES)).astype(DTYPES)
+    if len(found) > 1:
+        means = pd.DataFrame(_mean_rows(summary, place), columns=list(DTYPES)).astype(DTYPES)
+        summary = pd.concat([means, summary], ignore_index=True)
+    return Probed(
+        layers=pd.DataFrame(layer_rows, columns=list(LAYER_DTYPES)).astype(LAYER_DTYPES),
+        summary=summary,
+        signature=_signature(items, model, place.group_by, n_folds=n_folds, precision=precision, seed=seed),
+    )
+
+
+def _pairs_frame(items: datasets.Dataset, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Return all rows (those to probe with numbers of their texts), all texts, and the item of each text."""
+    from pairbank.scoring.requests import joined
+
+    if missing := [name for name in columns if name not in items.column_names]:
+        raise BankError(f"items have no column {missing[0]!r} to group by; they have {', '.join(items.column_names)}")
+    if len(set(items["corpus"][:])) > 1:
+        raise BankError("items of several corpora; probe one corpus at a time")
+    sides = [f"{part}_{side}" for side in ("good", "bad") for part in ("context", "target")]
+    names = list(dict.fromkeys(["item_id", "language", *sides, *columns]))
+    frame: pd.DataFrame = items.select_columns(names).to_pandas()
+    frame = frame.sort_values("item_id", kind="stable", ignore_index=True)
+    two_sided = frame["target_bad"].notna()
+    for side in ("good", "bad"):
+        parts = zip(frame[f"context_{side}"], frame[f"target_{side}"], frame["language"], two_sided, strict=True)
+        frame[side] = [joined(context, target, language) if two else "" for context, target, language, two in parts]
+    frame["is_pair"] = two_sided & (frame["good"] != frame["bad"])
+    pairs = frame[frame["is_pair"]]
+    if pairs.empty:
+        raise BankError(f"none of the {len(frame)} items is a pair of two different sentences; nothing to probe")
+    texts = [*pairs["good"], *pairs["bad"]]
+    frame.loc[pairs.index, "good_text"] = np.arange(len(pairs))
+    frame.loc[pairs.index, "bad_text"] = np.arange(len(pairs), 2 * len(pairs))
+    return frame, texts, [*pairs["item_id"]] * 2
+
+
+def _groups(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[_Pairs]:
+    """Yield the groups that have rows, in the order of their names."""
+    keys = ["/".join(map(str, row)) for row in frame[list(columns)].itertuples(index=False)] if columns else ""
+    for name, rows in frame.assign(key=keys).groupby("key", sort=True):
+        pairs = rows[rows["is_pair"]]
+        yield _Pairs(
+            group=str(name),
+            good=tuple(pairs["good"]),
+            bad=tuple(pairs["bad"]),
+            good_text=pairs["good_text"].to_numpy(dtype=np.int64),
+            bad_text=pairs["bad_text"].to_numpy(dtype=np.int64),
+            n_rows=len(rows),
+        )
+
+
+def _group_scores(pairs: _Pairs, states: HiddenStates, here: SummaryRow, n_folds: int) -> _Scores | str:
+    """Return the scores of every layer, or why there are none."""
+    components = pair_components(pairs.good, pairs.bad)
+    if problem := fold_problem(components, n_folds=n_folds):
+        return problem
+    rng: np.random.Generator = here.draws["rng"]
+    folds = np.tile(pair_folds(components, rng=rng, n_folds=n_folds), 2)
+    n_pairs = len(components)
+    labels = [np.repeat([True, False], n_pairs), exchanged(n_pairs, rng=rng)]
+    texts = np.concatenate([pairs.good_text, pairs.bad_text])
+    by_layer: list[list[FoldScores]] = [
+        cross_validated(states.layer(layer, texts), labels, folds) for layer in range(states.n_layers)
+    ]
+    real, control = (
+        {metric: np.array([getattr(scores[number], metric) for scores in by_layer]) for metric in METRICS}
+        for number in (0, 1)
+    )
+    return _Scores(real=real, control=control)
+
+
+def _layer_rows(pairs: _Pairs, scores: _Scores | str, here: SummaryRow, n_layers: int) -> Iterator[dict[str, Any]]:
+    names = {name: getattr(here, name) for name in ("model", "corpus", "group_by", "group")}
+    for layer in range(n_layers):
+        for metric in METRICS:
+            for control in (False, True):
+                n = len(pairs.good)
+                if isinstance(scores, str):
+                    sd, estimate = np.nan, undefined(scores, n=n, method="")
+                else:
+                    values = (scores.control if control else scores.real)[metric][layer]
+                    sd, estimate = float(values.std(ddof=1)), fold_mean(values, n=n)
+                yield names | {
+                    "layer": layer,
+                    "metric": metric,
+                    "value": estimate.value,
+                    "low": estimate.low,
+                    "high": estimate.high,
+                    "fold_sd": sd,
+                    "n": n,
+                    "control": control,
+                    "ci_method": estimate.method,
+                    "reason": estimate.reason,
+                }
+
+
+def _summary_rows(pairs: _Pairs, scores: _Scores | str, here: SummaryRow) -> Iterator[dict[str, Any]]:
+    """Yield what is said of all layers together; the embedding is not one of them."""
+    n = len(pairs.good)
+    for metric in METRICS:
+        for name, estimate in _over_layers(metric, scores, n).items():
+            yield replace(here, metric=name).row(estimate, n_rows=pairs.n_rows)
+
+
+def _over_layers(metric: str, scores: _Scores | str, n: int) -> dict[str, Estimate]:
+    names = (metric, f"{metric}_layer", f"{metric}_chosen", f"{metric}_control", f"{metric}_selectivity")
+    if isinstance(scores, str):
+        return {name: undefined(scores, n=n, method="") for name in names}
+    real, control = scores.real[metric][1:], scores.control[metric][1:]
+    best, control_best = _best(real), _best(control)
+    estimates = (
+        _marked(fold_mean(real[best], n=n), len(real)),
+        without_interval(best + 1.0, "the number of a layer", n=n, method=""),
+        fold_mean(chosen_by_other_folds(real), n=n),
+        _marked(fold_mean(control[control_best], n=n), len(real)),
+        without_interval(float(real[best].mean() - control[best].mean()), "a difference of two probes", n=n, method=""),
+    )
+    return dict(zip(names, estimates, strict=True))
+
+
+def _best(scores: FloatArray) -> int:
+    """Return the layer with the highest mean over folds, the lowest such layer in a tie."""
+    return int(np.argmax(np.round(scores.mean(axis=1), 12)))
+
+
+def _marked(estimate: Estimate, n_layers: int) -> Estimate:
+    """Say that an interval is that of the best of many layers, as if it had been chosen beforehand."""
+    return replace(estimate, method=f"{estimate.method}, best of {n_layers} layers")
+
+
+def _mean_rows(summary: pd.DataFrame, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    """Yield the unweighted mean over groups of what has one (not of layer numbers)."""
+    for metric, rows in summary.groupby("metric", sort=False):
+        if str(metric).endswith("_layer"):
+            continue
+        n, n_rows = int(rows["n"].sum()), int((rows["n"] + rows["n_excluded"]).sum())
+        used = rows["value"].dropna()
+        reason = f"mean of {len(used)} probes of {len(rows)} groups; no interval"
+        method = "unweighted mean over groups"
+        mean = float(used.mean()) if len(used) else np.nan
+        estimate = without_interval(mean, reason, n=n, method=method)
+        yield replace(place, group_by=ALL, group="", metric=str(metric)).row(estimate, n_rows=n_rows)
+
+
+def _signature(
+    items: datasets.Dataset, model: Scorer, group_by: str, *, n_folds: int, precision: str, seed: int
+) -> dict[str, Any]:
+    from pairbank.builders.hub import manifest_of
+    from pairbank.scoring.score import corpus_signature
+
+    return {
+        "pairbank": version("pairbank"),
+        "model": model.info.to_dict() | {"slug": model.info.slug},
+        "corpus": corpus_signature(items, manifest_of(items) or {}),
+        "method": {
+            "name": NEURO,
+            "paper": "He et al. 2025, XCOMPS, section 4.1",
+            "states": f"last token of each sentence, every layer, stored as {precision}",
+            "probe": "standardised, logistic regression, L2, C = 1; scikit-learn " + version("scikit-learn"),
+            "folds": f"{n_folds}, whole components of pairs with common sentences",
+            "control": "labels of each pair exchanged by a fair coin",
+            "group_by": group_by,
+        },
+        "seed": seed,
+    }
