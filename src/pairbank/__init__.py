@@ -1,7 +1,8 @@
 """pairbank: a bank of linguistic judgment items and of what language models say about them.
 
 The public verbs, in the order the data flows: `load_corpus`, `load_model`, `score` (or
-`import_scores`, for numbers computed elsewhere), `report`, `write_bank`.
+`import_scores`, for numbers computed elsewhere), `report`, `write_bank`. Beside scores: `probe` (a model's hidden
+states) and `add_minimalness` (how little the sides of a pair differ).
 Importing this package imports neither torch nor transformers nor datasets; each verb does when it is called.
 """
 
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from pairbank.builders.load import load_corpus
     from pairbank.cards.bank import write_bank
     from pairbank.scoring.import_scores import import_scores
+    from pairbank.scoring.minimalness import add_minimalness
     from pairbank.scoring.models import load_model
     from pairbank.scoring.score import Scored, read_scored, score
+    from pairbank.stats.neuro import Probed, probe
     from pairbank.stats.report import Report, report
 
 __version__ = version("pairbank")
@@ -24,21 +27,27 @@ __version__ = version("pairbank")
 _VERBS = {
     "load_corpus": "pairbank.builders.load",
     "load_model": "pairbank.scoring.models",
+    "add_minimalness": "pairbank.scoring.minimalness",
     "score": "pairbank.scoring.score",
     "import_scores": "pairbank.scoring.import_scores",
     "Scored": "pairbank.scoring.score",
     "read_scored": "pairbank.scoring.score",
+    "probe": "pairbank.stats.neuro",
+    "Probed": "pairbank.stats.neuro",
     "report": "pairbank.stats.report",
     "Report": "pairbank.stats.report",
     "write_bank": "pairbank.cards.bank",
 }
 
 __all__ = [
+    "Probed",
     "Report",
     "Scored",
+    "add_minimalness",
     "import_scores",
     "load_corpus",
     "load_model",
+    "probe",
     "read_scored",
     "report",
     "score",

@@ -10,8 +10,10 @@ import datasets
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import pairbank
+from pairbank.cli import app
 from pairbank.errors import BankError
 from pairbank.scoring.hidden_states import HiddenStates
 from pairbank.scoring.models import load_model
@@ -130,3 +132,18 @@ def test_groups_may_be_several_columns_or_none(items: datasets.Dataset, tiny: Lo
         probe(items, tiny, groups="nonsense")
     with pytest.raises(BankError, match="none of the 2 items is a pair"):
         probe(items.filter(lambda row: row["target_good"] == "Same."), tiny)
+
+
+def test_the_command_prints_a_row_a_group_and_writes_the_tables(items: datasets.Dataset, tmp_path: Path) -> None:
+    folder = saved_model(ARCHITECTURES["llama"], tmp_path / "llama")
+    arguments = ["neuro", str(tmp_path / "toy.jsonl"), "--model", str(folder), "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, [*arguments, "--column", "subset=subset", "--device", "cpu"])
+    assert result.exit_code == 0, result.output
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert next(line for line in lines if line[:1] == ["a"])[:3] == ["a", "12", "1.0"]
+    assert ["few", "3"] in lines
+    summary = pd.read_csv(tmp_path / "out" / "neuro_summary.csv")
+    assert len(summary[summary["group_by"] == "subset"]) == 3 * 10
+    layers = pd.read_parquet(tmp_path / "out" / "neuro_layers.parquet")
+    assert set(layers["layer"]) == {0, 1, 2}
+    assert len(items) == 29

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from pairbank.cli import corpora, results, scoring
+from pairbank.cli import corpora, minimalness, neuro, results, scoring
 from pairbank.errors import PairbankError
 
 app = typer.Typer(
@@ -38,6 +38,8 @@ for _command in (
     results.bank,
     results.run,
     scoring.bench,
+    neuro.neuro,
+    minimalness.minimalness,
 ):
     app.command()(_command)
 app.command("import")(scoring.import_)

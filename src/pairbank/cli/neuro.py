@@ -1,0 +1,99 @@
+"""`pairbank neuro`: what probes find in a model's hidden states."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pairbank.cli.console import quiet_bars, say, show, status
+from pairbank.cli.options import Columns, DataDir, Device, Dtype, Language, Limit, Subset, column_map
+from pairbank.cli.scoring import load
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pairbank.stats.neuro import Probed, Progress
+
+
+def neuro(
+    corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items.")],
+    out: Annotated[Path, typer.Option(help="Folder for the tables of layers and of groups.")],
+    model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id.")] = "demo",
+    groups: Annotated[
+        list[str] | None, typer.Option("--group", help="Column to probe by; may be repeated; or all.")
+    ] = None,
+    data_dir: DataDir = None,
+    subset: Subset = None,
+    language: Language = None,
+    limit: Limit = None,
+    column: Columns = None,
+    precision: Annotated[str, typer.Option(help="How states are stored: float32 or float16.")] = "float32",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and control labels.")] = 0,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+) -> None:
+    """Probe the hidden states of every layer for the better sentence of each pair (He et al. 2025).
+
+    Five folds in which no sentence, and no pair, stands on both sides of a split; F1, its interval, and a control
+    task. Default: a probe a subset.
+
+    Example: pairbank neuro starter --model demo --out neuro
+    """
+    import pairbank
+
+    if precision not in ("float32", "float16"):
+        raise typer.BadParameter(f"{precision!r}: expected float32 or float16")
+    chosen = groups or ["subset"]
+    with quiet_bars():
+        with status(f"building {corpus}"):
+            items = pairbank.load_corpus(
+                corpus, data_dir=data_dir, subset=subset, language=language, limit=limit, columns=column_map(column)
+            )
+        scorer = load(model, device=device, dtype=dtype, bos="auto")
+        with _bars() as tell:
+            probed = pairbank.probe(
+                items,
+                scorer,
+                groups=chosen[0] if len(chosen) == 1 else chosen,
+                precision="float16" if precision == "float16" else "float32",
+                seed=seed,
+                progress=tell,
+            )
+    show(_headline(probed))
+    say("f1: best layer (optimistic). f1_chosen: layer chosen by the other folds. control: labels exchanged at random.")
+    say(f"{probed.save(out)}/neuro_summary.csv, neuro_layers.parquet")
+
+
+def _headline(probed: Probed) -> pd.DataFrame:
+    """Return a row a group: F1 of the paper, its layer, the honest one, the control's."""
+    names = ["f1", "f1_layer", "f1_chosen", "f1_control", "accuracy"]
+    table = probed.summary[probed.summary["metric"].isin(names)].copy()
+    table["group"] = table["group"].where(table["group"] != "", "(mean)" if table["group"].nunique() > 1 else "(all)")
+    wide = table.pivot_table(index="group", columns="metric", values="value", sort=False, dropna=False)[names]
+    pairs = table[table["metric"] == "f1"].set_index("group")["n"]
+    shown = wide.round(3).astype(object)
+    shown["f1_layer"] = [f"{layer:.0f}" if layer == layer else "" for layer in wide["f1_layer"]]  # noqa: PLR0124 - NaN
+    shown.insert(0, "pairs", pairs)
+    return shown.reset_index()
+
+
+@contextlib.contextmanager
+def _bars() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    count = TextColumn("{task.completed}/{task.total}")
+    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        tasks: dict[str, int] = {}
+
+        def tell(what: str, n_done: int, n_total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=n_total)
+            bars.update(tasks[what], completed=n_done)  # type: ignore[arg-type]
+
+        yield tell
