@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import pandas as pd
@@ -36,8 +36,6 @@ from pairbank.stats.results import Estimate, undefined, without_interval
 from pairbank.stats.rows import DTYPES, SummaryRow
 
 if TYPE_CHECKING:
-    import datasets
-
     from pairbank.scoring.backend import Scorer
     from pairbank.scoring.hidden_states import HiddenStates
     from pairbank.stats.arrays import FloatArray, IntArray
@@ -64,6 +62,18 @@ LAYER_DTYPES = {
 """Columns of the table of layers and their pandas types."""
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
+
+
+class Items(Protocol):
+    """What is asked of items: a `datasets.Dataset`, which this package does not import."""
+
+    column_names: list[str]
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - a column
+        """Return a column."""
+
+    def select_columns(self, column_names: list[str]) -> Any:  # noqa: ANN401 - a Dataset
+        """Return the items with these columns alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +123,7 @@ class _Scores:
 
 
 def probe(
-    items: datasets.Dataset,
+    items: Items,
     model: Scorer,
     *,
     groups: str | Sequence[str] = "subset",
@@ -184,7 +194,7 @@ def probe(
     )
 
 
-def _pairs_frame(items: datasets.Dataset, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
+def _pairs_frame(items: Items, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Return all rows (those to probe with numbers of their texts), all texts, and the item of each text."""
     from pairbank.scoring.requests import joined
 
@@ -319,7 +329,7 @@ def _mean_rows(summary: pd.DataFrame, place: SummaryRow) -> Iterator[dict[str, A
 
 
 def _signature(
-    items: datasets.Dataset, model: Scorer, group_by: str, *, n_folds: int, precision: str, seed: int
+    items: Items, model: Scorer, group_by: str, *, n_folds: int, precision: str, seed: int
 ) -> dict[str, Any]:
     from pairbank.builders.hub import manifest_of
     from pairbank.scoring.score import corpus_signature
