@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from pairbank.scoring.backend import ModelInfo, Progress
 from pairbank.scoring.requests import EncodedRequest, Request, encoded
+from pairbank.scoring.writing import Ask, Continuation
 
 BOS = 0x110000
 """One past the last Unicode code point, so that no character is taken for it."""
@@ -75,6 +76,16 @@ class FakeScorer:
             results.append(np.array(values, dtype=np.float64))
             progress(1)
         return results
+
+    def write(self, prompts: Sequence[Ask], *, max_new_tokens: int, progress: Progress) -> list[Continuation]:
+        """Return an answer with a digit from 1 to 5, or now and then none, by a hash of name and prompt."""
+        found = []
+        for ask in prompts:
+            digest = hashlib.sha256(f"{self.name} writes {ask.text}".encode()).digest()
+            text = (" {}", " {}.", "The answer is {}", "I cannot say.")[digest[0] % 4].format(digest[1] % 5 + 1)
+            found.append(Continuation(text=text[:max_new_tokens], n_tokens=min(len(text), max_new_tokens)))
+        progress(len(found))
+        return found
 
     def _logprob(self, ids: Sequence[int]) -> float:
         digest = hashlib.sha256(f"{self.name} {ids}".encode()).digest()
