@@ -21,45 +21,25 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.files import replaced_atomically, write_json
+from pairbank.stats.neuro_rows import LAYER_DTYPES, METRICS, ProbeScores, layer_rows, mean_rows, summary_rows
 from pairbank.stats.probing import (
     N_FOLDS,
     FoldScores,
-    chosen_by_other_folds,
     cross_validated,
     exchanged,
-    fold_mean,
     fold_problem,
     pair_components,
     pair_folds,
 )
-from pairbank.stats.results import Estimate, undefined, without_interval
 from pairbank.stats.rows import DTYPES, SummaryRow
 
 if TYPE_CHECKING:
     from pairbank.scoring.backend import Scorer
     from pairbank.scoring.hidden_states import HiddenStates
-    from pairbank.stats.arrays import FloatArray, IntArray
+    from pairbank.stats.arrays import IntArray
 
 NEURO = "neuro"
 ALL = "all"
-METRICS = ("f1", "accuracy")
-LAYER_DTYPES = {
-    "model": "string",
-    "corpus": "string",
-    "group_by": "string",
-    "group": "string",
-    "layer": "int64",
-    "metric": "string",
-    "value": "float64",
-    "low": "float64",
-    "high": "float64",
-    "fold_sd": "float64",
-    "n": "int64",
-    "control": "bool",
-    "ci_method": "string",
-    "reason": "string",
-}
-"""Columns of the table of layers and their pandas types."""
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 
@@ -114,14 +94,6 @@ class _Pairs:
     n_rows: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Scores:
-    """Scores of a group's probes, shape (layers, folds) each, by metric."""
-
-    real: Mapping[str, FloatArray]
-    control: Mapping[str, FloatArray]
-
-
 def probe(
     items: Items,
     model: Scorer,
@@ -174,21 +146,21 @@ def probe(
         seed=seed,
         n_resamples=0,
     )
-    layer_rows: list[dict[str, Any]] = []
-    summary_rows: list[dict[str, Any]] = []
+    by_layer: list[dict[str, Any]] = []
+    by_group: list[dict[str, Any]] = []
     found = list(_groups(frame, columns))
     for number, pairs in enumerate(found):
         here = replace(place, group=pairs.group)
         scores = _group_scores(pairs, states, here, n_folds)
-        layer_rows += _layer_rows(pairs, scores, here, states.n_layers)
-        summary_rows += _summary_rows(pairs, scores, here)
+        by_layer += layer_rows(scores, here, n_layers=states.n_layers, n_pairs=len(pairs.good))
+        by_group += summary_rows(scores, here, n_pairs=len(pairs.good), n_rows=pairs.n_rows)
         tell("fitting probes", number + 1, len(found))
-    summary = pd.DataFrame(summary_rows, columns=list(DTYPES)).astype(DTYPES)
+    summary = pd.DataFrame(by_group, columns=list(DTYPES)).astype(DTYPES)
     if len(found) > 1:
-        means = pd.DataFrame(_mean_rows(summary, place), columns=list(DTYPES)).astype(DTYPES)
+        means = pd.DataFrame(mean_rows(summary, place), columns=list(DTYPES)).astype(DTYPES)
         summary = pd.concat([means, summary], ignore_index=True)
     return Probed(
-        layers=pd.DataFrame(layer_rows, columns=list(LAYER_DTYPES)).astype(LAYER_DTYPES),
+        layers=pd.DataFrame(by_layer, columns=list(LAYER_DTYPES)).astype(LAYER_DTYPES),
         summary=summary,
         signature=_signature(items, model, place.group_by, n_folds=n_folds, precision=precision, seed=seed),
     )
@@ -235,7 +207,7 @@ def _groups(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[_Pairs]:
         )
 
 
-def _group_scores(pairs: _Pairs, states: HiddenStates, here: SummaryRow, n_folds: int) -> _Scores | str:
+def _group_scores(pairs: _Pairs, states: HiddenStates, here: SummaryRow, n_folds: int) -> ProbeScores | str:
     """Return the scores of every layer, or why there are none."""
     components = pair_components(pairs.good, pairs.bad)
     if problem := fold_problem(components, n_folds=n_folds):
@@ -252,80 +224,7 @@ def _group_scores(pairs: _Pairs, states: HiddenStates, here: SummaryRow, n_folds
         {metric: np.array([getattr(scores[number], metric) for scores in by_layer]) for metric in METRICS}
         for number in (0, 1)
     )
-    return _Scores(real=real, control=control)
-
-
-def _layer_rows(pairs: _Pairs, scores: _Scores | str, here: SummaryRow, n_layers: int) -> Iterator[dict[str, Any]]:
-    names = {name: getattr(here, name) for name in ("model", "corpus", "group_by", "group")}
-    for layer in range(n_layers):
-        for metric in METRICS:
-            for control in (False, True):
-                n = len(pairs.good)
-                if isinstance(scores, str):
-                    sd, estimate = np.nan, undefined(scores, n=n, method="")
-                else:
-                    values = (scores.control if control else scores.real)[metric][layer]
-                    sd, estimate = float(values.std(ddof=1)), fold_mean(values, n=n)
-                yield names | {
-                    "layer": layer,
-                    "metric": metric,
-                    "value": estimate.value,
-                    "low": estimate.low,
-                    "high": estimate.high,
-                    "fold_sd": sd,
-                    "n": n,
-                    "control": control,
-                    "ci_method": estimate.method,
-                    "reason": estimate.reason,
-                }
-
-
-def _summary_rows(pairs: _Pairs, scores: _Scores | str, here: SummaryRow) -> Iterator[dict[str, Any]]:
-    """Yield what is said of all layers together; the embedding is not one of them."""
-    n = len(pairs.good)
-    for metric in METRICS:
-        for name, estimate in _over_layers(metric, scores, n).items():
-            yield replace(here, metric=name).row(estimate, n_rows=pairs.n_rows)
-
-
-def _over_layers(metric: str, scores: _Scores | str, n: int) -> dict[str, Estimate]:
-    names = (metric, f"{metric}_layer", f"{metric}_chosen", f"{metric}_control", f"{metric}_selectivity")
-    if isinstance(scores, str):
-        return {name: undefined(scores, n=n, method="") for name in names}
-    real, control = scores.real[metric][1:], scores.control[metric][1:]
-    best, control_best = _best(real), _best(control)
-    estimates = (
-        _marked(fold_mean(real[best], n=n), len(real)),
-        without_interval(best + 1.0, "the number of a layer", n=n, method=""),
-        fold_mean(chosen_by_other_folds(real), n=n),
-        _marked(fold_mean(control[control_best], n=n), len(real)),
-        without_interval(float(real[best].mean() - control[best].mean()), "a difference of two probes", n=n, method=""),
-    )
-    return dict(zip(names, estimates, strict=True))
-
-
-def _best(scores: FloatArray) -> int:
-    """Return the layer with the highest mean over folds, the lowest such layer in a tie."""
-    return int(np.argmax(np.round(scores.mean(axis=1), 12)))
-
-
-def _marked(estimate: Estimate, n_layers: int) -> Estimate:
-    """Say that an interval is that of the best of many layers, as if it had been chosen beforehand."""
-    return replace(estimate, method=f"{estimate.method}, best of {n_layers} layers")
-
-
-def _mean_rows(summary: pd.DataFrame, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    """Yield the unweighted mean over groups of what has one (not of layer numbers)."""
-    for metric, rows in summary.groupby("metric", sort=False):
-        if str(metric).endswith("_layer"):
-            continue
-        n, n_rows = int(rows["n"].sum()), int((rows["n"] + rows["n_excluded"]).sum())
-        used = rows["value"].dropna()
-        reason = f"mean of {len(used)} probes of {len(rows)} groups; no interval"
-        method = "unweighted mean over groups"
-        mean = float(used.mean()) if len(used) else np.nan
-        estimate = without_interval(mean, reason, n=n, method=method)
-        yield replace(place, group_by=ALL, group="", metric=str(metric)).row(estimate, n_rows=n_rows)
+    return ProbeScores(real=real, control=control)
 
 
 def _signature(

@@ -17,7 +17,8 @@ from pairbank.cli import app
 from pairbank.errors import BankError
 from pairbank.scoring.hidden_states import HiddenStates
 from pairbank.scoring.models import load_model
-from pairbank.stats.neuro import LAYER_DTYPES, Probed, probe
+from pairbank.stats.neuro import Probed, probe
+from pairbank.stats.neuro_rows import LAYER_DTYPES
 from pairbank.stats.rows import DTYPES
 from tiny_models import ARCHITECTURES, saved_model
 
