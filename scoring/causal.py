@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 
 from pairbank.errors import ScoringError
-from pairbank.scoring.backend import ModelInfo, Progress, ScoringStats
+from pairbank.scoring.backend import ExampleTurn, ModelInfo, Progress, ScoringStats
 from pairbank.scoring.forward import Reads, input_device, padded_logits, tree_logits
 from pairbank.scoring.packable import packing_window
 from pairbank.scoring.planner import Pack, plan
@@ -62,11 +62,13 @@ class CausalScorer:
         self._window = packing_window(model.config)
         self._told_of_window = False
 
-    def render_prompt(self, *, system: str, user: str, stem: str) -> str:
+    def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         """Return question and answer stem: through the chat template, or one line after the other."""
         if self.info.prompt_format == "base":
             return f"{user}\n{stem}" if stem else user
-        messages = [{"role": "user", "content": user}]
+        turns = [("user", turn.user, "assistant", turn.assistant) for turn in examples]
+        messages = [{"role": role, "content": text} for t in turns for role, text in (t[:2], t[2:])]
+        messages.append({"role": "user", "content": user})
         if system and accepts_system(self.tokenizer):
             messages.insert(0, {"role": "system", "content": system})
         if stem:
