@@ -22,7 +22,7 @@ from pairbank.scoring.backend import ExampleTurn, ModelInfo, Progress, ScoringSt
 from pairbank.scoring.forward import Reads, input_device, padded_logits, tree_logits
 from pairbank.scoring.packable import packing_window
 from pairbank.scoring.planner import Pack, plan
-from pairbank.scoring.readout import is_out_of_memory, read_logprobs_nats, scoring_mode
+from pairbank.scoring.readout import is_out_of_memory, read_logprobs_nats, scoring_mode, with_unknown_flag
 from pairbank.scoring.requests import EncodedRequest, Request, encoded
 
 if TYPE_CHECKING:
@@ -84,10 +84,11 @@ class CausalScorer:
             return []
         texts = [request.context + request.target for request in requests]
         encoding = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
-        return [
+        found = [
             encoded(ids, offsets, request, bos_id=self._bos_id(request, ids), template_ids=self._template_ids)
             for request, ids, offsets in zip(requests, encoding["input_ids"], encoding["offset_mapping"], strict=True)
         ]
+        return [with_unknown_flag(one, self.tokenizer.unk_token_id) for one in found]
 
     def _bos_id(self, request: Request, ids: Sequence[int]) -> int | None:
         """Return the BOS to put before a text; a rendered chat that brings its own gets no second one."""
