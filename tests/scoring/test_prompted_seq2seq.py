@@ -40,8 +40,8 @@ WORDS = {
     "target_bad": "on",
 }
 SENTENCES = WORDS | {"task": "sentence_pair", "context_good": "", "context_bad": ""}
-# Hu & Levy's code for Flan-T5 (CORPORA.md 2.1): the input is the template with the continuation replaced by the
-# sentinel, the label `<extra_id_0> {continuation}`, and the log-probabilities of labels[1:] are summed, `</s>` included.
+# Hu & Levy's code for Flan-T5: the input is the template with the continuation replaced by the sentinel, the label
+# `<extra_id_0> {continuation}`, and the log-probabilities of labels[1:] are summed, `</s>` included.
 FRAMED = {
     "hl23_word_comp_meta_question_simple": (
         WORDS | {"target_good": "are", "target_bad": "on"},
