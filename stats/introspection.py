@@ -5,30 +5,18 @@ Song, Hu & Mahowald 2025: do a model's answers follow its own probabilities bett
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.deltas import DIRECT, DeltaStack, stack_deltas
 from pairbank.stats.disagreement import LEAST_SHARE, Disagreement, disagreement
-from pairbank.stats.introspection_items import (
-    ALL_ITEMS,
-    DISAGREED,
-    SIMILARITY_TABLE,
-    Introspection,
-    contrast_table,
-    introspect,
-    means_by_match_type,
-)
-from pairbank.stats.model_features import MATCH_TYPES, SELF, ModelFeatures, find_features
-from pairbank.stats.sections import Figure, ScoredFrame, Section
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+from pairbank.stats.introspection_figures import introspection_figures
+from pairbank.stats.introspection_items import ALL_ITEMS, DISAGREED, Introspection, introspect
+from pairbank.stats.introspection_tables import introspection_tables
+from pairbank.stats.model_features import SELF, ModelFeatures, find_features
+from pairbank.stats.sections import ScoredFrame, Section
 
 DEFINITIONS = """\
 - **Pair of models**: A is read directly, B is asked; all ordered pairs, a model with itself included. **Consistency**
@@ -92,8 +80,8 @@ def section(
         title="Introspection: does a model know its own probabilities best?",
         text=_text(stacks, filters, done, declared, seed=seed, n_resamples=n_resamples),
         definitions=DEFINITIONS,
-        tables=_tables(stacks, filters, done, declared),
-        figures=tuple(_figures(stacks, done)),
+        tables=introspection_tables(stacks, filters, done, declared),
+        figures=tuple(introspection_figures(done)),
         references=REFERENCES,
     )
 
@@ -154,8 +142,9 @@ def _facts(stack: DeltaStack, filtered: Disagreement) -> str:
     counts = filtered.counts
     identical = f" ({stack.n_identical} more with identical sides are left out)" if stack.n_identical else ""
     models, prompts = _counted(len(stack.models), "model"), _counted(len(stack.prompts), "prompted method")
+    items = _counted(len(stack.item_ids), "item")
     return (
-        f"{models}, {prompts} ({', '.join(stack.prompts)}), {_counted(len(stack.item_ids), 'item')}{identical}. At least "
+        f"{models}, {prompts} ({', '.join(stack.prompts)}), {items}{identical}. At least "
         f"{LEAST_SHARE:.0%} of the answers differ on {counts['kept']} items; direct answers agree too much on "
         f"{counts['direct answers agree']}, prompted ones on {counts['prompted answers agree']}, both on "
         f"{counts['both agree']}."
@@ -171,139 +160,8 @@ def _range(found: Introspection) -> str:
     own = found.pairs[found.pairs["match_type"] == SELF]["meta_direct"]
     if own.notna().sum() == 0:
         return ""
-    text = f"\n- A model's own r lies between {own.min():.2f} and {own.max():.2f}"
+    start = "\n" if "\n- " in found.verdict.text else "\n\n"
+    text = f"{start}- A model's own r lies between {own.min():.2f} and {own.max():.2f}"
     if pd.notna(found.correlation):
         text += f"; over pairs, consistency and similarity correlate at r = {found.correlation:.2f}"
     return f"{text}."
-
-
-def _tables(
-    stacks: Sequence[DeltaStack],
-    filters: Mapping[str, Disagreement],
-    done: Sequence[Introspection],
-    declared: Mapping[str, Mapping[str, ModelFeatures | None]],
-) -> dict[str, pd.DataFrame]:
-    return {
-        "introspection_verdicts": pd.DataFrame([_verdict_row(found) for found in done]).astype({"reason": "string"}),
-        "introspection_match_types": _stacked((found, means_by_match_type(found.pairs)) for found in done),
-        "introspection_regressions": _stacked((found, _regression_rows(found)) for found in done),
-        "introspection_self_contrasts": _stacked((found, contrast_table(found.contrasts)) for found in done),
-        "introspection_pairs": _stacked((found, found.pairs) for found in done),
-        "introspection_filter": pd.concat(
-            [_filter_rows(stack, filters[stack.corpus]) for stack in stacks], ignore_index=True
-        ),
-        "introspection_models": pd.DataFrame(
-            [
-                _model_row(stack.corpus, name, declared[stack.corpus].get(name))
-                for stack in stacks
-                for name in stack.models
-            ]
-        ),
-    }
-
-
-def _stacked(parts: Iterable[tuple[Introspection, pd.DataFrame]]) -> pd.DataFrame:
-    """Return tables under each other, the corpus and the set of items in front."""
-    made = []
-    for found, table in parts:
-        named = table.copy()
-        named.insert(0, "corpus", found.corpus)
-        named.insert(1, "items", found.items)
-        made.append(named)
-    return pd.concat(made, ignore_index=True)
-
-
-def _verdict_row(found: Introspection) -> dict[str, Any]:
-    fit = found.regressions[SIMILARITY_TABLE]
-    return {
-        "corpus": found.corpus,
-        "items": found.items,
-        "n_items": found.n_items,
-        "n_models": found.n_models,
-        "n_pairs": fit.n,
-        "outcome": found.verdict.outcome,
-        "r_consistency_similarity": found.correlation,
-        "reason": found.verdict.reason,
-    }
-
-
-def _regression_rows(found: Introspection) -> pd.DataFrame:
-    parts = []
-    for name, fit in found.regressions.items():
-        part = fit.table()
-        part.insert(0, "table", name)
-        parts.append(part)
-    return pd.concat(parts, ignore_index=True)
-
-
-def _filter_rows(stack: DeltaStack, filtered: Disagreement) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "corpus": stack.corpus,
-            "item_id": stack.item_ids,
-            "direct_negative_share": filtered.direct_negative_share,
-            "meta_negative_share": filtered.meta_negative_share,
-            "kept": filtered.keep,
-        }
-    )
-
-
-def _model_row(corpus: str, name: str, features: ModelFeatures | None) -> dict[str, Any]:
-    known = {} if features is None else {key: getattr(features, key) for key in ModelFeatures.__slots__}
-    keys = ("family", "generation", "size_billions", "type", "seed")
-    return {"corpus": corpus, "model": name, "declared": features is not None} | {key: known.get(key) for key in keys}
-
-
-def _figures(stacks: Sequence[DeltaStack], done: Sequence[Introspection]) -> Iterable[Figure]:
-    for stack in stacks:
-        here = [found for found in done if found.corpus == stack.corpus]
-        name = re.sub(r"\W+", "_", stack.corpus)
-        bars = _stacked((found, means_by_match_type(found.pairs)) for found in here)
-        if bars["value"].notna().any():
-            yield Figure(
-                name=f"introspection_match_types_{name}",
-                caption=(
-                    f"{stack.corpus}: mean r between the direct differences of A and the prompted ones of B, by match "
-                    f"type, over all pairs of {len(stack.models)} models; mean +- 1.96 standard errors."
-                ),
-                draw=partial(_draw_bars, bars, stack.corpus),
-            )
-        for found in here:
-            points = found.pairs.dropna(subset=["direct_direct", "meta_direct"])
-            if len(points):
-                yield Figure(
-                    name=f"introspection_scatter_{found.items}_{name}",
-                    caption=(
-                        f"{stack.corpus}, {found.items} items (n = {found.n_items}): each point is a pair of models "
-                        f"(n = {len(points)}), A read directly and B asked. Introspection would lift self above the "
-                        "trend of the others."
-                    ),
-                    draw=partial(_draw_scatter, points, f"{stack.corpus}, {found.items} items"),
-                )
-
-
-def _draw_bars(table: pd.DataFrame, corpus: str) -> Drawing:
-    from pairbank.stats.figures import intervals
-
-    return intervals(
-        table,
-        rows="match_type",
-        series="items",
-        x_label="mean r (direct of A, asked B)",
-        title=f"{corpus}: consistency",
-    )
-
-
-def _draw_scatter(points: pd.DataFrame, title: str) -> Drawing:
-    from pairbank.stats.figures import scatter
-
-    order = {kind: nth for nth, kind in enumerate(reversed(MATCH_TYPES))}  # self is drawn last, on top
-    return scatter(
-        points.sort_values("match_type", key=lambda kinds: kinds.map(order), kind="stable"),
-        x="direct_direct",
-        y="meta_direct",
-        x_label="similarity: r (direct of A, direct of B)",
-        y_label="consistency: r (direct of A, asked B)",
-        title=title,
-        series="match_type",
-    )

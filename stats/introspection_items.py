@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.stats.introspection_verdict import Verdict, introspection_verdict
-from pairbank.stats.model_features import MATCH_TYPES, SEED_VARIANT, match_type
+from pairbank.stats.model_features import SEED_VARIANT, match_type
 from pairbank.stats.model_pairs import big_models, of_models, pair_table
 from pairbank.stats.self_contrast import SelfContrast, self_contrasts
 from pairbank.stats.song_regressions import (
@@ -29,13 +29,11 @@ if TYPE_CHECKING:
     from pairbank.stats.deltas import DeltaStack
     from pairbank.stats.model_features import ModelFeatures
     from pairbank.stats.regressions import Regression
-    from pairbank.stats.results import Estimate
 
 ALL_ITEMS = "all"
 DISAGREED = "disagreed"
 SIMILARITY_TABLE = "Table 7a: consistency by similarity and match type"
 WITHIN_MODELS_TABLE = "ours: as 7a, with a term for every model"
-_Z = 1.96
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,65 +148,3 @@ def _cells(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) -> p
                 counts = {"n_correct": int((delta > 0).sum()), "n_trials": int(both.sum())}
                 rows.append({"is_meta": is_meta, "size_billions": size} | counts)
     return pd.DataFrame(rows, columns=["is_meta", "size_billions", "n_correct", "n_trials"])
-
-
-def means_by_match_type(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return the bars of Song et al.'s figures 3a and 4a: mean r of each match type, with mean +- 1.96 standard errors.
-
-    Args:
-        pairs: What `pair_table` returned.
-
-    Returns:
-        One row a match type: `match_type`, `n_pairs`, `value`, `low`, `high` (of `meta_direct`), `similarity` (mean
-        `direct_direct`) and `reason`. Pairs whose r is undefined are left out.
-
-    Source: Song, Hu & Mahowald 2025, figures 3a, 4a and 7a; the authors' analysis.R (plotrix std.error).
-
-    >>> pairs = pd.DataFrame({"match_type": "self", "direct_direct": 1.0, "meta_direct": [0.1, 0.2, 0.3, 0.2]})
-    >>> means_by_match_type(pairs)[["n_pairs", "value", "low"]].round(4).values.tolist()  # sd .0816, se .0408
-    [[4.0, 0.2, 0.12]]
-    """
-    rows = []
-    for kind in MATCH_TYPES:
-        part = pairs[(pairs["match_type"] == kind) & pairs["meta_direct"].notna()]
-        if not (pairs["match_type"] == kind).any():
-            continue
-        r = part["meta_direct"].to_numpy(dtype=np.float64)
-        value = float(r.mean()) if r.size else np.nan
-        half = _Z * float(r.std(ddof=1)) / np.sqrt(r.size) if r.size > 1 else np.nan
-        reason = {0: "no pair has a defined r", 1: "one pair has no spread"}.get(r.size)
-        similarity = float(part["direct_direct"].mean()) if r.size else np.nan
-        rows.append(
-            {
-                "match_type": kind,
-                "n_pairs": int(r.size),
-                "value": value,
-                "low": value - half,
-                "high": value + half,
-                "similarity": similarity,
-                "reason": reason,
-            }
-        )
-    return pd.DataFrame(rows).astype({"reason": "string"})
-
-
-def contrast_table(contrasts: tuple[SelfContrast, ...]) -> pd.DataFrame:
-    """Return two rows a match type, without control and at equal similarity: value, low, high, n and reason."""
-    rows = [
-        {"match_type": c.match_type, "control": control, "n_self": c.n_self, "n_pairs": c.n_pairs} | _cells_of(estimate)
-        for c in contrasts
-        for control, estimate in (("none", c.plain), ("similarity", c.at_equal_similarity))
-    ]
-    columns = ["match_type", "control", "n_self", "n_pairs", "value", "low", "high", "n_items", "ci_method", "reason"]
-    return pd.DataFrame(rows, columns=columns).astype({"reason": "string"})
-
-
-def _cells_of(estimate: Estimate) -> dict[str, Any]:
-    return {
-        "value": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "n_items": estimate.n,
-        "ci_method": estimate.method,
-        "reason": estimate.reason,
-    }
