@@ -34,9 +34,13 @@ DEFINITIONS = """\
   The similarity of self is exactly 1, so that the line of similarity is extended to where no other pair lies.
 - **Bars**: mean over pairs +- 1.96 standard errors (figures 3a, 4a). They, and the p values, take the pairs for
   independent, though each model stands in many.
-- **Ours**: the same regression with a term for every model read and every model asked, since some models answer well
-  whoever is read; and a percentile bootstrap over items of the contrasts of Table 7 (self minus others), which says how
-  far they would move with other items, for these models and prompts.
+- **Ours**: a percentile bootstrap over items of the contrasts of Table 7 (self minus others), which says how far they
+  would move with other items, for these models and prompts.
+- **Own contribution** (ours): for each prompt and asked model, least squares of its prompted differences on the direct
+  differences of all models at once, standardised over items; the coefficient of its own minus the mean coefficient of
+  the others', averaged over prompts and models. It needs no declared features and no line. Where answers follow only
+  what models share it is 0, unless the models that answer best are also the most typical ones: then it is above 0, the
+  more the fewer models there are. Interval: percentile bootstrap over items.
 - Table 5 counts a direct outcome once for each prompt, as published: its standard errors are too small. A difference
   of exactly 0 is not correct there, and not negative in the filter. Items with identical sides are left out.
 """

@@ -13,14 +13,15 @@ import numpy as np
 import pandas as pd
 
 from pairbank.stats.introspection_verdict import Verdict, introspection_verdict
+from pairbank.stats.item_resamples import resampled_correlations
 from pairbank.stats.model_features import SEED_VARIANT, match_type
-from pairbank.stats.model_pairs import big_models, of_models, pair_table
+from pairbank.stats.model_pairs import big_models, of_models, pair_correlations, pair_table
+from pairbank.stats.own_contribution import OwnContribution, own_contribution
 from pairbank.stats.self_contrast import SelfContrast, self_contrasts
 from pairbank.stats.song_regressions import (
     by_match_type,
     consistency_by_self,
     consistency_by_similarity,
-    consistency_by_similarity_within_models,
     consistency_by_size,
     correctness_by_size,
 )
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 ALL_ITEMS = "all"
 DISAGREED = "disagreed"
 SIMILARITY_TABLE = "Table 7a: consistency by similarity and match type"
-WITHIN_MODELS_TABLE = "ours: as 7a, with a term for every model"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,7 @@ class Introspection:
     regressions: Mapping[str, Regression]
     """By what they are: `Table 7a: consistency by similarity and match type` …"""
     contrasts: tuple[SelfContrast, ...]
+    own: OwnContribution
     verdict: Verdict
 
     @property
@@ -83,9 +84,10 @@ def introspect(
     pairs = pair_table(stack, features)
     name = json.dumps(["introspection", stack.corpus, items]).encode()
     key = int.from_bytes(hashlib.blake2b(name, digest_size=16).digest(), "big")
-    contrasts = self_contrasts(
-        stack, pairs["match_type"].tolist(), rng=np.random.default_rng([seed, key]), n_resamples=n_resamples
-    )
+    found = pair_correlations(stack)
+    resampled = resampled_correlations(stack, rng=np.random.default_rng([seed, key]), n_resamples=n_resamples)
+    contrasts = self_contrasts(found, resampled, pairs["match_type"].tolist())
+    own = own_contribution(found, resampled)
     regressions = dict(_regressions(stack, pairs, features))
     defined = pairs[(pairs["match_type"] == "self") & pairs["meta_direct"].notna()]
     return Introspection(
@@ -96,11 +98,12 @@ def introspect(
         pairs=pairs,
         regressions=regressions,
         contrasts=contrasts,
+        own=own,
         verdict=introspection_verdict(
             regressions[SIMILARITY_TABLE],
             n_models=len(defined),
-            within_models=regressions[WITHIN_MODELS_TABLE],
             contrasts=contrasts,
+            own=own,
         ),
     )
 
@@ -112,7 +115,6 @@ def _regressions(
     yield "Table 5: correctness by method and size", correctness_by_size(_cells(stack, features))
     yield "Table 6: consistency by size", consistency_by_size(pairs)
     yield SIMILARITY_TABLE, consistency_by_similarity(pairs)
-    yield WITHIN_MODELS_TABLE, consistency_by_similarity_within_models(pairs)
     big = big_models(pairs)
     if len(big) > 1:
         yield "Table 7b: as 7a, models of 70 billion parameters or more", consistency_by_similarity(big)

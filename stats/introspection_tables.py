@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pairbank.stats.deltas import DeltaStack
     from pairbank.stats.disagreement import Disagreement
     from pairbank.stats.introspection_items import Introspection
+    from pairbank.stats.own_contribution import OwnContribution
     from pairbank.stats.results import Estimate
     from pairbank.stats.self_contrast import SelfContrast
 
@@ -40,6 +41,7 @@ def introspection_tables(
         "introspection_match_types": under_each_other((found, means_by_match_type(found.pairs)) for found in done),
         "introspection_regressions": under_each_other((found, _regression_rows(found)) for found in done),
         "introspection_self_contrasts": under_each_other((found, contrast_table(found.contrasts)) for found in done),
+        "introspection_own_contribution": under_each_other((found, own_table(found.own)) for found in done),
         "introspection_pairs": under_each_other((found, found.pairs) for found in done),
         "introspection_filter": pd.concat(
             [_filter_rows(stack, filters[stack.corpus]) for stack in stacks], ignore_index=True
@@ -155,6 +157,13 @@ def contrast_table(contrasts: tuple[SelfContrast, ...]) -> pd.DataFrame:
     ]
     columns = ["match_type", "control", "n_self", "n_pairs", "value", "low", "high", "n_items", "ci_method", "reason"]
     return pd.DataFrame(rows, columns=columns).astype({"reason": "string"})
+
+
+def own_table(own: OwnContribution) -> pd.DataFrame:
+    """Return three rows: the coefficient of a model's own direct deltas, that of others' and the difference."""
+    estimates = {"own": own.own, "others": own.others, "own - others": own.advantage}
+    rows = [{"coefficient": name, "n_models": own.n_models} | _cells_of(e) for name, e in estimates.items()]
+    return pd.DataFrame(rows).astype({"reason": "string"})
 
 
 def _cells_of(estimate: Estimate) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pairbank.stats.model_features import MATCH_TYPES, OTHER, SELF, UNDECLARED
 from pairbank.stats.self_contrast import ANY_OTHER
 
 if TYPE_CHECKING:
+    from pairbank.stats.own_contribution import OwnContribution
     from pairbank.stats.regressions import Coefficient, Regression
     from pairbank.stats.results import Estimate
     from pairbank.stats.self_contrast import SelfContrast
@@ -55,8 +56,8 @@ def introspection_verdict(
     fit: Regression,
     *,
     n_models: int,
-    within_models: Regression | None = None,
     contrasts: Sequence[SelfContrast] = (),
+    own: OwnContribution | None = None,
     alpha: float = ALPHA,
 ) -> Verdict:
     """Return the verdict of the regression on similarity and match type.
@@ -67,8 +68,8 @@ def introspection_verdict(
     Args:
         fit: What `consistency_by_similarity` returned.
         n_models: Models that are both read and asked; fewer than 3 do not tell.
-        within_models: What `consistency_by_similarity_within_models` returned, quoted beside the coefficients.
         contrasts: What `self_contrasts` returned, quoted beside the coefficients.
+        own: What `own_contribution` returned, likewise; it changes no outcome.
         alpha: Level of the tests.
 
     >>> from pairbank.stats.regressions import least_squares
@@ -79,7 +80,7 @@ def introspection_verdict(
     """
     kinds = _of_match_types(fit)
     if reason := _why_not(fit, kinds, n_models=n_models):
-        text = _bulleted(f"{_HEADLINES['not estimable']} {_sentence(reason)}.", _plain(contrasts))
+        text = _bulleted(f"{_HEADLINES['not estimable']} {_sentence(reason)}.", _plain(contrasts), _own(own))
         return Verdict(outcome="not estimable", text=text, reason=reason)
     beaten = [c for c in kinds if c.estimate < 0 and c.p_value < alpha]
     ahead = [c for c in kinds if c.estimate > 0 and c.p_value < alpha]
@@ -91,7 +92,7 @@ def introspection_verdict(
     if ahead:
         names = " and ".join(c.term for c in ahead)
         evidence += f" For {names} the opposite holds: these follow better than self does at equal similarity."
-    parts = [evidence, _no_relatives(kinds), _within(within_models), _intervals(contrasts)]
+    parts = [evidence, _no_relatives(kinds), _intervals(contrasts), _own(own)]
     return Verdict(outcome=outcome, text=_bulleted(_HEADLINES[outcome], *parts))
 
 
@@ -113,12 +114,25 @@ def _of_match_types(fit: Regression) -> list[Coefficient]:
     return [c for c in fit.coefficients if c.term in MATCH_TYPES and c.term != SELF]
 
 
-def _within(fit: Regression | None) -> str:
-    if fit is None or any(math.isnan(c.p_value) for c in fit.coefficients):
+def _own(found: OwnContribution | None) -> str:
+    """Say what a model's own probabilities add to the others', and which way that points."""
+    if found is None or not found.advantage.is_defined:
         return ""
+    advantage = found.advantage
+    says = "which tells nothing either way"
+    if advantage.low > 0:
+        says = (
+            "so that answers follow the model's own probabilities beyond what other models' predict (or the models "
+            "that answer best are also the most typical ones, which matters most where there are few)"
+        )
+    elif advantage.high < 0:
+        says = "so that answers follow other models' probabilities more than the model's own"
+    elif not math.isnan(advantage.low):
+        says = "so that no advantage of a model's own probabilities is shown"
     return (
-        "Ours, not the paper's: with a term for every model read and every model asked, so that a model is compared "
-        f"with others on the same questions, the coefficients are {_listed(_of_match_types(fit))}."
+        "Ours, not the paper's, item by item: where answers are regressed on the direct differences of all models at "
+        f"once, the model's own have the mean coefficient {_signed(found.own.value)} and another's "
+        f"{_signed(found.others.value)}; difference {_with_interval(advantage)}, {says}."
     )
 
 

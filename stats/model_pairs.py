@@ -46,6 +46,8 @@ class PairCorrelations:
     """Mean over the prompts whose r is defined, shape (models read directly, models asked)."""
     meta_direct_by_prompt: FloatArray
     """Shape (prompts, models read directly, models asked)."""
+    direct_direct_by_prompt: FloatArray
+    """The first on the items of each prompt, shape (prompts, models read directly, models read directly)."""
     n_items_direct: int
     n_items_by_prompt: IntArray
     """Items that all models that have the prompt answered, shape (prompts,)."""
@@ -108,16 +110,18 @@ def pair_correlations(stack: DeltaStack) -> PairCorrelations:
     direct = standardised(stack.direct_nats[:, has_direct])
     direct_direct = _products(direct, direct)
     np.fill_diagonal(direct_direct, np.where(np.isnan(np.diag(direct_direct)), np.nan, 1.0))  # not 1 - 2e-16
-    by_prompt = np.full((len(stack.prompts), len(stack.models), len(stack.models)), np.nan)
+    by_prompt, similar = np.full((2, len(stack.prompts), len(stack.models), len(stack.models)), np.nan)
     n_items = np.zeros(len(stack.prompts), dtype=np.int64)
     for nth, meta_nats in enumerate(stack.meta_nats):
         both = has_direct & complete_items(meta_nats)
         n_items[nth] = both.sum()
-        by_prompt[nth] = _products(standardised(stack.direct_nats[:, both]), standardised(meta_nats[:, both]))
+        read = standardised(stack.direct_nats[:, both])
+        by_prompt[nth], similar[nth] = _products(read, standardised(meta_nats[:, both])), _products(read, read)
     return PairCorrelations(
         direct_direct=direct_direct,
         meta_direct=mean_over_prompts(by_prompt),
         meta_direct_by_prompt=by_prompt,
+        direct_direct_by_prompt=similar,
         n_items_direct=int(has_direct.sum()),
         n_items_by_prompt=n_items,
     )
@@ -187,7 +191,9 @@ def of_models(pairs: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
 
 
 def _products(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return r of every row of the first with every row of the second."""
+    """Return r of every row of the first with every row of the second, shape (first, second)."""
+    if first.shape[-1] < 2:
+        return np.full((len(first), len(second)), np.nan)
     # einsum, not BLAS: its threads would change last digits
     return np.asarray(np.clip(np.einsum("ai,bi->ab", first, second), -1.0, 1.0))
 
@@ -204,6 +210,8 @@ def _n_items(found: PairCorrelations, a: int, b: int) -> int:
 
 def _reason(stack: DeltaStack, found: PairCorrelations, a: int, b: int) -> str | None:
     """Return why a number of the pair is undefined, or None."""
+    if not stack.item_ids:
+        return "there are no items"
     for who in (a, b):
         if np.isnan(stack.direct_nats[who]).all():
             return f"{stack.models[who]} has no direct scores"

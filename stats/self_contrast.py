@@ -8,7 +8,7 @@ the contrast would move with other items like these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,16 +16,15 @@ import numpy as np
 
 from pairbank.stats.bootstrap import ROWS, percentile_estimate
 from pairbank.stats.model_features import MATCH_TYPES, SELF
-from pairbank.stats.model_pairs import complete_items, mean_over_prompts, pair_correlations, standardised
+from pairbank.stats.model_pairs import mean_over_prompts
 from pairbank.stats.results import Estimate, undefined
 
 if TYPE_CHECKING:
     from pairbank.stats.arrays import FloatArray
-    from pairbank.stats.deltas import DeltaStack
+    from pairbank.stats.item_resamples import ResampledCorrelations
+    from pairbank.stats.model_pairs import PairCorrelations
 
 ANY_OTHER = "any other model"
-_CHUNK_NUMBERS = 2**22
-_ITEMS_AT_ONCE = 4096
 _DIGITS = 10
 """Ends of intervals are rounded, so that the order of sums on another machine shows in no digit."""
 
@@ -47,37 +46,38 @@ class SelfContrast:
 
 
 def self_contrasts(
-    stack: DeltaStack,
+    found: PairCorrelations,
+    resampled: ResampledCorrelations,
     match_types: Sequence[str],
     *,
-    rng: np.random.Generator,
     level: float = 0.95,
-    n_resamples: int = 1000,
 ) -> tuple[SelfContrast, ...]:
     """Return the contrast of self with each match type that occurs, and with all other models together.
 
     Args:
-        stack: The deltas of the models.
+        found: The correlations of all pairs.
+        resampled: Those of resamples of the items.
         match_types: Of every ordered pair, row-major over (model read directly, model asked).
-        rng: Source of the resamples of items.
         level: Confidence level, a share.
-        n_resamples: Bootstrap resamples.
 
     Returns:
         In the order of `MATCH_TYPES`, then `any other model`. A contrast is undefined, with a reason, where a side
         has no pair, or, at equal similarity, where similarity does not vary within match types.
 
     >>> from pairbank.stats.deltas import DeltaStack
+    >>> from pairbank.stats.item_resamples import resampled_correlations
+    >>> from pairbank.stats.model_pairs import pair_correlations
     >>> direct = np.array([[1.0, 2.0, 3.0, 5.0], [3.0, 1.0, 2.0, 4.0]])
     >>> stack = DeltaStack(corpus="toy", models=("a", "b"), prompts=("meta",), item_ids=("w", "x", "y", "z"),
     ...                    n_identical=0, direct_nats=direct, meta_nats=direct[np.newaxis])
-    >>> found = self_contrasts(stack, ["self", "other", "other", "self"], rng=np.random.default_rng(7))
+    >>> resampled = resampled_correlations(stack, rng=np.random.default_rng(7), n_resamples=50)
+    >>> found = self_contrasts(pair_correlations(stack), resampled, ["self", "other", "other", "self"])
     >>> round(found[0].plain.value, 4), found[0].at_equal_similarity.reason  # r(a, b) is .5292
     (0.4708, 'similarity does not vary within match types, so that it cannot be told apart from them')
     """
-    found = pair_correlations(stack)
     x, y = found.direct_direct.reshape(1, -1), found.meta_direct.reshape(1, -1)
-    resampled = _resampled_correlations(stack, rng, n_resamples)
+    mean = mean_over_prompts(resampled.meta_direct_by_prompt)
+    draws = resampled.direct_direct.reshape(len(mean), -1), mean.reshape(len(mean), -1)
     kinds = [kind for kind in MATCH_TYPES if kind in set(match_types)]
     codes = np.array([kinds.index(kind) for kind in match_types], dtype=np.int64)
     both = (codes > 0).astype(np.int64) if SELF in kinds else np.ones_like(codes)
@@ -86,7 +86,7 @@ def self_contrasts(
         (codes, kinds, [kind for kind in kinds if kind != SELF]),
         (both, [SELF, ANY_OTHER], [ANY_OTHER]),
     ):
-        value, spread = _contrasts(x, y, labels, len(names)), _contrasts(*resampled, labels, len(names))
+        value, spread = _contrasts(x, y, labels, len(names)), _contrasts(*draws, labels, len(names))
         used = ~np.isnan(x[0]) & ~np.isnan(y[0])
         for name in picked:
             nth = names.index(name)
@@ -162,63 +162,3 @@ def _estimate(value: float, resampled: FloatArray, reason: str, *, n: int, level
     if np.isnan(value):
         return undefined(reason, n=n, method=ROWS, level=level)
     return percentile_estimate(float(value), resampled.round(_DIGITS), n=n, method=ROWS, level=level)
-
-
-def _resampled_correlations(
-    stack: DeltaStack, rng: np.random.Generator, n_resamples: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return r(direct, direct) and r(direct, asked) of each resample of items, shape (resamples, models * models)."""
-    has_direct = complete_items(stack.direct_nats)
-    n_items, n_pairs = has_direct.sum(), len(stack.models) ** 2
-    direct = np.nan_to_num(standardised(stack.direct_nats[:, has_direct]))
-    sides = [(direct, direct, np.arange(n_items))]
-    for meta_nats in stack.meta_nats[:, :, has_direct]:
-        items = np.flatnonzero(complete_items(meta_nats))
-        sides.append((direct[:, items], np.nan_to_num(standardised(meta_nats[:, items])), items))
-    direct_direct, meta_direct = np.full((2, n_resamples, n_pairs), np.nan)
-    chunk = max(1, _CHUNK_NUMBERS // max(1, n_items))
-    for start in range(0, n_resamples if n_items else 0, chunk):
-        stop = min(start + chunk, n_resamples)
-        drawn = rng.integers(n_items, size=(stop - start, n_items))
-        copies = np.stack([np.bincount(row, minlength=n_items) for row in drawn]).astype(np.float64)
-        found = np.stack([_weighted_r(copies[:, items], first, second) for first, second, items in sides])
-        direct_direct[start:stop], meta_direct[start:stop] = found[0], mean_over_prompts(found[1:])
-    return direct_direct, meta_direct
-
-
-def _weighted_r(copies: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return r of every row of the first with every row of the second in each resample, from its moments.
-
-    The rows are standardised over all items, so that the differences below lose no digits.
-    """
-    moments: Mapping[str, FloatArray] = {
-        "x": _sums(copies, first),
-        "y": _sums(copies, second),
-        "xx": _sums(copies, first**2),
-        "yy": _sums(copies, second**2),
-        "xy": _sums_of_products(copies, first, second),
-    }
-    n = copies.sum(axis=1)[:, np.newaxis]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean_x, mean_y = moments["x"] / n, moments["y"] / n
-        spread_x, spread_y = moments["xx"] - n * mean_x**2, moments["yy"] - n * mean_y**2
-        shared = moments["xy"] - n[:, :, np.newaxis] * mean_x[:, :, np.newaxis] * mean_y[:, np.newaxis]
-        spread = np.maximum(spread_x, 0)[:, :, np.newaxis] * np.maximum(spread_y, 0)[:, np.newaxis]
-    r = np.full(shared.shape, np.nan)
-    np.divide(shared, np.sqrt(spread), out=r, where=spread > 1e-24)
-    return np.clip(r, -1.0, 1.0).reshape(len(copies), -1)
-
-
-def _sums(copies: FloatArray, rows: FloatArray) -> FloatArray:
-    # einsum, not BLAS: its threads would change last digits
-    return np.asarray(np.einsum("rn,nk->rk", copies, np.ascontiguousarray(rows.T)))
-
-
-def _sums_of_products(copies: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the sum of each product of rows in each resample, shape (resamples, first, second)."""
-    total = np.zeros((len(copies), len(first), len(second)))
-    for start in range(0, copies.shape[1], _ITEMS_AT_ONCE):
-        at = slice(start, start + _ITEMS_AT_ONCE)
-        products = first[:, at].T[:, :, np.newaxis] * second[:, at].T[:, np.newaxis]
-        total += np.einsum("rn,nk->rk", copies[:, at], products.reshape(len(products), -1)).reshape(total.shape)
-    return total

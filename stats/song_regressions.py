@@ -104,33 +104,6 @@ def consistency_by_similarity(pairs: pd.DataFrame) -> Regression:
     return least_squares(pairs["meta_direct"], terms, formula="meta_direct ~ direct_direct + match_type")
 
 
-def consistency_by_similarity_within_models(pairs: pd.DataFrame) -> Regression:
-    """Return the regression of Table 7 with a term for every model read and every model asked. Ours.
-
-    Some models answer well whoever is read, and some are well predicted whoever is asked (Table 6 shows it for size).
-    With these differences taken out, a model is compared with others on the same questions, as in a round robin.
-
-    Args:
-        pairs: What `pair_table` returned.
-
-    Returns:
-        As `consistency_by_similarity`, and terms `read NAME` and `asked NAME` for all models but the first.
-
-    >>> from itertools import product
-    >>> rows = [{"direct_model": a, "meta_model": b, "match_type": "self" if a == b else "other",
-    ...          "direct_direct": 1.0 if a == b else (ord(a) + ord(b)) % 5 / 10,
-    ...          "meta_direct": ord(a) % 3 + ord(b) % 7 + (a == b)} for a, b in product("abcd", "abcd")]
-    >>> round(consistency_by_similarity_within_models(pd.DataFrame(rows))["other"].estimate, 6)
-    -1.0
-    """
-    models = list(dict.fromkeys(pairs["direct_model"]))
-    terms = {SIMILARITY: pairs[SIMILARITY].to_numpy(dtype=np.float64)} | _match_types(pairs)
-    for what, column in (("read", "direct_model"), ("asked", "meta_model")):
-        terms |= {f"{what} {name}": (pairs[column] == name).to_numpy(dtype=np.float64) for name in models[1:]}
-    formula = "meta_direct ~ direct_direct + match_type + direct_model + meta_model"
-    return least_squares(pairs["meta_direct"], terms, formula=formula)
-
-
 def by_match_type(pairs: pd.DataFrame, *, outcome: str = "meta_direct") -> Regression:
     """Return a column of the pairs as a function of match type alone; the intercept is the mean of `self`.
 
