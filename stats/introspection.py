@@ -137,7 +137,7 @@ def _text(
         for found in done:
             if found.corpus == stack.corpus:
                 what = "All items" if found.items == ALL_ITEMS else "Items the models disagree on"
-                parts.append(f"*{what} (n = {found.n_items}).* {found.verdict.text}{_range(found)}")
+                parts.append(f"*{what} (n = {found.n_items:,}).* {found.verdict.text}{_range(found)}")
     parts.append(f"Seed {seed}, {n_resamples} resamples of items.")
     return "\n\n".join(parts)
 

@@ -28,7 +28,7 @@ def introspection_tables(
     done: Sequence[Introspection],
     declared: Mapping[str, Mapping[str, ModelFeatures | None]],
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables of the report by the names of their files.
+    """Return the tables of the report by name.
 
     Args:
         stacks: The deltas of each corpus.
@@ -37,16 +37,14 @@ def introspection_tables(
         declared: Features by corpus and model.
     """
     return {
-        "introspection_verdicts": pd.DataFrame([_verdict_row(found) for found in done]).astype({"reason": "string"}),
-        "introspection_match_types": under_each_other((found, means_by_match_type(found.pairs)) for found in done),
-        "introspection_regressions": under_each_other((found, _regression_rows(found)) for found in done),
-        "introspection_self_contrasts": under_each_other((found, contrast_table(found.contrasts)) for found in done),
-        "introspection_own_contribution": under_each_other((found, own_table(found.own)) for found in done),
-        "introspection_pairs": under_each_other((found, found.pairs) for found in done),
-        "introspection_filter": pd.concat(
-            [_filter_rows(stack, filters[stack.corpus]) for stack in stacks], ignore_index=True
-        ),
-        "introspection_models": pd.DataFrame(
+        "verdicts": pd.DataFrame([_verdict_row(found) for found in done]).astype({"reason": "string"}),
+        "match_types": under_each_other((found, means_by_match_type(found.pairs)) for found in done),
+        "regressions": under_each_other((found, _regression_rows(found)) for found in done),
+        "self_contrasts": under_each_other((found, contrast_table(found.contrasts)) for found in done),
+        "own_contribution": under_each_other((found, own_table(found.own)) for found in done),
+        "pairs": under_each_other((found, found.pairs) for found in done),
+        "filter": pd.concat([_filter_rows(stack, filters[stack.corpus]) for stack in stacks], ignore_index=True),
+        "models": pd.DataFrame(
             [
                 _model_row(stack.corpus, name, declared[stack.corpus].get(name))
                 for stack in stacks

@@ -26,18 +26,18 @@ LEAST_MODELS = 3
 
 _HEADLINES: dict[Outcome, str] = {
     "self-advantage": (
-        "**Consistent with introspection**: at equal similarity, a model's answers follow its own probabilities better "
-        "than those of every other type of model."
+        "**Consistent with introspection by the published test**: at equal similarity, a model's answers follow its "
+        "own probabilities better than those of every other type of model."
     ),
     "partial self-advantage": (
-        "**Mixed**: at equal similarity, a model's answers follow its own probabilities better than those of some "
-        "types of other models, but not of all."
+        "**Mixed by the published test**: at equal similarity, a model's answers follow its own probabilities better "
+        "than those of some types of other models, but not of all."
     ),
     "no self-advantage": (
-        "**No evidence of introspection**: at equal similarity, a model's answers do not follow its own probabilities "
-        "better than those of any other type of model."
+        "**No evidence of introspection by the published test**: at equal similarity, a model's answers do not follow "
+        "its own probabilities better than those of any other type of model."
     ),
-    "not estimable": "**Cannot be told from these models.**",
+    "not estimable": "**The published test cannot be made with these models.**",
 }
 
 

@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
+from pairbank.stats.agreement_section import section
 from pairbank.stats.agreement_summary import agreement_ranges, mean_agreement
+from scored_frames import scored_frame
 
 METHODS = ("meta_question_simple", "meta_instruct", "meta_question_complex")
 # Hu & Levy 2023, analysis.ipynb: Pearson r of each model and corpus, two digits, columns as METHODS. Where only the
@@ -147,3 +149,25 @@ def test_the_kappas_of_song_2025_figure_5a(shared: Path) -> None:
     assert total["mean"] == pytest.approx(0.2494, abs=5e-5)
     assert (round(total["lowest"], 3), round(total["highest"], 2)) == (0.076, 0.38)
     assert (found["n_cells"].drop("all methods") == 21).all()
+
+
+def test_the_section_has_the_means_and_ranges_of_its_tables() -> None:
+    rng = np.random.default_rng(0)
+    tables, expected = [], {}
+    for model in ("m", "n"):
+        for corpus in ("a", "b"):
+            direct, asked = rng.normal(size=(2, 50))
+            tables.append(scored_frame(model, direct, {"meta": asked + direct}, corpus=corpus))
+            expected[model, corpus] = np.corrcoef(direct, asked + direct)[0, 1]
+    found = section(tables)
+    means = found.tables["mean_r"].set_index("model")["value"]
+    assert means["m"] == pytest.approx((expected["m", "a"] + expected["m", "b"]) / 2)
+    assert means["all models"] == pytest.approx(sum(expected.values()) / 4)
+    kappas = found.tables["kappa_range"].iloc[-1]
+    assert (kappas["method"], kappas["n_cells"]) == ("all methods", 4)
+    assert f"meta: mean r = {means['all models']:.2f} over 2 model(s) and 2 corpora" in found.text
+    with pytest.raises(BankError, match="no table is scored both directly and with a prompt"):
+        section([scored_frame("m", np.ones(3), {})])
+    flat = section([scored_frame("m", np.ones(9), {"meta": np.ones(9)})])
+    assert flat.tables["mean_r"]["value"].isna().all()
+    assert flat.text.startswith("No correlation is defined")

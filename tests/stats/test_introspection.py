@@ -27,17 +27,22 @@ def made(tables: list[ScoredFrame], features: dict[str, ModelFeatures] | None = 
 
 
 def outcomes(found: Section) -> list[str]:
-    return found.tables["introspection_verdicts"]["outcome"].tolist()
+    return found.tables["verdicts"]["outcome"].tolist()
 
 
 # Real scores: Hu & Frank 2024
 
 
 @pytest.fixture(scope="module")
-def hu_frank(shared: Path) -> list[ScoredFrame]:
+def published(shared: Path) -> list[pairbank.Scored]:
     path = shared / "published" / "hu_frank_2024_syntax.csv"
     if not path.is_file():
         pytest.skip(f"{path} is absent; set PAIRBANK_SHARED to the folder that holds published/")
+    return pairbank.import_scores(path, profile="hu-frank-2024")
+
+
+@pytest.fixture(scope="module")
+def hu_frank(published: list[pairbank.Scored]) -> list[ScoredFrame]:
     return [
         ScoredFrame(
             corpus=scored.corpus,
@@ -46,7 +51,7 @@ def hu_frank(shared: Path) -> list[ScoredFrame]:
             layouts=tuple(MethodLayout.from_dict(layout) for layout in scored.layouts),
             signature=scored.signature,
         )
-        for scored in pairbank.import_scores(path, profile="hu-frank-2024")
+        for scored in published
     ]
 
 
@@ -74,7 +79,7 @@ def raw(shared: Path, hu_frank: list[ScoredFrame]) -> dict[str, pd.DataFrame]:
 def test_pairs_of_hu_and_frank_are_those_of_a_plain_loop(
     hu_frank_section: Section, raw: dict[str, pd.DataFrame]
 ) -> None:
-    pairs = hu_frank_section.tables["introspection_pairs"]
+    pairs = hu_frank_section.tables["pairs"]
     assert len(raw["direct"]) == 724
     for items in ("all", "disagreed"):
         keep = pd.Series(data=True, index=raw["direct"].index)
@@ -94,21 +99,21 @@ def test_pairs_of_hu_and_frank_are_those_of_a_plain_loop(
 def test_what_the_report_says_of_hu_and_frank(hu_frank_section: Section) -> None:
     found = hu_frank_section
     assert outcomes(found) == ["no self-advantage"] * 2
-    types = found.tables["introspection_match_types"]
+    types = found.tables["match_types"]
     # 13 base models: Llama-2 3, Pythia 5, Gemma 2, OLMo 2, Mistral 1: 6 + 20 + 2 + 2 ordered pairs of a family
     counts = types[types["items"] == "all"].set_index("match_type")["n_pairs"].to_dict()
     assert counts == {"self": 13, "same family": 30, "other": 126}
     assert "13 models, 1 prompted method (hf24_paired), 724 items (1 more with identical sides" in found.text
     assert "No evidence of introspection" in found.text
     assert "Nothing is declared" not in found.text
-    assert found.tables["introspection_models"]["declared"].all()
-    assert found.tables["introspection_filter"].groupby("corpus")["kept"].sum().tolist() == [240]
+    assert found.tables["models"]["declared"].all()
+    assert found.tables["filter"].groupby("corpus")["kept"].sum().tolist() == [240]
 
 
 @pytest.mark.upstream
 def test_correct_answers_of_hu_and_frank_grow_with_size_when_asked(hu_frank_section: Section) -> None:
     # As they published (their glmer has log10 size +.14, meta -2.18 and meta x size +1.09): asking costs small models
-    fits = hu_frank_section.tables["introspection_regressions"]
+    fits = hu_frank_section.tables["regressions"]
     fit = fits[fits["table"].str.startswith("Table 5") & (fits["items"] == "all")].set_index("term")
     assert fit["n"].iloc[0] == 2 * 13 * 724
     assert fit["estimate"]["is_meta"] == pytest.approx(-1.81, abs=0.1)  # the same without terms for models: -1.810730
@@ -123,7 +128,7 @@ def test_the_same_seed_gives_the_same_bytes(hu_frank: list[ScoredFrame], hu_fran
     for name, table in hu_frank_section.tables.items():
         assert again.tables[name].to_csv() == table.to_csv(), name
     other = section(hu_frank, seed=1, n_resamples=100)
-    assert other.tables["introspection_self_contrasts"]["low"].notna().all()
+    assert other.tables["self_contrasts"]["low"].notna().all()
     assert other.text != again.text
 
 
@@ -145,18 +150,27 @@ def test_figures_are_drawn_with_n_in_their_captions(hu_frank_section: Section, t
     assert "(n = 240)" in hu_frank_section.figures[2].caption
 
 
+@pytest.mark.upstream
+def test_a_report_asks_for_both_sections_by_name(published: list[pairbank.Scored]) -> None:
+    report = pairbank.report(published[:3], n_resamples=20, analyses=["introspection", "agreement_summary"])
+    assert [found.id for found in report.sections] == ["introspection", "agreement_summary"]
+    text = report.markdown()
+    assert "No evidence of introspection by the published test" in text
+    assert "hf24_paired: mean r = " in text
+
+
 # Made-up scores
 
 
 def test_declared_relatives_get_the_published_regressions() -> None:
     found = made(related_frames(list(PUBLISHED_MODELS), n_items=120, n_prompts=2), dict(PUBLISHED_MODELS))
-    fits = found.tables["introspection_regressions"]
+    fits = found.tables["regressions"]
     assert fits["reason"].isna().all()
     names = list(dict.fromkeys(name.split(":")[0] for name in fits["table"]))
     assert names == ["Table 5", "Table 6", "Table 7a", "Table 7b", "Table 8", "section 3.2.2"]
-    types = found.tables["introspection_match_types"]
+    types = found.tables["match_types"]
     assert set(types["match_type"]) == {"self", "seed variant", "base/instruct", "same family", "other"}
-    contrasts = found.tables["introspection_self_contrasts"]
+    contrasts = found.tables["self_contrasts"]
     equal = contrasts[(contrasts["control"] == "similarity") & (contrasts["items"] == "all")].set_index("match_type")
     fit = fits[fits["table"].str.startswith("Table 7a") & (fits["items"] == "all")].set_index("term")["estimate"]
     for kind in ("seed variant", "base/instruct", "same family", "other"):
@@ -167,10 +181,10 @@ def test_declared_relatives_get_the_published_regressions() -> None:
 def test_few_models_are_told_what_could_not_be_estimated_and_why(n_models: int) -> None:
     found = made(related_frames(["SmolLM2-135M", "SmolLM2-135M-Instruct"][:n_models], n_items=60, n_prompts=2))
     assert outcomes(found) == ["not estimable"] * 2
-    assert found.tables["introspection_verdicts"]["reason"].notna().all()
+    assert found.tables["verdicts"]["reason"].notna().all()
     assert f"{ {1: 'Only one model has', 2: 'Only two models have'}[n_models] } both direct and prompted" in found.text
     assert ("What can be said" in found.text) == (n_models == 2)
-    own = found.tables["introspection_own_contribution"]
+    own = found.tables["own_contribution"]
     assert own["value"].notna().all() == (n_models == 2)
     for table in found.tables.values():
         if "reason" in table and "value" in table:
@@ -183,12 +197,12 @@ def test_models_that_nobody_declared_are_named_and_still_compared() -> None:
     found = made(related_frames(["mine", "yours", "theirs", "ours"], n_items=100, n_prompts=2))
     assert outcomes(found)[0] != "not estimable"
     assert "Nothing is declared about mine, yours, theirs, ours" in found.text
-    assert set(found.tables["introspection_pairs"]["match_type"]) == {"self", "undeclared"}
-    fits = found.tables["introspection_regressions"]
+    assert set(found.tables["pairs"]["match_type"]) == {"self", "undeclared"}
+    fits = found.tables["regressions"]
     sizes = fits[fits["table"].str.startswith("Table 6")]
     assert sizes["estimate"].isna().all()
     assert set(sizes["reason"]) == {"0 observations cannot determine 4 coefficients"}
-    models = found.tables["introspection_models"]
+    models = found.tables["models"]
     assert not models["declared"].any()
 
 
@@ -198,7 +212,7 @@ def test_a_model_is_known_by_its_hub_id_where_its_name_is_not() -> None:
         scored_frame("copy", values, {"p": values}, model_id="openai-community/gpt2"),
         scored_frame("gpt2-xl", -values, {"p": values}),
     ]
-    assert made(tables).tables["introspection_models"]["family"].tolist() == ["GPT-2", "GPT-2"]
+    assert made(tables).tables["models"]["family"].tolist() == ["GPT-2", "GPT-2"]
 
 
 def test_each_corpus_is_analysed_and_one_without_prompts_is_passed_over() -> None:
@@ -215,7 +229,7 @@ def test_each_corpus_is_analysed_and_one_without_prompts_is_passed_over() -> Non
         for t in tables[:3]
     ]
     found = made(tables)
-    assert found.tables["introspection_verdicts"]["corpus"].tolist() == ["toy", "toy", "more", "more"]
+    assert found.tables["verdicts"]["corpus"].tolist() == ["toy", "toy", "more", "more"]
     with pytest.raises(BankError, match="no corpus is scored both directly and with a prompt"):
         made(tables[3:6])
 
@@ -225,7 +239,7 @@ def test_answers_that_never_differ_have_reasons_and_no_numbers() -> None:
     tables = [scored_frame(name, values[nth], {"p": np.full(40, 0.3)}) for nth, name in enumerate("abcd")]
     found = made(tables)
     assert outcomes(found) == ["not estimable"] * 2
-    pairs = found.tables["introspection_pairs"]
+    pairs = found.tables["pairs"]
     assert pairs["meta_direct"].isna().all()
     assert set(pairs[pairs["items"] == "all"]["reason"]) == {"the deltas of no prompt vary"}
     assert set(pairs[pairs["items"] == "disagreed"]["reason"]) == {"there are no items"}
@@ -236,7 +250,7 @@ def test_identical_models_are_no_error() -> None:
     values = np.random.default_rng(0).normal(size=(2, 40))
     found = made([scored_frame(name, values[0], {"p": values[1]}) for name in "abc"])
     assert outcomes(found) == ["not estimable"] * 2
-    assert "linearly dependent" in str(found.tables["introspection_own_contribution"]["reason"].iloc[0])
+    assert "linearly dependent" in str(found.tables["own_contribution"]["reason"].iloc[0])
 
 
 def test_21_models_9_methods_and_1048_items_take_seconds() -> None:
@@ -245,5 +259,5 @@ def test_21_models_9_methods_and_1048_items_take_seconds() -> None:
     started = time.perf_counter()
     found = section(tables, seed=0, n_resamples=200, features=dict(PUBLISHED_MODELS))
     assert time.perf_counter() - started < 10
-    assert len(found.tables["introspection_pairs"]) == 2 * 441
-    assert math.isfinite(found.tables["introspection_self_contrasts"]["low"].sum())
+    assert len(found.tables["pairs"]) == 2 * 441
+    assert math.isfinite(found.tables["self_contrasts"]["low"].sum())

@@ -1,9 +1,9 @@
 """The printed regression tables of Song, Hu & Mahowald 2025, from the numbers behind their figures.
 
 Coefficients: appendix G of the paper. Standard errors and information criteria: `lm/*.tex` of the authors' repository
-https://github.com/SiyuanSong2004/language-introspection, which print the same tables. A printed cell is reproduced if
-ours rounds to it, or differs by less than .0001 where the points of a vector figure, which these numbers were read
-from, carry no more digits.
+https://github.com/SiyuanSong2004/language-introspection, which print the same tables. Of the 204 cells of Tables 6 to 8,
+199 are reproduced to the last printed digit, all standard errors among them. For the five in `ONE_DIGIT_OFF` the numbers
+that stand here, read from the points of a vector figure, carry too few digits; they differ by less than .0001.
 """
 
 from __future__ import annotations
@@ -86,6 +86,14 @@ MEANS = {
     "randomseq": [0.1765, 0.1866, 0.1325, 0.1557, 0.1633],
 }
 CORRELATIONS = [0.3247, 0.1589, 0.2649, 0.1770, 0.1993, 0.1990]
+ONE_DIGIT_OFF = {
+    ("wikipedia", 6, "direct_direct"),  # Table 7a
+    ("wikipedia", 5, "direct_direct"),  # Table 7b, 5 terms
+    ("wikipedia", 5, "same family"),
+    ("news", 4, "intercept"),  # Table 6, 4 terms
+    ("randomseq", 6, "direct_direct"),
+}
+"""Dataset, number of terms of the table, term."""
 KINDS = ["self", "seed variant", "base/instruct", "same family", "other"]
 
 
@@ -119,9 +127,14 @@ def assert_printed(fit: Regression, table: dict[str, list[str]], errors: dict[st
     assert [c.term for c in fit.coefficients] == list(table)
     for term, cells in table.items():
         printed, ours = cells[column], fit[term]
-        assert ours.estimate == pytest.approx(float(printed.rstrip("*")), abs=1.0e-4), term
+        value = float(printed.rstrip("*"))
+        if (DATASETS[column], len(table), term) in ONE_DIGIT_OFF:
+            assert ours.estimate == pytest.approx(value, abs=7.5e-5), term
+            assert round(ours.estimate, 4) != value, f"{term} is exact: take it off the list"
+        else:
+            assert round(ours.estimate, 4) == value, term
         assert stars(ours.p_value) == printed.lstrip("-.0123456789"), (term, ours.p_value)
-        assert ours.standard_error == pytest.approx(errors[term][column], abs=1.0e-4), term
+        assert round(ours.standard_error, 4) == errors[term][column], term
         assert ours.statistic == pytest.approx(ours.estimate / ours.standard_error)
 
 
