@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from pairbank.stats.arrays import BoolArray, FloatArray
 
 LEAST_SHARE = 0.05
+_OUTCOMES = {
+    (True, True): "kept",
+    (False, True): "direct answers agree",
+    (True, False): "prompted answers agree",
+    (False, False): "both agree",
+}
+"""By whether direct and prompted answers differ enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,17 +39,18 @@ class Disagreement:
     least_share: float
 
     @property
-    def counts(self) -> dict[str, int]:
-        """How many items are kept, and how many fail on which side; the four add up to all items."""
+    def outcomes(self) -> list[str]:
+        """What happened to each item, in words: `kept`, or which answers agree too much."""
         low, high = self.least_share, 1 - self.least_share
         direct = (self.direct_negative_share >= low) & (self.direct_negative_share <= high)
         meta = (self.meta_negative_share >= low) & (self.meta_negative_share <= high)
-        return {
-            "kept": int(self.keep.sum()),
-            "direct answers agree": int((~direct & meta).sum()),
-            "prompted answers agree": int((direct & ~meta).sum()),
-            "both agree": int((~direct & ~meta).sum()),
-        }
+        return [_OUTCOMES[bool(d), bool(m)] for d, m in zip(direct, meta, strict=True)]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many items are kept, and how many fail on which side; the four add up to all items."""
+        outcomes = self.outcomes
+        return {name: outcomes.count(name) for name in _OUTCOMES.values()}
 
 
 def disagreement(direct_nats: FloatArray, meta_nats: FloatArray, *, least_share: float = LEAST_SHARE) -> Disagreement:

@@ -96,6 +96,7 @@ def _filter_rows(stack: DeltaStack, filtered: Disagreement) -> pd.DataFrame:
             "direct_negative_share": filtered.direct_negative_share,
             "meta_negative_share": filtered.meta_negative_share,
             "kept": filtered.keep,
+            "outcome": filtered.outcomes,
         }
     )
 

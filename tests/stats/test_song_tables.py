@@ -1,9 +1,9 @@
 """The printed regression tables of Song, Hu & Mahowald 2025, from the numbers behind their figures.
 
 Coefficients: appendix G of the paper. Standard errors and information criteria: `lm/*.tex` of the authors' repository
-https://github.com/SiyuanSong2004/language-introspection, which print the same tables. Of the 204 cells of Tables 6 to 8,
-199 are reproduced to the last printed digit, all standard errors among them. For the five in `ONE_DIGIT_OFF` the numbers
-that stand here, read from the points of a vector figure, carry too few digits; they differ by less than .0001.
+https://github.com/SiyuanSong2004/language-introspection, which print the same tables. Of the 204 cells of Tables 6 to
+8, 199 are reproduced to the last printed digit, all standard errors among them. For the five in `ONE_DIGIT_OFF` the
+numbers that stand here, read from the points of a vector figure, carry too few digits: less than .0001 off.
 """
 
 from __future__ import annotations
