@@ -8,7 +8,10 @@ from typing import cast
 from pairbank.errors import unknown_name
 from pairbank.stats.sections import Analysis
 
-ANALYSES: dict[str, str] = {}
+ANALYSES: dict[str, str] = {
+    "agreement_summary": "pairbank.stats.agreement_section",
+    "introspection": "pairbank.stats.introspection",
+}
 """Name -> module with a function `section`."""
 
 
