@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
-from importlib.util import find_spec
-from typing import cast
 
 from pairbank.errors import ScoringError, unknown_name
 from pairbank.scoring.contract import (
@@ -24,6 +21,7 @@ from pairbank.scoring.contract import (
 )
 from pairbank.scoring.direct import Direct
 from pairbank.scoring.fewshot import Pool, Shots
+from pairbank.scoring.generated import Generated
 from pairbank.scoring.prompt import Prompt
 from pairbank.scoring.prompted import Prompted
 from pairbank.scoring.registry import DIRECT, MethodName, prompts
@@ -98,12 +96,7 @@ def _generated(prompt: Prompt, asked: MethodName) -> Method:
         raise ScoringError(
             f"method {str(asked)!r}: generated answers take no examples; leave @{asked.n_shots}shot away"
         )
-    if find_spec("pairbank.scoring.generated") is None:
-        raise ScoringError(
-            f"method {prompt.id!r} lets the model write freely (readout = 'generation'), which this version cannot do; "
-            f"ask {prompt.id.removesuffix('_free')!r}, which reads the probabilities of its answers"
-        )
-    return cast("Method", import_module("pairbank.scoring.generated").Generated(prompt, in_chat=asked.in_chat))
+    return Generated(prompt, in_chat=asked.in_chat)
 
 
 def in_order(methods: Iterable[str], known: Mapping[str, Prompt] | None = None) -> list[str]:

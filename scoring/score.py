@@ -18,6 +18,7 @@ from pairbank.builders.schema import COLUMNS
 from pairbank.errors import BankError, ScoringError
 from pairbank.files import replaced_atomically, sha256_of_text
 from pairbank.scoring.fewshot import Pool
+from pairbank.scoring.generated import Generated, generated_records
 from pairbank.scoring.methods import FAMILIES, Answered, Method, MethodOptions, Prompted, in_order, method_named
 from pairbank.scoring.registry import MethodName, prompts_of
 from pairbank.scoring.store import read_shard, schema_of, shard_key, write_shard
@@ -230,10 +231,28 @@ class _Run:
         keys = {m.name: shard_key(self.model_key, m, rows) for m in methods}
         tables = {m.name: read_shard(keys[m.name], m) for m in methods}
         missing = [m for m in methods if tables[m.name] is None]
-        for method, table in zip(missing, self._scored(rows, missing, tell), strict=True):
+        missing.sort(key=lambda m: isinstance(m, Generated))
+        for method, table in zip(missing, self._computed(rows, missing, tell), strict=True):
             write_shard(keys[method.name], table)
             tables[method.name] = table
         return {name: table for name, table in tables.items() if table is not None}
+
+    def _computed(
+        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]
+    ) -> Iterator[pa.Table]:
+        """Yield each method's columns: first those that read probabilities, in one plan, then those that write."""
+        written = [m for m in methods if isinstance(m, Generated)]
+        n_read = len(methods) - len(written)
+        yield from self._scored(rows, methods[:n_read], lambda share: tell(share * n_read / len(methods)))
+        for n_before, method in enumerate(written, start=n_read):
+
+            def told(share: float, n_before: int = n_before) -> None:
+                tell((n_before + share) / len(methods))
+
+            records = generated_records(method, rows, self.model, over_length=self.over_length, tell=told)
+            schema = schema_of(method)
+            found = [r or unasked(method, row, schema.names) for r, row in zip(records, rows, strict=True)]
+            yield pa.Table.from_pylist(found, schema=schema)
 
     def _scored(
         self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]

@@ -12,12 +12,13 @@ from pairbank.builders.schema import COLUMNS, Task
 from pairbank.errors import ScoringError
 from pairbank.scoring.backend import Scorer
 from pairbank.scoring.contract import Method, Row
+from pairbank.scoring.generated import Generated
 from pairbank.scoring.prompt import Prompt, primary
 from pairbank.scoring.prompted import Prompted
 from pairbank.scoring.registry import DIRECT
 
 OPEN, CLOSE = "⟦", "⟧"
-"""What is scored stands between these."""
+"""What is scored, or how much is written, stands between these."""
 
 
 def shown(method: Method, row: Row, scorer: Scorer) -> str:
@@ -26,14 +27,17 @@ def shown(method: Method, row: Row, scorer: Scorer) -> str:
     Raises:
         ScoringError: the method is not asked of this item.
     """
-    requests = method.requests(row, scorer) if method.applies_to(row) else []
-    if not requests:
+    if isinstance(method, Generated):
+        found = f"up to {method.prompt.max_new_tokens} tokens; the first match of {method.prompt.pattern} is the answer"
+        texts = {ask.text: [found] for ask in (method.asks(row, scorer) if method.applies_to(row) else [])}
+    else:
+        texts = {}
+        for request in method.requests(row, scorer) if method.applies_to(row) else []:
+            texts.setdefault(request.context, []).append(request.target)
+    if not texts:
         lacks = method.missing(row) if isinstance(method, Prompted) and method.applies_to(row) else []
         why = f"it lacks {', '.join(lacks)}" if lacks else f"task {row['task']!r}, language {row['language']!r}"
         raise ScoringError(f"{row['item_id']}: {method.name} is not asked of this item ({why}); show it for another")
-    texts: dict[str, list[str]] = {}
-    for request in requests:
-        texts.setdefault(request.context, []).append(request.target)
     blocks = []
     for number, (context, targets) in enumerate(texts.items(), 1):
         others = "".join(f"\n  or {OPEN}{target}{CLOSE}" for target in targets[1:])

@@ -42,6 +42,8 @@ NUMBER_MAKERS = (
     "prompt.py",
     "prompted.py",
     "fewshot.py",
+    "generation.py",
+    "generated.py",
 )
 TEXT_COLUMNS = (
     "language",

@@ -111,9 +111,10 @@ def read_table(frame: pd.DataFrame, layouts: Sequence[MethodLayout]) -> ScoredTa
 
 def _check_items(frame: pd.DataFrame, layouts: Sequence[MethodLayout]) -> None:
     wanted = [*_REQUIRED, *(f"{x.method}_delta" for x in layouts)]
-    wanted += [f"{x.method}_logprobs" for x in layouts if x.is_prompted]
+    wanted += [f"{x.method}_logprobs" for x in layouts if x.has_logprobs]
     wanted += [f"{x.method}_good" for x in layouts if x.kind == "prediction"]
-    wanted += [f"{x.method}_argmax_{side}" for x in layouts if x.kind == "rating" for side in ("good", "bad")]
+    ratings = [x.method for x in layouts if x.kind == "rating" and x.has_logprobs]
+    wanted += [f"{method}_argmax_{side}" for method in ratings for side in ("good", "bad")]
     if missing := [name for name in wanted if name not in frame.columns]:
         raise BankError(f"the scored table has no columns {missing}; it has {list(frame.columns)}")
     if not frame["item_id"].is_unique:
@@ -147,11 +148,11 @@ def _method_scores(table: pd.DataFrame, layout: MethodLayout) -> MethodScores:
         if "target_bad" in table.columns:
             word[table["target_bad"].notna().to_numpy()] = np.nan
     logprobs = np.full((delta.size, len(layout.presentations), len(layout.options)), np.nan)
-    if layout.is_prompted and layout.kind != "prediction":
+    if layout.has_logprobs and layout.kind != "prediction":
         applies = ~np.isnan(delta)
         logprobs[applies] = _logprobs(table[applies], layout)
     argmax = np.full((delta.size, 2), np.nan)
-    if layout.kind == "rating":
+    if layout.kind == "rating" and layout.has_logprobs:
         argmax = np.column_stack([_numbers(table, f"{layout.method}_argmax_{side}") for side in ("good", "bad")])
     return MethodScores(layout=layout, delta_nats=delta, logprobs_nats=logprobs, word_nats=word, argmax=argmax)
 

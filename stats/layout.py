@@ -23,6 +23,7 @@ _CHOICES: dict[str, tuple[str | bool, ...]] = {
     "accuracy": ("averaged", "pooled"),
     "counterbalanced": (True, False),
     "asked": ("all", "one"),
+    "readout": ("options", "generation"),
 }
 
 
@@ -63,6 +64,8 @@ class MethodLayout:
     """Whether exchanging good and bad flips the sign of delta, so that a position bias cancels."""
     asked: Literal["all", "one"] = "all"
     """Whether every item is asked in all presentations, or in one that the item decides (the others are NaN)."""
+    readout: Literal["options", "generation"] = "options"
+    """Whether the options' log-probabilities are read, or the model writes its answer, so that there are none."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -95,13 +98,18 @@ class MethodLayout:
         return self.kind in JUDGED
 
     @property
+    def has_logprobs(self) -> bool:
+        """Whether the method has a `_logprobs` column."""
+        return self.is_prompted and self.readout == "options"
+
+    @property
     def shown_first(self) -> tuple[int, ...]:
         """For each presentation, the index of the option that the prompt shows first."""
         return self.first or (0,) * len(self.presentations)
 
     @property
     def is_prompted(self) -> bool:
-        """Whether the method asks the model, and so has a `_logprobs` column."""
+        """Whether the method asks the model."""
         return self.kind != "direct"
 
     def reshape(self, flat: ArrayLike) -> FloatArray:

@@ -99,6 +99,8 @@ def _accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
         used = rows[table.is_choice[rows]]
         here = replace(place, method=scores.layout.method, metric="accuracy")
         yield here.row(accuracy(scores.delta_nats[used], **here.draws), n_rows=rows.size)
+        if not scores.layout.has_logprobs:
+            continue
         if scores.layout.kind == "rating":
             yield from _rating_rows(table, scores, used, here, n_rows=rows.size)
         if scores.layout.is_judged:
