@@ -15,15 +15,17 @@ needs its two ends alone. A text whose first token has no mark ("The" without a 
 start by the tokens that can begin it, all but S_bow, in the place of B(c). Where the tokenizer marks the ends of
 words (the first GPT's "dog</w>") nothing is to be corrected, and the score is that of `direct`.
 
-In: requests at the edges of a target. Out: log B in nats, by a forward pass of their own over padded sequences.
+In: requests at the edges of a target. Out: log B in nats, by forward passes of their own, as plain sequences.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +34,7 @@ import torch
 from pairbank.errors import ScoringError
 from pairbank.scoring.backend import ModelInfo, Progress, Scorer
 from pairbank.scoring.causal import CausalScorer
-from pairbank.scoring.forward import padded_logits
+from pairbank.scoring.forward import input_device
 from pairbank.scoring.readout import default_budget, in_batches, scoring_mode
 from pairbank.scoring.requests import BOUNDARY_MERGE, FIRST_TOKEN_UNSCORED, EncodedRequest, Request
 from pairbank.scoring.word_probability import DIRECT_WB, EdgeRequest
@@ -115,9 +117,9 @@ class WordEdgeScorer:
         """What the signature records: that of the model."""
         return self._scorer.info
 
-    def render_prompt(self, *, system: str, user: str, stem: str) -> str:
+    def render_prompt(self, **parts: Any) -> str:  # noqa: ANN401 - those of the model's own scorer
         """Return what the model's own scorer returns."""
-        return self._scorer.render_prompt(system=system, user=user, stem=stem)
+        return self._scorer.render_prompt(**parts)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         """Return each request's tokens; those of an edge end with the number of the token set that is read there."""
@@ -155,33 +157,49 @@ class WordEdgeScorer:
         return [next(of_tokens) if request.ids[-1] >= 0 else of_edges[request.ids] for request in requests]
 
     def _edge_logprobs(self, edges: list[EncodedRequest]) -> dict[tuple[int, ...], FloatArray]:
+        """Return log B of each edge. Sequences of one length go together, so that there is nothing to pad."""
         model = self._scorer.model
+        found: dict[tuple[int, ...], FloatArray] = {}
         in_order = sorted(edges, key=lambda edge: (len(edge.ids), edge.ids))
         with scoring_mode(model):
-            batches: Iterator[dict[tuple[int, ...], FloatArray]] = in_batches(
-                in_order,
-                width=lambda edge: len(edge.ids) - 1,
-                budget_tokens=default_budget(model.device),
-                compute=self._one_pass,
-            )
-            return {ids: value for batch in batches for ids, value in batch.items()}
+            for _, alike in groupby(in_order, key=lambda edge: len(edge.ids)):
+                for batch in in_batches(
+                    list(alike),
+                    width=_n_inputs,
+                    budget_tokens=default_budget(model.device),
+                    compute=self._one_pass,
+                ):
+                    found |= batch
+        return found
 
     def _one_pass(self, edges: list[EncodedRequest]) -> dict[tuple[int, ...], FloatArray]:
-        logits, reads = padded_logits(self._scorer.model, edges)
-        rows = torch.from_numpy(reads.rows).to(logits.device)
+        last = self._last_logits([edge.ids[:-1] for edge in edges])
+        numbers = np.array([edge.ids[-1] for edge in edges])
         values = np.full(len(edges), np.nan)
         for number, tokens in self._marks.sets.items():
-            chosen = reads.tokens == number
-            if chosen.any():
-                own = logits[rows[torch.from_numpy(chosen).to(rows.device)]].float()
-                mass = own[:, torch.from_numpy(tokens).to(own.device)].logsumexp(-1) - own.logsumexp(-1)
-                values[reads.owners[chosen]] = mass.double().cpu().numpy()
+            rows = np.flatnonzero(numbers == number)
+            own = last[torch.from_numpy(rows).to(last.device)].float()
+            mass = own[:, torch.from_numpy(tokens).to(own.device)].logsumexp(-1) - own.logsumexp(-1)
+            values[rows] = mass.double().cpu().numpy()
         if not np.isfinite(values).all():
             raise ScoringError(
                 f"model {self.info.name!r} gave a word boundary a probability that is NaN or 0; expected a finite "
                 "log-probability: load it with dtype='float32', or check its weights"
             )
         return {edge.ids: values[[i]] for i, edge in enumerate(edges)}
+
+    def _last_logits(self, sequences: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Return the logits (n, outputs) at the last token of sequences of one length."""
+        model = self._scorer.model
+        ids = torch.tensor(sequences, device=input_device(model))
+        takes_last = "logits_to_keep" in inspect.signature(model.forward).parameters
+        options = {"logits_to_keep": 1} if takes_last else {}
+        logits: torch.Tensor = model(input_ids=ids, use_cache=False, **options).logits
+        return logits[:, -1]
+
+
+def _n_inputs(edge: EncodedRequest) -> int:
+    return len(edge.ids) - 1
 
 
 def word_edge_scorer(scorer: Scorer) -> WordEdgeScorer:

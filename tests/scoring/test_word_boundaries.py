@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from pairbank.scoring.causal import CausalScorer
 from pairbank.scoring.fake import FakeScorer
 from pairbank.scoring.methods import Answered, Direct, Method
 from pairbank.scoring.models import load_model
-from pairbank.scoring.word_boundaries import word_edge_scorer
+from pairbank.scoring.word_boundaries import WordEdgeScorer, word_edge_scorer
 from pairbank.scoring.word_probability import WordProbability
 from tiny_models import ARCHITECTURES, tiny_model
 from tiny_tokenizers import SENTENCES, SPACE, TOKENIZERS
@@ -41,9 +42,14 @@ def row(target: str, *, context: str = "", language: str = "en") -> dict[str, An
     }
 
 
+@functools.lru_cache(maxsize=1)
+def reader_of(scorer: CausalScorer) -> WordEdgeScorer:
+    return word_edge_scorer(scorer)
+
+
 def values(method: Method, scorer: CausalScorer, item: dict[str, Any]) -> dict[str, Any]:
     """Return a method's columns for one item."""
-    reader = word_edge_scorer(scorer)
+    reader = reader_of(scorer)
     encoded = reader.encode(method.requests(item, reader))
     logprobs = reader.token_logprobs(encoded, progress=lambda _n: None)
     answers = [Answered(request=e, logprobs_nats=p) for e, p in zip(encoded, logprobs, strict=True)]
