@@ -180,7 +180,7 @@ class WordEdgeScorer:
             rows = np.flatnonzero(numbers == number)
             own = last[torch.from_numpy(rows).to(last.device)].float()
             mass = own[:, torch.from_numpy(tokens).to(own.device)].logsumexp(-1) - own.logsumexp(-1)
-            values[rows] = mass.double().cpu().numpy()
+            values[rows] = mass.cpu().numpy()
         if not np.isfinite(values).all():
             raise ScoringError(
                 f"model {self.info.name!r} gave a word boundary a probability that is NaN or 0; expected a finite "
