@@ -75,8 +75,15 @@ class Method(Protocol):
 
 
 def method_named(name: str, *, per_token: bool = False) -> Method:
-    """Return a method: `direct` (with the log-probability of each token, where asked), or a prompt of the registry."""
-    return Direct(per_token=per_token) if name == DIRECT else Prompted(prompt_named(name))
+    """Return a method: `direct` (with the log-probability of each token, where asked), one made of it, or a prompt."""
+    from pairbank.scoring.linking_methods import LINKING_METHODS, linking_method
+    from pairbank.scoring.word_probability import DIRECT_WB, WordProbability
+
+    if name == DIRECT:
+        return Direct(per_token=per_token)
+    if name == DIRECT_WB:
+        return WordProbability()
+    return linking_method(name) if name in LINKING_METHODS else Prompted(prompt_named(name))
 
 
 @dataclass(frozen=True, slots=True)

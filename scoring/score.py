@@ -17,9 +17,11 @@ import pyarrow.parquet as pq
 from pairbank.builders.schema import COLUMNS
 from pairbank.errors import BankError, ScoringError
 from pairbank.files import replaced_atomically, sha256_of_text
+from pairbank.scoring.linking_methods import LINKING_METHODS, Linked, UnigramTables, bound
 from pairbank.scoring.methods import Answered, Method, method_named
 from pairbank.scoring.registry import DIRECT, prompt_named, prompts
 from pairbank.scoring.store import read_shard, schema_of, shard_key, write_shard
+from pairbank.scoring.word_probability import DIRECT_WB
 
 if TYPE_CHECKING:
     import datasets
@@ -117,12 +119,12 @@ def signature_line(signature: Mapping[str, Any]) -> str:
 
 
 def in_order(methods: Iterable[str]) -> list[str]:
-    """Return methods once each, `direct` first and prompts in the registry's order, so that tables are alike.
+    """Return methods once each: `direct`, what is made of its numbers, prompts in the registry's order.
 
     Raises:
         UnknownNameError: a method that does not exist.
     """
-    known = [DIRECT, *prompts()]
+    known = [DIRECT, DIRECT_WB, *LINKING_METHODS, *prompts()]
     asked = set(methods)
     for name in sorted(asked - set(known)):
         prompt_named(name)
@@ -157,6 +159,7 @@ def score(
     methods: Sequence[str] = ("direct",),
     over_length: OverLength = "error",
     per_token: bool = False,
+    unigrams: UnigramTables | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Scored:
@@ -168,10 +171,13 @@ def score(
     Args:
         items: a Dataset in the shared schema, of one corpus (`load_corpus` gives one).
         model: what `load_model` gives.
-        methods: `direct` and ids of prompts (`pairbank.scoring.registry.prompts`).
+        methods: `direct`, `direct_wb` (`pairbank.scoring.word_probability`), linking functions
+            (`pairbank.scoring.linking`) and ids of prompts (`pairbank.scoring.registry.prompts`).
         over_length: what to do with a text longer than the model's context: an error that names the item,
             or NaN and the flag `over_length`.
         per_token: keep the log-probability of every token that `direct` scores, as two list columns.
+        unigrams: for `slor` and `bayes_unigram`: what `count_unigrams` gave, or the file that `pairbank unigrams`
+            wrote; of several that of the model's tokenizer is taken.
         seed: recorded in the signature; the built-in methods draw nothing at random.
         progress: called after every forward pass.
 
@@ -182,11 +188,11 @@ def score(
     _check_items(items)
     if not methods:
         raise ScoringError("no method to score with; name at least one, as in methods=['direct']")
-    chosen = [method_named(name, per_token=per_token) for name in in_order(methods)]
+    chosen = [_ready(method_named(name, per_token=per_token), model, unigrams) for name in in_order(methods)]
     signature = _signature(items, model, chosen, over_length=over_length, seed=seed)
     model_key = sha256_of_text(signature_json(signature["model"]).decode(), over_length)
     tell = progress or (lambda _done, _total: None)
-    run = _Run(model=model, model_key=model_key, over_length=over_length)
+    run = _Run(model=_reader(model, chosen), model_key=model_key, over_length=over_length)
     n_done = 0
     shards: dict[str, list[pa.Table]] = {method.name: [] for method in chosen}
     for size, together in _groups(chosen):
@@ -209,6 +215,20 @@ def score(
     return Scored(dataset=with_columns(items, chosen, shards), signature=signature)
 
 
+def _ready(method: Method, model: Scorer, unigrams: UnigramTables | None) -> Method:
+    """Return a method with what it needs to know of the model."""
+    return bound(method, model, unigrams) if isinstance(method, Linked) else method
+
+
+def _reader(model: Scorer, methods: Sequence[Method]) -> Scorer:
+    """Return the scorer that can answer all that the methods ask."""
+    if all(method.name != DIRECT_WB for method in methods):
+        return model
+    from pairbank.scoring.word_boundaries import word_edge_scorer
+
+    return word_edge_scorer(model)
+
+
 def _tell_share(share: float, *, tell: Progress, n_done: int, work: int, n_methods: int, n_items: int) -> None:
     tell((n_done + share * work) / n_methods, n_items)
 
@@ -216,9 +236,13 @@ def _tell_share(share: float, *, tell: Progress, n_done: int, work: int, n_metho
 def _groups(methods: Sequence[Method]) -> Iterator[tuple[int, list[Method]]]:
     """Yield (items a shard, methods scored together): prompts share instructions, so they go in one plan."""
     for size in (SHARD_ITEMS_DIRECT, SHARD_ITEMS_PROMPTED):
-        group = [m for m in methods if (m.name == DIRECT) == (size == SHARD_ITEMS_DIRECT)]
+        group = [m for m in methods if _asks_directly(m) == (size == SHARD_ITEMS_DIRECT)]
         if group:
             yield size, group
+
+
+def _asks_directly(method: Method) -> bool:
+    return bool(method.definition["layout"]["kind"] == "direct")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -245,11 +269,15 @@ class _Run:
         asked = [
             [method.requests(row, self.model) if method.applies_to(row) else [] for row in rows] for method in methods
         ]
-        answers = iter(self._answers([r for per_row in asked for requests in per_row for r in requests], tell))
+        # Methods that ask the same of an item, as the linking functions do, are answered together.
+        every = dict.fromkeys(r for per_row in asked for requests in per_row for r in requests)
+        answers = dict(zip(every, self._answers(list(every), tell), strict=True))
         for method, per_row in zip(methods, asked, strict=True):
             schema = schema_of(method)
             records = [
-                method.values([next(answers) for _ in requests], row) if requests else dict.fromkeys(schema.names)
+                method.values([answers[request] for request in requests], row)
+                if requests
+                else dict.fromkeys(schema.names)
                 for row, requests in zip(rows, per_row, strict=True)
             ]
             yield pa.Table.from_pylist(records, schema=schema)

@@ -35,6 +35,12 @@ NUMBER_MAKERS = (
     "seq2seq.py",
     "readout.py",
     "methods.py",
+    "sides.py",
+    "linking.py",
+    "linking_methods.py",
+    "unigrams.py",
+    "word_boundaries.py",
+    "word_probability.py",
 )
 TEXT_COLUMNS = ("language", "task", "context_good", "target_good", "context_bad", "target_bad")
 

@@ -13,6 +13,7 @@ from pairbank.errors import PairbankError, unknown_name
 
 if TYPE_CHECKING:
     from pairbank.scoring.backend import Scorer
+    from pairbank.scoring.linking_methods import UnigramTables
     from pairbank.scoring.score import Progress, Scored
     from pairbank.stats.report import Report
 
@@ -106,6 +107,7 @@ def run_study(
     out: str | Path,
     *,
     data_dir: str | Path | None = None,
+    unigrams: UnigramTables | None = None,
     command: str = "",
     progress: Callable[[str, str], Progress | None] = lambda _corpus, _model: None,
 ) -> tuple[Path, Report]:
@@ -116,6 +118,7 @@ def run_study(
         models: the scorers.
         out: folder of the bank; one that is there already is extended.
         data_dir: where upstream files are; None downloads them.
+        unigrams: token counts for the methods that need them, one table a tokenizer.
         command: how to run this again, for the card.
         progress: called with corpus and model before each is scored; gives the callback of `score`.
     """
@@ -132,7 +135,8 @@ def run_study(
     for model in models:
         for choice, items in zip(study.corpora, corpora, strict=True):
             tell = progress(choice.name, model.info.name)
-            scored.append(score(items, model, methods=study.methods, seed=study.seed, progress=tell))
+            done = score(items, model, methods=study.methods, unigrams=unigrams, seed=study.seed, progress=tell)
+            scored.append(done)
     made = report(scored, title=study.title, seed=study.seed, n_resamples=study.n_resamples, notes=study.notes)
     folder = write_bank(out, corpora=corpora, scored=scored, reports={study.name: made}, command=command)
     return folder, made
