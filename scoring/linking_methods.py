@@ -16,10 +16,11 @@ import numpy as np
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.backend import Scorer
+from pairbank.scoring.contract import Answered, ColumnKind, Row, flags_of
+from pairbank.scoring.direct import Direct
 from pairbank.scoring.linking import LINKING_FUNCTIONS, FloatArray, LinkingFunction
-from pairbank.scoring.methods import Answered, ColumnKind, Direct, Row
 from pairbank.scoring.requests import Request
-from pairbank.scoring.sides import answer_flags, direct_layout, side_columns, side_values
+from pairbank.scoring.sides import direct_layout, side_columns, side_values
 from pairbank.scoring.unigrams import Unigrams, unigrams_for
 from pairbank.scoring.vocabulary import vocabulary_of
 
@@ -139,7 +140,7 @@ class Pmi:
         pairs = list(zip(given, alone, strict=True))
         values = side_values(self.name, [g.total_nats - a.total_nats for g, a in pairs], given)
         differ = any(g.request.ids[g.request.start :] != a.request.ids[a.request.start :] for g, a in pairs)
-        flags = [*values["pmi_flags"], *answer_flags(alone), *([PMI_TOKENS_DIFFER] if differ else [])]
+        flags = [*values["pmi_flags"], *flags_of(alone), *([PMI_TOKENS_DIFFER] if differ else [])]
         return values | {"pmi_flags": list(dict.fromkeys(flags))}
 
 

@@ -6,7 +6,7 @@ import functools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,9 +17,10 @@ import pyarrow.parquet as pq
 from pairbank.builders.schema import COLUMNS
 from pairbank.errors import BankError, ScoringError
 from pairbank.files import replaced_atomically, sha256_of_text
-from pairbank.scoring.linking_methods import LINKING_METHODS, Linked, UnigramTables, bound
-from pairbank.scoring.methods import Answered, Method, method_named
-from pairbank.scoring.registry import DIRECT, prompt_named, prompts
+from pairbank.scoring.fewshot import Pool
+from pairbank.scoring.linking_methods import UnigramTables
+from pairbank.scoring.methods import FAMILIES, Answered, Method, MethodOptions, Prompted, in_order, method_named
+from pairbank.scoring.registry import MethodName, prompts_of
 from pairbank.scoring.store import read_shard, schema_of, shard_key, write_shard
 from pairbank.scoring.word_probability import DIRECT_WB
 
@@ -118,19 +119,6 @@ def signature_line(signature: Mapping[str, Any]) -> str:
     return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
-def in_order(methods: Iterable[str]) -> list[str]:
-    """Return methods once each: `direct`, what is made of its numbers, prompts in the registry's order.
-
-    Raises:
-        UnknownNameError: a method that does not exist.
-    """
-    known = [DIRECT, DIRECT_WB, *LINKING_METHODS, *prompts()]
-    asked = set(methods)
-    for name in sorted(asked - set(known)):
-        prompt_named(name)
-    return [name for name in known if name in asked]
-
-
 def read_scored(path: str | Path) -> Scored:
     """Read what `Scored.save` wrote.
 
@@ -160,6 +148,7 @@ def score(
     over_length: OverLength = "error",
     per_token: bool = False,
     unigrams: UnigramTables | None = None,
+    prompts: Sequence[str | Path] = (),
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Scored:
@@ -172,23 +161,30 @@ def score(
         items: a Dataset in the shared schema, of one corpus (`load_corpus` gives one).
         model: what `load_model` gives.
         methods: `direct`, `direct_wb` (`pairbank.scoring.word_probability`), linking functions
-            (`pairbank.scoring.linking`) and ids of prompts (`pairbank.scoring.registry.prompts`).
+            (`pairbank.scoring.linking`) and ids of prompts (`pairbank methods` lists them), perhaps asked after
+            examples drawn from these items ("meta_question_simple@4shot") or in a chat ("hl23_sent_comp_meta_instruct@chat").
         over_length: what to do with a text longer than the model's context: an error that names the item,
             or NaN and the flag `over_length`.
         per_token: keep the log-probability of every token that `direct` scores, as two list columns.
         unigrams: for `slor` and `bayes_unigram`: what `count_unigrams` gave, or the file that `pairbank unigrams`
             wrote; of several that of the model's tokenizer is taken.
-        seed: recorded in the signature; the built-in methods draw nothing at random.
+        prompts: TOML files with prompts of your own, whose ids are then methods too.
+        seed: of the examples that a method puts before its question; recorded in the signature.
         progress: called after every forward pass.
 
     Raises:
         ScoringError: items not in the shared schema, an empty or over-long target, NaN from the model.
         UnknownNameError: a method that does not exist.
+        PromptError: a prompt file that breaks the rules.
     """
     _check_items(items)
     if not methods:
         raise ScoringError("no method to score with; name at least one, as in methods=['direct']")
-    chosen = [_ready(method_named(name, per_token=per_token), model, unigrams) for name in in_order(methods)]
+    known = prompts_of(prompts)
+    names = in_order(methods, known)
+    pool = Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None
+    options = MethodOptions(per_token=per_token, seed=seed, pool=pool, prompts=known, scorer=model, unigrams=unigrams)
+    chosen = [method_named(name, options=options) for name in names]
     signature = _signature(items, model, chosen, over_length=over_length, seed=seed)
     model_key = sha256_of_text(signature_json(signature["model"]).decode(), over_length)
     tell = progress or (lambda _done, _total: None)
@@ -215,11 +211,6 @@ def score(
     return Scored(dataset=with_columns(items, chosen, shards), signature=signature)
 
 
-def _ready(method: Method, model: Scorer, unigrams: UnigramTables | None) -> Method:
-    """Return a method with what it needs to know of the model."""
-    return bound(method, model, unigrams) if isinstance(method, Linked) else method
-
-
 def _reader(model: Scorer, methods: Sequence[Method]) -> Scorer:
     """Return the scorer that can answer all that the methods ask."""
     if all(method.name != DIRECT_WB for method in methods):
@@ -236,13 +227,9 @@ def _tell_share(share: float, *, tell: Progress, n_done: int, work: int, n_metho
 def _groups(methods: Sequence[Method]) -> Iterator[tuple[int, list[Method]]]:
     """Yield (items a shard, methods scored together): prompts share instructions, so they go in one plan."""
     for size in (SHARD_ITEMS_DIRECT, SHARD_ITEMS_PROMPTED):
-        group = [m for m in methods if _asks_directly(m) == (size == SHARD_ITEMS_DIRECT)]
+        group = [m for m in methods if (m.name in FAMILIES) == (size == SHARD_ITEMS_DIRECT)]
         if group:
             yield size, group
-
-
-def _asks_directly(method: Method) -> bool:
-    return bool(method.definition["layout"]["kind"] == "direct")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -269,20 +256,26 @@ class _Run:
         asked = [
             [method.requests(row, self.model) if method.applies_to(row) else [] for row in rows] for method in methods
         ]
-        # Methods that ask the same of an item, as the linking functions do, are answered together.
-        every = dict.fromkeys(r for per_row in asked for requests in per_row for r in requests)
-        answers = dict(zip(every, self._answers(list(every), tell), strict=True))
+        answers = iter(self._answers([r for per_row in asked for requests in per_row for r in requests], tell))
         for method, per_row in zip(methods, asked, strict=True):
             schema = schema_of(method)
             records = [
-                method.values([answers[request] for request in requests], row)
+                method.values([next(answers) for _ in requests], row)
                 if requests
-                else dict.fromkeys(schema.names)
+                else unasked(method, row, schema.names)
                 for row, requests in zip(rows, per_row, strict=True)
             ]
             yield pa.Table.from_pylist(records, schema=schema)
 
     def _answers(self, requests: Sequence[Request], tell: Callable[[float], None]) -> list[Answered]:
+        """Return the answers, equal requests of several methods, orders or items asked once."""
+        places: dict[Request, int] = {}
+        where = [places.setdefault(replace(r, where=""), len(places)) for r in requests]
+        first = dict(zip(reversed(where), reversed(requests), strict=True))
+        answers = self._distinct_answers([first[place] for place in range(len(places))], tell)
+        return [answers[place] for place in where]
+
+    def _distinct_answers(self, requests: Sequence[Request], tell: Callable[[float], None]) -> list[Answered]:
         encoded = self.model.encode(requests)
         longest = self.model.info.max_length
         fits = [longest is None or len(e.ids) - 1 <= longest for e in encoded]
@@ -307,6 +300,14 @@ class _Run:
         ]
 
 
+def unasked(method: Method, row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the columns of a method that was not asked of an item: nulls, and flags if the item lacks something."""
+    empty: dict[str, Any] = dict.fromkeys(names)
+    if isinstance(method, Prompted) and method.applies_to(row):
+        empty[f"{method.name}_flags"] = method.missing(row)
+    return empty
+
+
 def _check_items(items: datasets.Dataset) -> None:
     if missing := [c.name for c in COLUMNS if c.name not in items.column_names]:
         raise ScoringError(f"items lack the column(s) {', '.join(missing)}; get them from pairbank.load_corpus")
@@ -325,7 +326,7 @@ def _signature(
     return {
         "pairbank": version("pairbank"),
         "model": model.info.to_dict() | {"slug": model.info.slug},
-        "methods": {m.name: m.definition for m in methods},
+        "methods": {m.name: {**m.definition, "columns": [*m.columns]} for m in methods},
         "over_length": over_length,
         "seed": seed,
         "corpus": corpus_signature(items, manifest_of(items) or {}),

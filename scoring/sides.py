@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pairbank.scoring.methods import IDENTICAL_TOKENS, OVER_LENGTH, Answered, ColumnKind
+from pairbank.scoring.contract import IDENTICAL_TOKENS, Answered, ColumnKind, flags_of
 
 
 def direct_layout(method: str) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def side_values(method: str, scores: Sequence[float], answers: Sequence[Answered
         answers: of the same sides: the scored tokens.
     """
     good, bad = scores[0], scores[1] if len(scores) > 1 else None
-    flags = answer_flags(answers)
+    flags = flags_of(answers)
     if len(answers) > 1 and answers[0].request.ids == answers[1].request.ids:
         flags.append(IDENTICAL_TOKENS)
     return {
@@ -45,10 +45,3 @@ def side_values(method: str, scores: Sequence[float], answers: Sequence[Answered
         f"{method}_bad_n": None if bad is None else answers[1].request.n_scored,
         f"{method}_flags": flags,
     }
-
-
-def answer_flags(answers: Sequence[Answered]) -> list[str]:
-    """Return the flags of some answers, each once."""
-    flags = [flag for answer in answers for flag in answer.request.flags]
-    flags += [OVER_LENGTH for answer in answers if answer.logprobs_nats is None]
-    return list(dict.fromkeys(flags))

@@ -18,9 +18,10 @@ import numpy as np
 
 from pairbank.files import sha256_of_text
 from pairbank.scoring.backend import Scorer
-from pairbank.scoring.methods import Answered, ColumnKind, Direct, Row
+from pairbank.scoring.contract import Answered, ColumnKind, Row, flags_of
+from pairbank.scoring.direct import Direct
 from pairbank.scoring.requests import Request, separator
-from pairbank.scoring.sides import answer_flags, direct_layout, side_columns, side_values
+from pairbank.scoring.sides import direct_layout, side_columns, side_values
 
 DIRECT_WB = "direct_wb"
 NO_WORD_BOUNDARY = "no_word_boundary"
@@ -80,7 +81,7 @@ class WordProbability:
         tokens, before, after = answers[::3], answers[1::3], answers[2::3]
         scores = [t.total_nats - b.total_nats + a.total_nats for t, b, a in zip(tokens, before, after, strict=True)]
         values = side_values(DIRECT_WB, scores, tokens)
-        flags = dict.fromkeys([*values[f"{DIRECT_WB}_flags"], *answer_flags(answers)])
+        flags = dict.fromkeys([*values[f"{DIRECT_WB}_flags"], *flags_of(answers)])
         if any(edge.logprobs_nats is not None and np.isnan(edge.total_nats) for edge in before):
             flags[NO_WORD_BOUNDARY] = None
         edges: dict[str, Any] = dict.fromkeys(self.columns.keys() - values.keys())

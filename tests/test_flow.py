@@ -88,7 +88,7 @@ def test_corpora_lists_every_corpus() -> None:
 
 def test_shipped_studies_name_corpora_and_methods_that_exist() -> None:
     from pairbank.builders import corpus_named
-    from pairbank.scoring.score import in_order
+    from pairbank.scoring.methods import in_order
 
     for name in study_names():
         study = load_study(name)

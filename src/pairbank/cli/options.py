@@ -17,6 +17,9 @@ UnigramFiles = Annotated[
     list[Path] | None,
     typer.Option("--unigrams", help="What `pairbank unigrams` wrote; for several tokenizers several times."),
 ]
+Prompts = Annotated[
+    list[Path] | None, typer.Option("--prompts", help="TOML file with prompts of your own; may be repeated.")
+]
 Models = Annotated[list[str], typer.Option("--model", help="demo, a folder, or a Hub id; may be repeated.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="At most this many items of each paradigm.")]
 Columns = Annotated[
