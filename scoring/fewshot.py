@@ -17,7 +17,7 @@ import numpy as np
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.contract import Row
-from pairbank.scoring.prompt import Presentation, Prompt, in_language
+from pairbank.scoring.prompt import Presentation, Prompt, in_language, needs
 from pairbank.scoring.slots import CONCEPT_COLUMNS, fill, slot_values
 
 POOL_COLUMNS = ("item_id", "language", "task", "context_good", "target_good", "context_bad", "target_bad")
@@ -80,7 +80,7 @@ class Shots:
 
     def _drawn(self, prompt: Prompt, row: Row, pool: Sequence[Row], rng: np.random.Generator) -> list[Row]:
         taken, used, chosen = _strings(row), {row["item_id"]}, list[Row]()
-        needed = prompt.slots(row["language"])
+        needed = needs(prompt, row["language"]).slots
         for _ in range(TRIES_A_SHOT * self.n_shots if pool else 0):
             other = pool[int(rng.integers(len(pool)))]
             if other["item_id"] in used or _strings(other) & taken or not needed <= slot_values(other).keys():

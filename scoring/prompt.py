@@ -6,6 +6,7 @@ every option is scored after each. Templates, stems and options may have slots, 
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -30,7 +31,7 @@ class PromptError(PairbankError, ValueError):
     """A prompt file that breaks the registry's rules, with file, prompt, key and remedy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Presentation:
     """One string sent to the model, and how the log-probabilities of its options are read."""
 
@@ -59,7 +60,7 @@ class Presentation:
         return all(str(row.get(column)) == value for column, value in self.when.items())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prompt:
     """One prompted method."""
 
@@ -114,17 +115,30 @@ class Prompt:
         """The options' names: themselves, or without the braces of their slots."""
         return tuple(option.replace("{", "").replace("}", "") for option in self.options)
 
-    def slots(self, language: str) -> frozenset[str]:
-        """Return the item's slots that must be filled, and the columns that `when` looks at, as `column:name`."""
-        texts = [
-            t for p in self.presentations for t in (in_language(p.template, language), in_language(p.stem, language))
-        ]
-        found = {slot for text in (*texts, *self.options) for slot in slots_of(text)}
-        return frozenset(found | {f"column:{column}" for p in self.presentations for column in p.when})
-
     def applies_to(self, *, task: str, language: str) -> bool:
         """Return whether the prompt can be asked of items of this kind."""
         return task in self.tasks and primary(language) in self.languages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What a prompt takes from an item."""
+
+    slots: frozenset[str]
+    """Slots that must be filled."""
+    columns: frozenset[str]
+    """Columns that decide which presentations are asked."""
+
+
+@functools.cache
+def needs(prompt: Prompt, language: str) -> Needs:
+    """Return what a prompt takes from an item in a language."""
+    shown = [text for p in prompt.presentations for text in (p.template, p.stem)]
+    texts = [*(in_language(text, language) for text in shown), *prompt.options]
+    return Needs(
+        slots=frozenset(slot for text in texts for slot in slots_of(text)),
+        columns=frozenset(column for p in prompt.presentations for column in p.when),
+    )
 
 
 def primary(language: str) -> str:

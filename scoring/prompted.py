@@ -10,7 +10,7 @@ have m_first_choice too, the share of presentations in which the option shown fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from pairbank.files import sha256_of_text
 from pairbank.scoring.backend import ExampleTurn, Scorer
 from pairbank.scoring.contract import IDENTICAL_TOKENS, Answered, ColumnKind, Row, TokenScores, flags_of
 from pairbank.scoring.fewshot import Shots
-from pairbank.scoring.prompt import Presentation, Prompt, in_language
+from pairbank.scoring.prompt import Presentation, Prompt, in_language, needs
 from pairbank.scoring.registry import MethodName
 from pairbank.scoring.requests import Request
 from pairbank.scoring.slots import fill, slot_values, slots_of
@@ -106,11 +106,13 @@ class Prompted:
 
     def missing(self, row: Row) -> list[str]:
         """Return the flags that say why an item of the right kind is not asked; none where it is."""
-        needed = self.prompt.slots(row["language"])
-        columns = {name.removeprefix("column:") for name in needed if name.startswith("column:")}
-        lacking = {name for name in needed if ":" not in name} - slot_values(row).keys()
-        if columns and not any(self.asked_of(row)):
-            lacking |= columns
+        return self._missing(row, slot_values(row))
+
+    def _missing(self, row: Row, values: Mapping[str, str]) -> list[str]:
+        needed = needs(self.prompt, row["language"])
+        lacking = needed.slots - values.keys()
+        if needed.columns and not any(self.asked_of(row)):
+            lacking |= needed.columns
         return [f"{MISSING}:{name}" for name in sorted(lacking)]
 
     def asked_of(self, row: Row) -> list[bool]:
@@ -119,28 +121,32 @@ class Prompted:
 
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
         """Return the asked presentations x options, row-major; nothing where the item lacks a text for a slot."""
-        if self.missing(row):
+        values = slot_values(row)
+        if self._missing(row, values):
             return []
-        prompt, chat, values = self.prompt, self.uses_chat(scorer), slot_values(row)
+        prompt, chat = self.prompt, self.uses_chat(scorer)
         joint = separator_of(prompt, row["language"], chat=chat)
-        found = []
-        for p in prompt.presentations:
-            if not p.is_asked(row):
-                continue
-            context = self.context(p, row, scorer)
-            for option in prompt.options:
-                answer = fill(option, values)
-                where = f"{row['item_id']} ({self.name}, {p.name}, option {answer!r})"
-                found.append(Request(context=context, target=joint + answer, chat=chat, where=where))
-        return found
+        answers = [fill(option, values) for option in prompt.options]
+        of = f"{row['item_id']} ({self.name},"
+        return [
+            Request(context=context, target=joint + answer, chat=chat, where=f"{of} {p.name}, option {answer!r})")
+            for p in prompt.presentations
+            if p.is_asked(row)
+            for context in (self._context(p, row, values, scorer),)
+            for answer in answers
+        ]
 
     def uses_chat(self, scorer: Scorer) -> bool:
         """Return whether this model reads the prompt through its chat template."""
         return scorer.info.prompt_format == "chat" and (self.prompt.chat or self.in_chat)
 
-    def context(self, p: Presentation, row: Row, scorer: Scorer) -> str:
-        """Return all that stands before the answer: examples, question and stem, as the model reads them."""
-        prompt, language, values = self.prompt, row["language"], slot_values(row)
+    def contexts(self, row: Row, scorer: Scorer) -> list[str]:
+        """Return, for each asked presentation, all that stands before the answer, as the model reads it."""
+        values = slot_values(row)
+        return [self._context(p, row, values, scorer) for p in self.prompt.presentations if p.is_asked(row)]
+
+    def _context(self, p: Presentation, row: Row, values: Mapping[str, str], scorer: Scorer) -> str:
+        prompt, language = self.prompt, row["language"]
         user = fill(in_language(p.template, language), values)
         stem = fill(in_language(p.stem, language), values)
         chat = self.uses_chat(scorer)

@@ -68,9 +68,10 @@ def slot_values(row: Mapping[str, Any]) -> dict[str, str]:
         values[f"target_{side}"] = target
         if context:
             values[f"context_{side}"] = context
+    one_sided = "bad" not in values
     for part in ("context", "target"):
-        found = {values.get(f"{part}_{side}") for side in ("good", "bad") if side in values}
-        if len(found) == 1 and (text := found.pop()) is not None:
+        text = values.get(f"{part}_good")
+        if text is not None and (one_sided or text == values.get(f"{part}_bad")):
             values[part] = text
     values |= {slot: row[column] for slot, column in CONCEPT_COLUMNS.items() if row.get(column)}
     return values
