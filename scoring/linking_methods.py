@@ -107,7 +107,7 @@ class Pmi:
         """Paper, formula, hash and (empty) layout."""
         formula = "log P(target | context) − log P(target)"
         return {
-            "paper": "pointwise mutual information of target and context (Church & Hanks 1990)",
+            "paper": "Church & Hanks 1990 (pointwise mutual information)",
             "formula": formula,
             "sha256": sha256_of_text(self.name, formula, "1"),
             "layout": direct_layout(self.name),

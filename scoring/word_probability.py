@@ -51,7 +51,7 @@ class WordProbability:
         """Paper, formula, hash and (empty) layout."""
         formula = "log P(target | context) − log B(context) + log B(context∘target), B = Σ p(s), s in S_bow ∪ EOS"
         return {
-            "paper": "Pimentel & Meister 2024, How to compute the probability of a word; Oh & Schuler 2024",
+            "paper": "Pimentel & Meister 2024 (How to compute the probability of a word); Oh & Schuler 2024",
             "formula": formula,
             "sha256": sha256_of_text(DIRECT_WB, formula, "1"),
             "layout": direct_layout(DIRECT_WB),
