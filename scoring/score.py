@@ -162,7 +162,8 @@ def score(
         model: what `load_model` gives.
         methods: `direct`, `direct_wb` (`pairbank.scoring.word_probability`), linking functions
             (`pairbank.scoring.linking`) and ids of prompts (`pairbank methods` lists them), perhaps asked after
-            examples drawn from these items ("meta_question_simple@4shot") or in a chat ("hl23_sent_comp_meta_instruct@chat").
+            examples drawn from these items ("meta_question_simple@4shot") or in a chat
+            ("hl23_sent_comp_meta_instruct@chat").
         over_length: what to do with a text longer than the model's context: an error that names the item,
             or NaN and the flag `over_length`.
         per_token: keep the log-probability of every token that `direct` scores, as two list columns.
