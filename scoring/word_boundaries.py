@@ -47,7 +47,7 @@ IntArray = npt.NDArray[np.int64]
 
 WORD_EDGE, UNMARKED_START, NO_EDGE, CERTAIN_EDGE = -1, -2, -3, -4
 """In the place of the token that is read: the set S_bow ∪ EOS; all tokens but S_bow; a place that is no edge of a
-word, whose value is NaN; and, where words' ends are marked, probability one."""
+word, whose value is NaN; and probability one, where words' ends are marked or the target itself ends with a space."""
 FIXED_NATS = {NO_EDGE: float("nan"), CERTAIN_EDGE: 0.0}
 
 
@@ -64,11 +64,6 @@ class WordMarks:
     marks_ends: bool
     """The vocabulary marks the ends of words; no token begins with a space."""
 
-    @property
-    def sets(self) -> Mapping[int, IntArray]:
-        """The token sets that are read, by the number that stands for them."""
-        return {WORD_EDGE: np.union1d(self.begin_word, self.end_text), UNMARKED_START: self.others}
-
 
 def word_marks(tokenizer: PreTrainedTokenizerBase, *, n_outputs: int, name: str) -> WordMarks:
     """Return which tokens begin a word and which end a text.
@@ -84,7 +79,8 @@ def word_marks(tokenizer: PreTrainedTokenizerBase, *, n_outputs: int, name: str)
     vocabulary = {i: token for token, i in tokenizer.get_vocab().items() if i < n_outputs}
     added = tokenizer.added_tokens_decoder
     special = {i for i, token in added.items() if token.special} | set(tokenizer.all_special_ids)
-    special -= {tokenizer.unk_token_id}
+    # GPT-2's unknown token is its end of the text too.
+    special -= {tokenizer.unk_token_id} - {tokenizer.eos_token_id, tokenizer.bos_token_id}
     rules = json.loads(tokenizer.backend_tokenizer.to_str())
     is_byte_level = '"ByteLevel"' in json.dumps([rules["pre_tokenizer"], rules["decoder"]])
     marks = ("Ġ", " ") if is_byte_level else ("▁", " ")
@@ -111,6 +107,8 @@ class WordEdgeScorer:
         n_outputs = int(scorer.model.config.get_text_config().vocab_size)
         self._marks = word_marks(scorer.tokenizer, n_outputs=n_outputs, name=scorer.info.name)
         self._begin_word = frozenset(self._marks.begin_word.tolist())
+        edge = np.union1d(self._marks.begin_word, self._marks.end_text)
+        self._sets: Mapping[int, IntArray] = {WORD_EDGE: edge, UNMARKED_START: self._marks.others}
 
     @property
     def info(self) -> ModelInfo:
@@ -131,7 +129,8 @@ class WordEdgeScorer:
 
     def _edge(self, request: EdgeRequest, encoded: EncodedRequest) -> EncodedRequest:
         ids, start = encoded.ids, encoded.start
-        if self._marks.marks_ends:
+        has_ended = request.edge == "after" and request.target[-1:].isspace()
+        if self._marks.marks_ends or has_ended:
             return EncodedRequest(ids=(CERTAIN_EDGE,), start=0)
         if request.edge == "after":
             return EncodedRequest(ids=(*ids, WORD_EDGE), start=len(ids))
@@ -151,7 +150,7 @@ class WordEdgeScorer:
         tokens = [request for request in requests if request.ids[-1] >= 0]
         edges = [request for request in requests if request.ids[-1] < 0]
         of_tokens = iter(self._scorer.token_logprobs(tokens, progress=progress))
-        of_edges = self._edge_logprobs(list({e.ids: e for e in edges if e.ids[-1] in self._marks.sets}.values()))
+        of_edges = self._edge_logprobs(list({e.ids: e for e in edges if e.ids[-1] in self._sets}.values()))
         of_edges |= {e.ids: np.full(1, FIXED_NATS[e.ids[-1]]) for e in edges if e.ids[-1] in FIXED_NATS}
         progress(len(edges))
         return [next(of_tokens) if request.ids[-1] >= 0 else of_edges[request.ids] for request in requests]
@@ -176,7 +175,7 @@ class WordEdgeScorer:
         last = self._last_logits([edge.ids[:-1] for edge in edges])
         numbers = np.array([edge.ids[-1] for edge in edges])
         values = np.full(len(edges), np.nan)
-        for number, tokens in self._marks.sets.items():
+        for number, tokens in self._sets.items():
             rows = np.flatnonzero(numbers == number)
             own = last[torch.from_numpy(rows).to(last.device)].float()
             mass = own[:, torch.from_numpy(tokens).to(own.device)].logsumexp(-1) - own.logsumexp(-1)

@@ -164,7 +164,8 @@ def naive_values(scorer: CausalScorer, target: str, context: str) -> tuple[float
     joined = f"{context} {target}" if context else target
     ids, n_target = naive.tokens_of(tokenizer, context, joined[len(context) :], bos)
     special = {*tokenizer.all_special_ids} | {i for i, t in tokenizer.added_tokens_decoder.items() if t.special}
-    special -= {tokenizer.unk_token_id}
+    if tokenizer.unk_token_id != tokenizer.eos_token_id:
+        special -= {tokenizer.unk_token_id}
     bow = {i for token, i in tokenizer.get_vocab().items() if token[0] in "Ġ▁ " and i not in special}
     before, after = ids[:-n_target], ids
     edges = bow | special
@@ -191,6 +192,19 @@ def test_every_kind_of_marked_vocabulary_equals_the_naive_computation(kind: str,
     scorer = loaded(tmp_path, TOKENIZERS[kind](), extra=5)
     for target, context in PAIRS:
         assert_equals_naive(scorer, target, context)
+
+
+def test_an_end_of_text_that_is_the_unknown_token_too_ends_words(tmp_path: Path) -> None:
+    tokenizer = TOKENIZERS["byte_bpe_shared"]()
+    tokenizer.unk_token = tokenizer.eos_token
+    scorer = loaded(tmp_path, tokenizer)
+    assert scorer.tokenizer.unk_token_id == scorer.tokenizer.eos_token_id
+    assert_equals_naive(scorer, "barks.", "A dog")
+
+
+def test_a_target_that_ends_with_a_space_has_said_that_its_last_word_is_over(two_letters: CausalScorer) -> None:
+    found = values(WordProbability(), two_letters, row("a b ", context="b"))
+    assert found["direct_wb_good_after"] == 0
 
 
 @pytest.mark.parametrize("architecture", ["mamba", "bloom", "mistral-sliding"])
