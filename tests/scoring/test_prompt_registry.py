@@ -192,3 +192,11 @@ def test_what_cannot_have_examples_says_so() -> None:
             ScoringError, match=r"only forced choices in both orders and judgments .*leave @\dshot away"
         ):
             method_named(name)
+
+
+def test_generation_is_validated_data_and_says_what_to_ask_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = prompts()["social24_likert_free"]
+    assert (free.readout, free.pattern, free.max_new_tokens) == ("generation", "[1-5]", 20)
+    monkeypatch.setattr("pairbank.scoring.methods.find_spec", lambda _name: None)
+    with pytest.raises(ScoringError, match=r"lets the model write freely .*; ask 'social24_likert'"):
+        method_named("social24_likert_free")
