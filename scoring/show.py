@@ -12,9 +12,12 @@ from pairbank.builders.schema import COLUMNS, Task
 from pairbank.errors import ScoringError
 from pairbank.scoring.backend import Scorer
 from pairbank.scoring.contract import Method, Row
+from pairbank.scoring.linking_methods import PMI
+from pairbank.scoring.methods import FAMILIES, method_named
 from pairbank.scoring.prompt import Prompt, primary
 from pairbank.scoring.prompted import Prompted
 from pairbank.scoring.registry import DIRECT
+from pairbank.scoring.word_probability import DIRECT_WB
 
 OPEN, CLOSE = "⟦", "⟧"
 """What is scored stands between these."""
@@ -33,7 +36,9 @@ def shown(method: Method, row: Row, scorer: Scorer) -> str:
         raise ScoringError(f"{row['item_id']}: {method.name} is not asked of this item ({why}); show it for another")
     texts: dict[str, list[str]] = {}
     for request in requests:
-        texts.setdefault(request.context, []).append(request.target)
+        targets = texts.setdefault(request.context, [])
+        if request.target not in targets or isinstance(method, Prompted):
+            targets.append(request.target)
     blocks = []
     for number, (context, targets) in enumerate(texts.items(), 1):
         others = "".join(f"\n  or {OPEN}{target}{CLOSE}" for target in targets[1:])
@@ -86,18 +91,8 @@ def item_for(
 def method_rows(
     prompts: Mapping[str, Prompt], *, task: str | None = None, language: str | None = None
 ) -> list[dict[str, str]]:
-    """Return one row a method: `direct`, then the prompts, perhaps only those for a task or language."""
-    rows = [
-        {
-            "id": DIRECT,
-            "kind": "direct",
-            "tasks": "all",
-            "languages": "all",
-            "requests": "2",
-            "counterbalanced": "yes",
-            "paper": "Hu & Levy 2023, section 2",
-        }
-    ]
+    """Return one row a method: `direct` and its kin, then the prompts, perhaps only those for a task or language."""
+    rows = [_direct_row(name) for name in FAMILIES]
     for prompt in prompts.values():
         if (task and task not in prompt.tasks) or (language and primary(language) not in prompt.languages):
             continue
@@ -119,3 +114,18 @@ def method_rows(
             }
         )
     return rows
+
+
+def _direct_row(name: str) -> dict[str, str]:
+    """Return the row of a method that asks no question."""
+    return {
+        "id": name,
+        "kind": "direct",
+        "tasks": "all with a context" if name == PMI else "all",
+        "languages": "all with spaces" if name == DIRECT_WB else "all",
+        "requests": {DIRECT_WB: "6", PMI: "4"}.get(name, "2"),
+        "counterbalanced": "yes",
+        "paper": "Hu & Levy 2023, section 2"
+        if name == DIRECT
+        else method_named(name).definition["paper"].split(";")[0],
+    }

@@ -42,6 +42,12 @@ NUMBER_MAKERS = (
     "prompt.py",
     "prompted.py",
     "fewshot.py",
+    "sides.py",
+    "linking.py",
+    "linking_methods.py",
+    "unigrams.py",
+    "word_boundaries.py",
+    "word_probability.py",
 )
 TEXT_COLUMNS = (
     "language",

@@ -10,7 +10,13 @@ import typer
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder with upstream files, or a root with one folder a corpus.")
 ]
-Methods = Annotated[list[str], typer.Option("--method", "-m", help="direct, or a prompt's id; may be repeated.")]
+Methods = Annotated[
+    list[str], typer.Option("--method", "-m", help="direct, a linking function, or a prompt's id; may be repeated.")
+]
+UnigramFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--unigrams", help="What `pairbank unigrams` wrote; for several tokenizers several times."),
+]
 Prompts = Annotated[
     list[Path] | None, typer.Option("--prompts", help="TOML file with prompts of your own; may be repeated.")
 ]

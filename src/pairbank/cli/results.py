@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pairbank.cli.console import bars, command_line, quiet_bars, say, say_next_steps, say_report, say_work, status
-from pairbank.cli.options import DataDir, Limit, Models
+from pairbank.cli.options import DataDir, Limit, Models, UnigramFiles
 from pairbank.cli.scoring import load
 
 
@@ -59,6 +59,7 @@ def run(
     limit: Limit = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps, cuda:1 …")] = "auto",
     dtype: Annotated[str, typer.Option(help="auto, float32, bfloat16 …")] = "auto",
+    unigrams: UnigramFiles = None,
 ) -> None:
     """Run a study end to end: build, score, report, bank. Run it again to continue after a stop.
 
@@ -74,7 +75,15 @@ def run(
     with quiet_bars():
         scorers = [load(name, device=device, dtype=dtype, bos="auto") for name in model]
         with bars() as bar:
-            folder, made = run_study(plan, scorers, out, data_dir=data_dir, command=command_line(), progress=bar)
+            folder, made = run_study(
+                plan,
+                scorers,
+                out,
+                data_dir=data_dir,
+                unigrams=unigrams or None,
+                command=command_line(),
+                progress=bar,
+            )
     say_work(*scorers)
     say_report(made)
     say_next_steps(folder)

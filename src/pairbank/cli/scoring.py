@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from pairbank.cli.console import bars, quiet_bars, say, say_report, say_work, show, status
-from pairbank.cli.options import Columns, DataDir, Language, Limit, Methods, Prompts, Subset, column_map
+from pairbank.cli.options import Columns, DataDir, Language, Limit, Methods, Prompts, Subset, UnigramFiles, column_map
 
 if TYPE_CHECKING:
     from pairbank.scoring.backend import BosPolicy, Scorer
@@ -35,6 +35,7 @@ def score(
     per_token: Annotated[bool, typer.Option("--per-token", help="Keep the log-probability of every token.")] = False,  # noqa: FBT002
     prompts: Prompts = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the examples that @…shot methods draw.")] = 0,
+    unigrams: UnigramFiles = None,
 ) -> None:
     """Score items with a model, print the results, and write items and scores to one file.
 
@@ -66,6 +67,7 @@ def score(
                 per_token=per_token,
                 prompts=prompts or (),
                 seed=seed,
+                unigrams=unigrams or None,
             )
         say_work(scorer)
     scored.save(out)
