@@ -143,7 +143,7 @@ def load_model(
 def _causal(loaded: _Loaded, prompt_format: PromptFormat) -> CausalScorer:
     """Return a scorer that packs prefix trees if the model honours their masks, else pads (and says so)."""
     from pairbank.scoring.causal import CausalScorer
-    from pairbank.scoring.packable import packing_problem
+    from pairbank.scoring.packable import block_head, packing_problem, trunk_problem
 
     model, tokenizer = loaded.model, loaded.tokenizer
     info = replace(
@@ -154,10 +154,13 @@ def _causal(loaded: _Loaded, prompt_format: PromptFormat) -> CausalScorer:
     )
     scorer = CausalScorer(model, tokenizer, info)
     problem = packing_problem(scorer)
-    if problem is None:
-        return scorer
-    logger.warning("%s: %s; scoring in padded batches, which is slower but exact", info.name, problem)
-    return CausalScorer(model, tokenizer, replace(info, backend="causal-padded"), batching="padded")
+    if problem is not None:
+        logger.warning("%s: %s; scoring in padded batches, which is slower but exact", info.name, problem)
+        scorer = CausalScorer(model, tokenizer, replace(info, backend="causal-padded"), batching="padded")
+    elif (problem := trunk_problem(scorer)) is not None:
+        logger.info("%s: %s; shared prefixes are computed once a pack", info.name, problem)
+    scorer.head = block_head(scorer)
+    return scorer
 
 
 def _masked(loaded: _Loaded, pll: Pll, max_length: int | None) -> MaskedScorer:
