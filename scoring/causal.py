@@ -124,11 +124,11 @@ class CausalScorer:
                         starts = np.flatnonzero(np.diff(owners, prepend=-1))
                         for owner, part in zip(owners[starts], np.split(values, starts[1:]), strict=True):
                             results[owner] = part
+                        self.stats.n_sequence_tokens += sum(len(requests[i].ids) - 1 for i in owners[starts])
                         progress(len(starts))
                 except RuntimeError as error:
                     self._shrink(error)
         self.stats.seconds += time.perf_counter() - began
-        self.stats.n_sequence_tokens += sum(len(request.ids) - 1 for request in requests)
         return [result for result in results if result is not None]
 
     def _shrink(self, error: RuntimeError) -> None:

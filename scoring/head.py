@@ -69,14 +69,16 @@ def head_logprobs_nats(
     hidden = hidden.to(head.weight.device)
     most = BLOCK_LOGITS.get(hidden.device.type, BLOCK_LOGITS_ACCELERATOR)
     size = max(1, most // len(hidden))
-    normaliser = torch.full((len(hidden),), -torch.inf, device=hidden.device)
+    normalisers = []
     chosen = torch.empty(len(tokens), device=hidden.device)
     for first in range(0, head.out_features, size):
         last = min(first + size, head.out_features)
         logits = torch.nn.functional.linear(hidden, head.weight[first:last], _part(head.bias, first, last)).float()
         a, b = np.searchsorted(by_token, (first, last)).tolist()
         chosen[a:b] = logits[row_of[a:b], token_of[a:b] - first]
-        normaliser = torch.logaddexp(normaliser, logits.logsumexp(-1))
+        normalisers.append(logits.logsumexp(-1))
+    # at the end and at once: added up block by block, rounding would grow with their number
+    normaliser = torch.stack(normalisers).logsumexp(0)
     both = torch.stack([chosen, normaliser[row_of]]).cpu().numpy().astype(np.float64)
     values = np.empty(len(tokens))
     values[order] = both[0] - both[1]
