@@ -31,6 +31,8 @@ NUMBER_MAKERS = (
     "requests.py",
     "planner.py",
     "forward.py",
+    "trunk.py",
+    "head.py",
     "causal.py",
     "packable.py",
     "masked.py",
