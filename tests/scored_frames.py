@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -43,3 +45,11 @@ def rated_table(n_items: int = 200, *, seed: int = 0, corpus: str = "toy", model
     frame["meta_delta"] = frame["meta_good"] - frame["meta_bad"]
     frame["meta_logprobs"] = answers.reshape(n_items, 4).tolist()
     return ScoredFrame(corpus=corpus, model=model, frame=frame, layouts=(DIRECT, META))
+
+
+def keyed(table: pd.DataFrame, *names: str) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """The rows of a table by the values of some columns, which must tell them apart."""
+    rows = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+    found = {tuple(row[name] for name in names): row for row in rows}
+    assert len(found) == len(rows), f"{names} do not tell the rows apart"
+    return found

@@ -78,11 +78,11 @@ def test_the_correlation_falls_with_the_distance_where_the_strings_differ_more()
 
 def test_sentences_labelled_one_by_one_have_an_area_and_no_accuracy() -> None:
     found = section([labelled_table()], seed=0, n_resamples=50)
-    rows = found.tables["separability"].set_index("metric")
+    rows = {str(row["metric"]): row for row in found.tables["separability"].to_dict("records")}
     # good -10, -20; bad -30, -15: 3 of 4 combinations
-    assert rows.loc["auc", "value"] == 0.75
-    assert np.isnan(rows.loc["accuracy", "value"])
-    assert rows.loc["accuracy", "reason"] == "single labelled sentences make no pairs"
+    assert rows["auc"]["value"] == 0.75
+    assert np.isnan(rows["accuracy"]["value"])
+    assert rows["accuracy"]["reason"] == "single labelled sentences make no pairs"
     assert found.tables["correlation"].empty
     assert "log P of the two strings" not in found.text
     assert "AUC = 0.75" in found.text
