@@ -126,8 +126,8 @@ def _correlation_said(row: Mapping[Any, Any]) -> str:
 
 DEFINITIONS = """\
 - **accuracy**: share of pairs whose difference (good - bad) is positive, ties one half; percentile bootstrap over
-  pairs at level .95. One cell a language, negative type (how the wrong concept was chosen) and method. COMPS pairs about invented
-  words are left out: English stands for property knowledge, as in the other languages.
+  pairs at level .95. One cell a language, negative type (how the wrong concept was chosen) and method. COMPS
+  pairs about invented words are left out: English stands for property knowledge, as in the other languages.
 - **typology**: unweighted mean of the cells of a morphological type (He et al. 2025, Table 2); English has no type
   there and is left out, as in their Figure 4.
 - **correlation**: Pearson r of two methods' accuracies over languages, Fisher z interval; `without_english`, and the
