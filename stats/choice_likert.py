@@ -191,7 +191,8 @@ def _text(accuracies: pd.DataFrame, consistency: pd.DataFrame, *, seed: int, n_r
         whom = "people" if versus == HUMAN else "the items' design"
         parts.append(f"**{corpus}**, share of choices that agree with {whom}: {'; '.join(said)}.")
     same = consistency[consistency["metric"] == "consistency"]
-    for corpus, part in same.groupby("corpus", sort=False):
+    for corpus in same["corpus"].unique():
+        part = same[same["corpus"] == corpus]
         said = [_said(row) for row in _over_models(part, ["measure", "method", "versus"])]
         parts.append(f"**{corpus}**, same choice by two measures: {'; '.join(said)}.")
     parts.append(
@@ -201,7 +202,7 @@ def _text(accuracies: pd.DataFrame, consistency: pd.DataFrame, *, seed: int, n_r
     return "\n\n".join(parts)
 
 
-def _over_models(part: pd.DataFrame, keys: list[str]) -> list[Mapping[Any, Any]]:
+def _over_models(part: pd.DataFrame, keys: list[str]) -> Sequence[Mapping[Any, Any]]:
     groups = part.groupby(keys, sort=False)["value"].agg(["mean", "min", "max", "count"])
     return groups.reset_index().to_dict("records")
 

@@ -12,7 +12,7 @@ from pairbank.stats.ceiling import ceiling_from_ratings, ceiling_from_spreads, s
 
 
 def test_spearman_brown_steps_up_a_half() -> None:
-    # psych::spearmanBrown / textbook: halves that correlate at .60 make a test of reliability .75
+    # by hand: halves that correlate at .60 make a whole of reliability 2 * .6 / 1.6 = .75
     assert spearman_brown(0.6) == pytest.approx(0.75, abs=1e-15)
     assert spearman_brown(0.0) == 0.0
     assert math.isnan(spearman_brown(-1.0))

@@ -55,7 +55,7 @@ CHOICE_LIKERT = (
 )
 # their Table 2, whose last row says MPT_7B-chat and means MPT_30B-chat
 TABLE_2 = (0.54, 0.83, 0.63, 0.71, 0.74, 0.96)
-# recomputed in R from the cells: psych::cohen.kappa
+# recomputed from the cells of LOGPROBS
 KAPPA = {"LOGPROBS": (0.434, 0.571, 0.640, 0.623, 0.657)}
 
 
@@ -89,7 +89,7 @@ def test_the_three_matrices_of_a_model_have_the_same_margins() -> None:
         assert cells[0] + cells[2] == likert.first_first + likert.second_first
 
 
-def test_kappas_are_those_of_r() -> None:
+def test_kappas_are_those_of_the_cells() -> None:
     for cells, published in zip(FIGURE_2["LOGPROBS"], KAPPA["LOGPROBS"], strict=True):
         assert confusion_kappa(table(cells)).value == pytest.approx(published, abs=5e-4)
     assert confusion_kappa(table(FIGURE_2["LIKERT"][5])).value == pytest.approx(0.920, abs=5e-4)

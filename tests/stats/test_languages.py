@@ -83,7 +83,7 @@ def test_figure_4_is_the_mean_of_figure_1(cells: pd.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("a", "b", "everywhere", "without_english"),
     [
-        # recomputed in R from the cells of Figure 1: cor(direct, neuro) etc. over the languages
+        # recomputed from the cells of Figure 1 over the languages, one negative type after the other
         ("direct", "neuro", (0.945, 0.895, 0.908, 0.970), (0.810, 0.730, 0.691, 0.935)),
         ("meta", "direct", (0.579, 0.501, 0.636, 0.604), (-0.123, -0.100, 0.020, 0.072)),
     ],

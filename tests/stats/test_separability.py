@@ -66,7 +66,7 @@ def test_one_string_an_item_gives_delong() -> None:
     # var = s2(good)/3 + s2(bad)/2 = (1/12)/3 + (1/18)/2 = 1/36 + 1/36 = 1/18 (DeLong et al. 1988)
     found = auc_obuchowski(labelled_strings([3.0, 5.0, 6.0, 1.0, 4.0], [1, 1, 1, 0, 0]), level=0.5)
     assert found.value == pytest.approx(5 / 6, abs=1e-12)
-    # z for level .5 is 0.6744897501960817 (R: qnorm(.75)); the upper end stops at 1
+    # the normal quantile of .75 is 0.6744897501960817
     assert found.low == pytest.approx(5 / 6 - 0.6744897501960817 * math.sqrt(1 / 18), abs=1e-12)
     assert found.high == pytest.approx(5 / 6 + 0.6744897501960817 * math.sqrt(1 / 18), abs=1e-12)
 
