@@ -8,7 +8,15 @@ from typing import cast
 from pairbank.errors import unknown_name
 from pairbank.stats.sections import Analysis
 
-ANALYSES: dict[str, str] = {}
+ANALYSES: dict[str, str] = {
+    "choice_likert": "pairbank.stats.choice_likert",
+    "comparisons": "pairbank.stats.comparisons",
+    "grammaticality": "pairbank.stats.grammaticality",
+    "languages": "pairbank.stats.multilingual",
+    "paradigms": "pairbank.stats.paradigms",
+    "people": "pairbank.stats.people",
+    "prediction": "pairbank.stats.prediction",
+}
 """Name -> module with a function `section`."""
 
 

@@ -16,7 +16,7 @@ from pairbank.stats.sections import ScoredFrame, Section
 from pairbank.stats.usable import long_table, numbers, usable_rows
 
 if TYPE_CHECKING:
-    from pairbank.stats.arrays import FloatArray, IntArray
+    from pairbank.stats.arrays import BoolArray, FloatArray, IntArray
     from pairbank.stats.layout import MethodLayout
 
 COLUMNS = ("phenomenon", "paradigm")
@@ -41,7 +41,7 @@ def item_shares(logprobs_nats: FloatArray, correct: Sequence[int]) -> FloatArray
     """
     asked = ~np.isnan(logprobs_nats).all(axis=-1)
     filled = np.where(asked[..., np.newaxis], logprobs_nats, 0.0)
-    top = np.asarray(filled == filled.max(axis=-1, keepdims=True))
+    top: BoolArray = np.equal(filled, filled.max(axis=-1, keepdims=True))
     credit = top[:, np.arange(len(correct)), list(correct)] / top.sum(axis=-1)
     n_asked = asked.sum(axis=1)
     share = np.full(n_asked.shape, np.nan)
