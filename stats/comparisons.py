@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from pairbank.stats.sections import ScoredFrame, Section
 from pairbank.stats.usable import numbers, usable_rows
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pairbank.stats.arrays import BoolArray, FloatArray
 
 MODELS, METHODS = "models", "methods"
@@ -53,7 +55,7 @@ class _Deltas:
 
     model: str
     method: str
-    item_ids: FloatArray
+    item_ids: NDArray[np.object_]
     """Ids of the rows, sorted."""
     delta: FloatArray
     """Good - bad; NaN where the method does not apply."""
@@ -73,7 +75,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     rows: list[dict[str, Any]] = []
     for corpus in dict.fromkeys(table.corpus for table in tables):
         mine = [table for table in tables if table.corpus == corpus]
-        deltas = [found for table in mine for found in _deltas(table)]
+        deltas = _same_ids([found for table in mine for found in _deltas(table)])
         for compared in (MODELS, METHODS):
             rows += _family(corpus, compared, deltas, seed=seed, n_resamples=n_resamples)
     if not rows:
@@ -104,6 +106,18 @@ def _deltas(table: ScoredFrame) -> Iterator[_Deltas]:
             yield _Deltas(model=table.model, method=layout.method, item_ids=item_ids, delta=delta)
 
 
+def _same_ids(deltas: Sequence[_Deltas]) -> list[_Deltas]:
+    """Return the deltas with one array of ids for equal ones: comparing thousands of pairs looks at objects only."""
+    kinds: list[NDArray[np.object_]] = []
+    found = []
+    for item in deltas:
+        known = next((ids for ids in kinds if ids is item.item_ids or np.array_equal(ids, item.item_ids)), None)
+        if known is None:
+            kinds.append(item.item_ids)
+        found.append(item if known is None else replace(item, item_ids=known))
+    return found
+
+
 def _family(
     corpus: str, compared: str, deltas: Sequence[_Deltas], *, seed: int, n_resamples: int
 ) -> list[dict[str, Any]]:
@@ -129,7 +143,7 @@ def _family(
 
 def _compared(a: _Deltas, b: _Deltas, place: SummaryRow) -> Comparison:
     x, y = a.delta, b.delta
-    if a.item_ids.shape != b.item_ids.shape or not np.array_equal(a.item_ids, b.item_ids):
+    if a.item_ids is not b.item_ids:
         _, of_a, of_b = np.intersect1d(a.item_ids, b.item_ids, assume_unique=True, return_indices=True)
         x, y = x[of_a], y[of_b]
     both: BoolArray = ~np.isnan(x + y)

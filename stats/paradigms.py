@@ -16,7 +16,7 @@ from pairbank.stats.sections import ScoredFrame, Section
 from pairbank.stats.usable import long_table, numbers, usable_rows
 
 if TYPE_CHECKING:
-    from pairbank.stats.arrays import BoolArray, FloatArray, IntArray
+    from pairbank.stats.arrays import FloatArray, IntArray
     from pairbank.stats.layout import MethodLayout
 
 COLUMNS = ("phenomenon", "paradigm")
@@ -39,9 +39,9 @@ def item_shares(logprobs_nats: FloatArray, correct: Sequence[int]) -> FloatArray
     >>> item_shares(np.array([[[-0.1, -2.4], [-0.1, -2.4]], [[-0.7, -0.7], [np.nan, np.nan]]]), (0, 1))
     array([0.5, 0.5])
     """
-    asked = ~np.isnan(logprobs_nats).all(axis=-1)
+    asked = np.asarray(~np.isnan(logprobs_nats).all(axis=-1), dtype=np.bool_)
     filled = np.where(asked[..., np.newaxis], logprobs_nats, 0.0)
-    top: BoolArray = np.equal(filled, filled.max(axis=-1, keepdims=True))
+    top = np.where(filled == filled.max(axis=-1, keepdims=True), 1.0, 0.0)
     credit = top[:, np.arange(len(correct)), list(correct)] / top.sum(axis=-1)
     n_asked = asked.sum(axis=1)
     share = np.full(n_asked.shape, np.nan)
