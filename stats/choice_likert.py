@@ -17,6 +17,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.accuracy import accuracy
+from pairbank.stats.analysis_figures import agreement_figures
 from pairbank.stats.choices import Confusion, agreement_share, confusion, confusion_kappa, takes_second
 from pairbank.stats.rows import SummaryRow
 from pairbank.stats.sections import ScoredFrame, Section
@@ -90,6 +91,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
         text=_text(accuracies, consistency, seed=seed, n_resamples=n_resamples),
         definitions=DEFINITIONS,
         tables={"accuracy": accuracies, "consistency": consistency},
+        figures=tuple(agreement_figures(accuracies, consistency)),
         references=("Ivanova et al. 2024: Tables 1 and 2, Figure 2",),
     )
 

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.stats.analysis_figures import comparison_figures
 from pairbank.stats.compare import Comparison, compare, corrected, no_comparison
 from pairbank.stats.rows import SummaryRow
 from pairbank.stats.sections import ScoredFrame, Section
@@ -87,6 +88,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
         text=_text(found, seed=seed, n_resamples=n_resamples),
         definitions=DEFINITIONS,
         tables={"comparisons": found},
+        figures=tuple(comparison_figures(found)),
         references=(
             "McNemar 1947, Psychometrika 12:153-157",
             "Fagerland, Lydersen & Laake 2013, BMC Medical Research Methodology 13:91",
@@ -185,7 +187,7 @@ def _family_said(corpus: str, compared: str, part: pd.DataFrame) -> str:
     by_holm, by_bh = int((tested["p_mid_holm"] < SIGNIFICANCE).sum()), int((tested["p_mid_bh"] < SIGNIFICANCE).sum())
     what = "two models by one method" if compared == MODELS else "two methods of one model"
     said = (
-        f"**{corpus}**: {what}, {len(part):,} comparisons, {by_holm:,} differ at {SIGNIFICANCE} by McNemar's mid-p "
+        f"**{corpus}**: {what}: {by_holm:,} of {len(part):,} comparisons differ at {SIGNIFICANCE} by McNemar's mid-p "
         f"test after Holm's correction ({by_bh:,} after Benjamini and Hochberg's)."
     )
     if tested.empty:

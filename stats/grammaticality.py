@@ -17,6 +17,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.accuracy import accuracy
 from pairbank.stats.agreement import pearson
+from pairbank.stats.analysis_figures import bin_figures, roc_figures
 from pairbank.stats.bins import correlation_by_bin
 from pairbank.stats.people import BIN_COLUMNS, DISTANCES
 from pairbank.stats.results import undefined
@@ -97,6 +98,10 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
         text=_text(found["correlation"], found["separability"], seed=seed, n_resamples=n_resamples),
         definitions=DEFINITIONS,
         tables=found,
+        figures=(
+            *bin_figures(found["by_bin"], section="grammaticality", y_label="Pearson r of the two sides"),
+            *roc_figures(found["roc"], found["separability"]),
+        ),
         references=(
             "Hu et al. 2026, TACL: sections 4 and 6",
             "Obuchowski 1997, Biometrics 53:567-578",

@@ -12,6 +12,7 @@ import pandas as pd
 from pairbank.builders.typology import typology
 from pairbank.errors import BankError
 from pairbank.stats.accuracy import accuracy
+from pairbank.stats.analysis_figures import language_figures
 from pairbank.stats.languages import ENGLISH, method_correlations, typology_means
 from pairbank.stats.rows import SummaryRow
 from pairbank.stats.sections import ScoredFrame, Section
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from pairbank.stats.arrays import BoolArray
 
 LEAST_LANGUAGES = 2
+MOST_SAID = 12
+"""Correlations that are told one by one; more are told as medians."""
 INHERITANCE = "property inheritance"
 """Phenomenon of the COMPS pairs about invented words, which the other languages do not have."""
 PLACE = {"language": "string", "negative_type": "string"}
@@ -55,6 +58,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
         text=_text(cells, means, correlations, seed=seed, n_resamples=n_resamples),
         definitions=DEFINITIONS,
         tables={"accuracy": accuracies, "typology": means, "correlation": correlations},
+        figures=tuple(language_figures(accuracies)),
         references=("He et al. 2025 (XCOMPS): Figures 1, 3 and 4",),
     )
 
@@ -92,15 +96,18 @@ def _cells(table: ScoredFrame, *, seed: int, n_resamples: int) -> Iterator[dict[
 
 def _text(cells: pd.DataFrame, means: pd.DataFrame, correlations: pd.DataFrame, *, seed: int, n_resamples: int) -> str:
     tags = sorted(cells["language"].unique())
-    n_pairs = f"{cells['n'].min():,} to {cells['n'].max():,} pairs a language and negative type"
-    parts = [f"{len(tags)} languages ({', '.join(tags)}), {n_pairs}."]
+    least, most = int(cells["n"].min()), int(cells["n"].max())
+    n_pairs = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    parts = [f"{len(tags)} languages ({', '.join(tags)}), {n_pairs} pairs a language and negative type."]
     for method, part in cells.groupby("method", sort=False):
+        if part["language"].nunique() < LEAST_LANGUAGES:
+            continue
         by_language = part.groupby("language", sort=False)["value"].mean()
         first, last = by_language.idxmax(), by_language.idxmin()
         ends = f"best {first} ({by_language.max():.2f}), worst {last} ({by_language.min():.2f})"
         types = _by_type(means[means["method"] == method])
         parts.append(f"`{method}`: mean accuracy {by_language.mean():.2f} over languages, {ends}{types}.")
-    parts += [_correlation_said(row) for row in correlations.to_dict("records")]
+    parts += _correlations_said(correlations)
     parts.append(f"Pairs with identical sides are left out. Seed {seed}, {n_resamples} resamples.")
     return "\n\n".join(parts)
 
@@ -112,10 +119,20 @@ def _by_type(means: pd.DataFrame) -> str:
     return f"; by morphological type, without English: {', '.join(said)}"
 
 
+def _correlations_said(correlations: pd.DataFrame) -> list[str]:
+    known = correlations[correlations["value"].notna()]
+    if len(known) <= MOST_SAID:
+        return [_correlation_said(row) for row in known.to_dict("records")]
+    parts = []
+    for (a, b), part in known.groupby(["method", "versus"], sort=False):
+        median, without = part["value"].median(), part["without_english"].median()
+        rest = "" if np.isnan(without) else f", {without:.2f} without {ENGLISH}"
+        parts.append(f"`{a}` and `{b}` over languages: median r = {median:.2f} of {len(part)}{rest}.")
+    return parts
+
+
 def _correlation_said(row: Mapping[Any, Any]) -> str:
     where = f"`{row['method']}` and `{row['versus']}` over languages ({row['negative_type']}, {row['model']})"
-    if pd.isna(row["value"]):
-        return f"{where}: undefined, {row['reason']}."
     said = f"{where}: r = {row['value']:.2f} (n = {row['n']})"
     if not pd.isna(row["without_english"]):
         said += f", {row['without_english']:.2f} without {ENGLISH}"

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.stats.analysis_figures import paradigm_figures
 from pairbank.stats.group_accuracy import student_by_group, wilson_by_group
 from pairbank.stats.rows import SummaryRow
 from pairbank.stats.sections import ScoredFrame, Section
@@ -24,6 +25,8 @@ COLUMNS = ("phenomenon", "paradigm")
 LEAST_ITEMS = 5
 """Paradigms with fewer items are not named in the text."""
 N_NAMED = 5
+N_METHODS_SAID = 3
+"""Methods whose hardest paradigms the text names; the table has all."""
 CHANCE = 0.5
 
 
@@ -82,6 +85,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
         text=_text(found),
         definitions=DEFINITIONS,
         tables={"accuracy": found},
+        figures=tuple(paradigm_figures(found)),
         references=("Wilson 1927, JASA 22:209-212",),
     )
 
@@ -135,7 +139,8 @@ def _text(found: pd.DataFrame) -> str:
     fine = found[(found["metric"] == "accuracy") & (found["n"] >= LEAST_ITEMS)]
     parts = []
     for (corpus, column), part in fine.groupby(["corpus", "group_by"], sort=False):
-        for method, mine in part.groupby("method", sort=False):
+        said = list(dict.fromkeys(part["method"]))[:N_METHODS_SAID]
+        for method, mine in part[part["method"].isin(said)].groupby("method", sort=False):
             means = mine.groupby("group", sort=False)["value"].mean().sort_values(kind="stable")
             hardest = ", ".join(f"{name} ({value:.2f})" for name, value in means.head(N_NAMED).items())
             n_below = int((mine.groupby("group")["high"].max() < CHANCE).sum())

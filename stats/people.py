@@ -16,6 +16,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.agreement import cohens_kappa, pearson, raw_agreement
+from pairbank.stats.analysis_figures import bin_figures, correlation_figures
 from pairbank.stats.arrays import paired_vectors
 from pairbank.stats.bins import correlation_by_bin
 from pairbank.stats.ceiling import VARIANCES, Ceiling, ceiling_from_spreads
@@ -178,7 +179,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
             f"none of {sorted({t.corpus for t in tables})} has {_LEAST} scored pairs that people rated on both sides; "
             "compare with people on a corpus that has ratings, such as li, li_adger or dtfit"
         )
-    long = long_table(correlations)
+    long, by_bin = long_table(correlations), long_table(binned, BIN_COLUMNS)
     return Section(
         id="people",
         title="Agreement with people",
@@ -186,10 +187,14 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
         definitions=DEFINITIONS,
         tables={
             "correlation": long,
-            "by_bin": long_table(binned, BIN_COLUMNS),
+            "by_bin": by_bin,
             "choices": long_table(choices, dict.fromkeys(_COUNTS, "int64")),
             "ceiling": pd.DataFrame(ceilings.values()),
         },
+        figures=(
+            *correlation_figures(long, section="people", metric="pearson_human", x_label="Pearson r with people"),
+            *bin_figures(by_bin, section="people", y_label="Pearson r with people"),
+        ),
         references=(
             "Hu et al. 2026, TACL: predictions 2a and 2b, section 5",
             "Ivanova et al. 2024: agreement with human choices, Figure 2",

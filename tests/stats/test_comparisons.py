@@ -67,7 +67,7 @@ def test_the_text_counts_differences() -> None:
     found = section(models(), seed=0, n_resamples=20)
     table = found.tables["comparisons"]
     kind = table[table["compared"] == "models"]
-    assert f"12 comparisons, {(kind['p_mid_holm'] < 0.05).sum()} differ" in found.text
+    assert f"{(kind['p_mid_holm'] < 0.05).sum()} of 12 comparisons differ" in found.text
 
 
 def test_one_model_with_one_method_is_refused() -> None:
