@@ -70,25 +70,25 @@ def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator
     """Yield the curve of r over bins of minimalness, for each corpus and distance.
 
     Args:
-        binned: Long table with the columns of the summary and `bin`, `bin_median`.
+        binned: Long table with the columns of the summary and `subset`, `bin`.
         section: Prefix of the file names.
         y_label: What r is between.
     """
-    for (corpus, distance), part in binned.groupby(["corpus", "group_by"], sort=False):
+    for (corpus, subset, distance), part in binned.groupby(["corpus", "subset", "group_by"], sort=False):
         methods = list(dict.fromkeys(part["method"]))[:MOST_SERIES]
         mine = part[part["method"].isin(methods)]
         if not mine["value"].notna().any():
             continue
         shown, over = _over_models(mine, ["method", "bin"])
-        what = str(distance).replace("_", " ")
+        what, where = str(distance).replace("_", " "), _place(corpus, subset)
         yield Figure(
-            name=file_name(section, "bins", corpus, distance),
+            name=file_name(section, "bins", where, distance),
             caption=(
                 f"{y_label} within bins of equal size by the {what} of the two sides, closest pairs left "
-                f"({corpus}, {_items(mine['n'])} a bin{over})."
+                f"({where}, {_items(mine['n'])} a bin{over})."
             ),
             draw=partial(
-                curves, shown, x="bin", series="method", x_label=f"bin of {what}", y_label=y_label, title=str(corpus)
+                curves, shown, x="bin", series="method", x_label=f"bin of {what}", y_label=y_label, title=where
             ),
         )
 
@@ -97,27 +97,28 @@ def roc_figures(roc: pd.DataFrame, separability: pd.DataFrame) -> Iterator[Figur
     """Yield the ROC curves: by method for one model, else by model for `direct`, for each corpus.
 
     Args:
-        roc: Points: model, corpus, method, false_positive_rate, true_positive_rate.
+        roc: Points: model, corpus, subset, method, false_positive_rate, true_positive_rate.
         separability: Long table with the areas (metric `auc`).
     """
-    areas = separability[separability["metric"] == "auc"].set_index(["corpus", "model", "method"])["value"].to_dict()
-    for corpus, part in roc.groupby("corpus", sort=False):
+    keys = ["corpus", "group", "model", "method"]
+    areas = separability[separability["metric"] == "auc"].set_index(keys)["value"].to_dict()
+    for (corpus, subset), part in roc.groupby(["corpus", "subset"], sort=False):
         several = part["model"].nunique() > 1
         first = DIRECT if DIRECT in set(part["method"]) else part["method"].iloc[0]
         mine = part[part["method"] == first] if several else part
         found: dict[str, tuple[FloatArray, FloatArray]] = {}
         for (model, method), points in mine.groupby(["model", "method"], sort=False):
             if len(found) < MOST_SERIES:
-                name = f"{model if several else method}: {areas[corpus, model, method]:.2f}"
+                name = f"{model if several else method}: {areas[corpus, subset, model, method]:.2f}"
                 found[name] = (points["false_positive_rate"].to_numpy(), points["true_positive_rate"].to_numpy())
         who = f"the {len(found)} models' `{first}`" if several else f"each score of {part['model'].iloc[0]}"
         yield Figure(
-            name=file_name("grammaticality_roc", corpus),
+            name=file_name("grammaticality_roc", _place(corpus, subset)),
             caption=(
-                f"Separating grammatical from ungrammatical strings of {corpus} by one threshold on {who}; the area "
-                "under each curve stands in the legend, .50 is chance."
+                f"Separating grammatical from ungrammatical strings of {_place(corpus, subset)} by one threshold on "
+                f"{who}; the area under each curve stands in the legend, .50 is chance."
             ),
-            draw=partial(roc_curves, found, title=str(corpus)),
+            draw=partial(roc_curves, found, title=_place(corpus, subset)),
         )
 
 
@@ -228,6 +229,10 @@ def paradigm_figures(found: pd.DataFrame) -> Iterator[Figure]:
                 heat_map, _cut(hardest), title=str(corpus), value_label="accuracy", limits=(0, 1), diverging=False
             ),
         )
+
+
+def _place(corpus: object, subset: object) -> str:
+    return f"{corpus}: {subset}" if subset else str(corpus)
 
 
 def _over_models(table: pd.DataFrame, keys: list[str]) -> tuple[pd.DataFrame, str]:

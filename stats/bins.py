@@ -40,6 +40,11 @@ class Bin:
     rows: IntArray
     """Positions of its items."""
 
+    @property
+    def cells(self) -> dict[str, float]:
+        """The columns of a table that say which bin it is."""
+        return {"bin": self.number, "bin_low": self.low, "bin_high": self.high, "bin_median": self.median}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinnedEstimate:

@@ -24,7 +24,7 @@ from pairbank.stats.results import undefined
 from pairbank.stats.rows import SummaryRow
 from pairbank.stats.sections import ScoredFrame, Section
 from pairbank.stats.separability import Strings, auc, auc_obuchowski, labelled_strings, pooled_pairs, roc_curve
-from pairbank.stats.usable import long_table, numbers, usable_rows
+from pairbank.stats.usable import long_table, numbers, parts_of, usable_rows
 
 if TYPE_CHECKING:
     from pairbank.stats.arrays import FloatArray
@@ -65,17 +65,9 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     binned: list[dict[str, Any]] = []
     separated: list[dict[str, Any]] = []
     curves: list[pd.DataFrame] = []
-    for table in tables:
-        for scored in _scored(table):
-            place = SummaryRow(
-                model=table.model,
-                corpus=table.corpus,
-                group_by="all",
-                group="",
-                method=scored.method,
-                seed=seed,
-                n_resamples=n_resamples,
-            )
+    for part in (part for table in tables for part in parts_of(table)):
+        for scored in _scored(part.table):
+            place = SummaryRow(method=scored.method, **part.place, seed=seed, n_resamples=n_resamples)
             if scored.good.size:
                 correlations.append(_correlation(scored, place))
                 binned += _by_bins(scored, place)
@@ -148,8 +140,7 @@ def _by_bins(scored: _Scored, place: SummaryRow) -> Iterator[dict[str, Any]]:
         for found in correlation_by_bin(scored.good[known], scored.bad[known], distance[known]):
             b = found.bin
             here = replace(place, group_by=column, group=f"bin {b.number}", metric="pearson_sides")
-            where = {"bin": b.number, "bin_low": b.low, "bin_high": b.high, "bin_median": b.median}
-            yield here.row(found.estimate, n_rows=b.rows.size) | where
+            yield here.row(found.estimate, n_rows=b.rows.size) | b.cells | {"subset": place.group}
 
 
 def _separation(scored: _Scored, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -171,6 +162,7 @@ def _curve(scored: _Scored, place: SummaryRow) -> pd.DataFrame:
         {
             "model": place.model,
             "corpus": place.corpus,
+            "subset": place.group,
             "method": place.method,
             "false_positive_rate": curve.false_positive_rate,
             "true_positive_rate": curve.true_positive_rate,
@@ -181,12 +173,13 @@ def _curve(scored: _Scored, place: SummaryRow) -> pd.DataFrame:
 def _text(correlations: pd.DataFrame, separated: pd.DataFrame, *, seed: int, n_resamples: int) -> str:
     """Return the findings, corpus by corpus; numbers of several models are means with their range."""
     parts = []
-    for corpus, part in separated.groupby("corpus", sort=False):
+    for corpus, part in separated[separated["group_by"] == "all"].groupby("corpus", sort=False):
         area, right = part[part["metric"] == "auc"], part[part["metric"] == "accuracy"]
         means = area.groupby("method", sort=False)["value"].mean().sort_values(ascending=False, kind="stable")
         best = str(means.index[0])
         said = [f"**{corpus}** ({_count(area['n'])} items, {_count_models(part)})."]
-        mine = correlations[(correlations["corpus"] == corpus) & (correlations["method"] == "direct")]
+        whole = (correlations["corpus"] == corpus) & (correlations["group_by"] == "all")
+        mine = correlations[whole & (correlations["method"] == "direct")]
         if mine["value"].notna().any():
             said.append(f"log P of the two strings of a pair correlate at r = {_mean(mine['value'])}.")
         said.append(

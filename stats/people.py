@@ -22,7 +22,7 @@ from pairbank.stats.bins import correlation_by_bin
 from pairbank.stats.ceiling import VARIANCES, Ceiling, ceiling_from_spreads
 from pairbank.stats.rows import SummaryRow
 from pairbank.stats.sections import ScoredFrame, Section
-from pairbank.stats.usable import Usable, long_table, numbers, usable_rows
+from pairbank.stats.usable import Usable, long_table, numbers, parts_of, usable_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -33,7 +33,7 @@ DISTANCES = ("cosine_distance", "edit_distance")
 EDIT_DISTANCE = "edit_distance"
 KEPT_QUANTILE = 0.75
 HUMAN = "human"
-BIN_COLUMNS = {"bin": "int64", "bin_low": "float64", "bin_high": "float64", "bin_median": "float64"}
+BIN_COLUMNS = {"subset": "string", "bin": "int64", "bin_low": "float64", "bin_high": "float64", "bin_median": "float64"}
 _LEAST = 3
 _SPREADS = ("human_sd_good", "human_n_good", "human_sd_bad", "human_n_bad")
 
@@ -140,6 +140,11 @@ class _Rated:
     frame: pd.DataFrame
     n_rows: int
     """Rated pairs that the method applies to, identical sides included."""
+    is_prompted: bool
+
+    def has_bins(self, subset: str) -> bool:
+        """Whether the method is followed through the bins: within subsets, only string probabilities are."""
+        return not (subset and self.is_prompted)
 
 
 def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
@@ -157,23 +162,15 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     binned: list[dict[str, Any]] = []
     choices: list[dict[str, Any]] = []
     ceilings: dict[str, dict[str, Any]] = {}
-    for table in tables:
-        usable = usable_rows(table)
-        for rated in _rated(table, usable):
-            place = SummaryRow(
-                model=table.model,
-                corpus=table.corpus,
-                group_by="all",
-                group="",
-                method=rated.method,
-                versus=HUMAN,
-                seed=seed,
-                n_resamples=n_resamples,
-            )
+    for part in (part for table in tables for part in parts_of(table)):
+        usable = usable_rows(part.table)
+        for rated in _rated(part.table, usable):
+            place = SummaryRow(method=rated.method, versus=HUMAN, **part.place, seed=seed, n_resamples=n_resamples)
             correlations += _correlations(rated, place)
-            binned += _by_bins(rated, place)
+            binned += _by_bins(rated, place) if rated.has_bins(part.subset) else []
             choices += _same_choice(rated, place)
-            ceilings.setdefault(table.corpus, _ceiling_row(table.corpus, usable.frame))
+            if not part.subset:
+                ceilings.setdefault(place.corpus, _ceiling_row(place.corpus, usable.frame))
     if not correlations:
         raise BankError(
             f"none of {sorted({t.corpus for t in tables})} has {_LEAST} scored pairs that people rated on both sides; "
@@ -217,6 +214,7 @@ def _rated(table: ScoredFrame, usable: Usable) -> Iterator[_Rated]:
             delta=delta[keep],
             human_delta=human[keep],
             frame=usable.frame[keep],
+            is_prompted=layout.is_prompted,
             n_rows=int((judged & ~np.isnan(numbers(everything, f"{layout.method}_delta"))).sum()),
         )
 
@@ -231,7 +229,8 @@ def _correlations(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
     kept = distance_filter(distance[known])
     x, y = rated.delta[known], rated.human_delta[known]
     for name, rows in (("at most", kept.at_most), ("below", kept.below)):
-        there = replace(here, group_by=EDIT_DISTANCE, group=f"{name} the 75th percentile ({kept.limit:g})")
+        group = f"{name} the 75th percentile ({kept.limit:g})"
+        there = replace(here, group_by=EDIT_DISTANCE, group=f"{here.group}: {group}" if here.group else group)
         yield there.row(pearson(x[rows], y[rows]), n_rows=rated.n_rows)
 
 
@@ -242,8 +241,7 @@ def _by_bins(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
         for found in correlation_by_bin(rated.delta[known], rated.human_delta[known], distance[known]):
             b = found.bin
             here = replace(place, group_by=column, group=f"bin {b.number}", metric="pearson_human")
-            where = {"bin": b.number, "bin_low": b.low, "bin_high": b.high, "bin_median": b.median}
-            yield here.row(found.estimate, n_rows=b.rows.size) | where
+            yield here.row(found.estimate, n_rows=b.rows.size) | b.cells | {"subset": place.group}
 
 
 _COUNTS = ("both_good", "only_method_good", "only_people_good", "both_bad", "n_ties")

@@ -6,8 +6,8 @@ choice and are left out, counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.columns import IDENTICAL_SIDES
 from pairbank.stats.rows import DTYPES
+from pairbank.stats.tables import MOST_SUBSETS
 
 if TYPE_CHECKING:
     from pairbank.stats.arrays import FloatArray
@@ -31,6 +32,43 @@ class Usable:
     """Rows in the order of their ids."""
     n_identical: int
     """Rows left out because both sides are the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A scored table, or one subset of it."""
+
+    subset: str
+    """Name of the subset; empty for the whole table."""
+    table: ScoredFrame
+
+    @property
+    def place(self) -> dict[str, str]:
+        """The columns of the summary that say which part it is."""
+        return {
+            "model": self.table.model,
+            "corpus": self.table.corpus,
+            "group_by": "subset" if self.subset else "all",
+            "group": self.subset,
+        }
+
+
+def parts_of(table: ScoredFrame) -> Iterator[Part]:
+    """Yield the whole table and then its subsets, where there are two or more and few enough to differ in kind.
+
+    >>> from pairbank.stats.sections import ScoredFrame
+    >>> frame = pd.DataFrame({"item_id": ["a", "b"], "subset": ["plausible", "implausible"]})
+    >>> [x.subset for x in parts_of(ScoredFrame(corpus="scamp", model="gpt2", frame=frame, layouts=()))]
+    ['', 'implausible', 'plausible']
+    """
+    yield Part(subset="", table=table)
+    if "subset" not in table.frame.columns:
+        return
+    names = sorted(table.frame["subset"].dropna().unique())
+    if 1 < len(names) <= MOST_SUBSETS:
+        for name in names:
+            rows = table.frame[table.frame["subset"] == name]
+            yield Part(subset=str(name), table=replace(table, frame=rows))
 
 
 def usable_rows(table: ScoredFrame) -> Usable:

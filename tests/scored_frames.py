@@ -24,7 +24,7 @@ def rated_table(n_items: int = 200, *, seed: int = 0, corpus: str = "toy", model
         {
             "item_id": [f"{corpus}/{i:04d}" for i in range(n_items)],
             "corpus": corpus,
-            "subset": np.where(np.arange(n_items) % 2 == 0, "binding", "agreement"),
+            "subset": "pairs",
             "language": "en",
             "task": "sentence_pair",
             "phenomenon": None,

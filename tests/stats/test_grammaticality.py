@@ -14,7 +14,7 @@ from pairbank.errors import BankError
 from pairbank.stats.grammaticality import section
 from pairbank.stats.layout import MethodLayout
 from pairbank.stats.sections import ScoredFrame
-from scored_frames import DIRECT, rated_table
+from scored_frames import DIRECT, keyed, rated_table
 
 MEAN = MethodLayout(method="mean_logprob", kind="direct", presentations=(), options=(), correct=())
 
@@ -74,6 +74,19 @@ def test_the_correlation_falls_with_the_distance_where_the_strings_differ_more()
     values = by_distance["value"].to_numpy()
     assert values[0] > 0.9 > values[-1]
     assert (np.diff(by_distance["bin_median"].to_numpy()) > 0).all()
+
+
+def test_few_subsets_have_areas_of_their_own() -> None:
+    table = linked_table()
+    frame = table.frame.assign(subset=np.where(np.arange(200) < 100, "plausible", "implausible"))
+    found = section([replace(table, frame=frame)], seed=0, n_resamples=5)
+    rows = keyed(found.tables["separability"].query("method == 'direct' and metric == 'auc'"), "group_by", "group")
+    used = frame.iloc[100:]
+    area = metrics.roc_auc_score(np.repeat([1, 0], 100), np.concatenate([used["direct_good"], used["direct_bad"]]))
+    assert rows["subset", "implausible"]["value"] == pytest.approx(area, abs=1e-12)
+    assert set(rows) == {("all", ""), ("subset", "implausible"), ("subset", "plausible")}
+    assert set(found.tables["roc"]["subset"]) == {"", "implausible", "plausible"}
+    assert "grammaticality_roc_toy_plausible" in {figure.name for figure in found.figures}
 
 
 def test_sentences_labelled_one_by_one_have_an_area_and_no_accuracy() -> None:

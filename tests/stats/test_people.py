@@ -15,7 +15,7 @@ from pairbank.builders.hll import edit_distance
 from pairbank.errors import BankError
 from pairbank.stats.people import ceiling_of, choice_counts, distance_filter, section
 from pairbank.stats.sections import ScoredFrame
-from scored_frames import rated_table
+from scored_frames import keyed, rated_table
 
 
 def changed(table: ScoredFrame, **columns: Any) -> ScoredFrame:  # noqa: ANN401
@@ -72,6 +72,26 @@ def test_the_filter_and_the_bins_use_the_items_they_say() -> None:
     assert bins["value"].iloc[-1] == pytest.approx(
         stats.pearsonr(used["direct_delta"][last], human[last]).statistic, abs=1e-12
     )
+
+
+def test_few_subsets_are_compared_beside_the_whole() -> None:
+    table = rated_table()
+    half = changed(table, subset=np.where(np.arange(200) < 100, "adger", "inquiry"))
+    found = section([half], seed=0, n_resamples=5).tables
+    rows = keyed(found["correlation"].query("method == 'direct'"), "group_by", "group")
+    assert set(rows) >= {("all", ""), ("subset", "adger"), ("subset", "inquiry")}
+    used = table.frame.iloc[100:]
+    expected = stats.pearsonr(used["direct_delta"], used["human_good"] - used["human_bad"]).statistic
+    assert rows["subset", "inquiry"]["value"] == pytest.approx(expected, abs=1e-12)
+    binned = set(found["by_bin"].groupby(["subset", "method"]).groups)
+    assert binned == {("", "direct"), ("", "meta"), ("adger", "direct"), ("inquiry", "direct")}
+    whole = section([table], seed=0, n_resamples=5).tables["correlation"]
+    pd.testing.assert_series_equal(
+        found["correlation"].query("group_by == 'all'")["value"], whole.query("group_by == 'all'")["value"],
+        check_index=False,
+    )  # fmt: skip
+    many = changed(table, subset=[f"paradigm {i % 13}" for i in range(200)])
+    assert "subset" not in set(section([many], seed=0, n_resamples=5).tables["correlation"]["group_by"])
 
 
 def test_choices_are_counted_against_people() -> None:
