@@ -1,7 +1,7 @@
-"""Ten bins of minimalness: in, how far apart the two sides of each pair are; out, a correlation in each bin.
+"""Minimalness: in, how far apart the two sides of each pair are; out, ten bins with a correlation each, and a filter.
 
 Hu et al. 2026, TACL, sections 4.2 (ten equally sized bins of the cosine distance of the two sentences), 4.4 (r of the
-two log-probabilities, prediction 1b) and 5.2 (r of model and human differences, prediction 2b).
+two log-probabilities, prediction 1b), 5.1 (the edit-distance filter) and 5.2 (r of model and human differences, 2b).
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from pairbank.stats.arrays import finite_vector
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from pairbank.stats.arrays import IntArray
+    from pairbank.stats.arrays import BoolArray, IntArray
     from pairbank.stats.results import Estimate
 
 N_BINS = 10
+KEPT_QUANTILE = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,18 @@ class BinnedEstimate:
 
     bin: Bin
     estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistanceFilter:
+    """Which pairs are close enough in edit distance to count as meaning-matched."""
+
+    limit: float
+    """The 75th percentile of the edit distance."""
+    at_most: BoolArray
+    """Pairs at the limit or below, shape (items,): the rule that gives the paper's 1,883 LI pairs."""
+    below: BoolArray
+    """Pairs below the limit: the rule as the paper words it."""
 
 
 def equal_bins(distance: ArrayLike, *, n_bins: int = N_BINS) -> tuple[Bin, ...]:
@@ -131,3 +144,26 @@ def correlation_by_bin(
     if not first.size == second.size == far.size:
         raise BankError(f"x, y and distance have {first.size}, {second.size} and {far.size} values; expected as many")
     return by_bin(equal_bins(far, n_bins=n_bins), lambda b: pearson(first[b.rows], second[b.rows], level=level))
+
+
+def distance_filter(edit_distance: ArrayLike) -> DistanceFilter:
+    """Return which pairs pass the edit-distance filter of Hu et al. 2026, in its two readings.
+
+    The text keeps pairs whose Levenshtein distance is "below the 75th quantile across all pairs" (section 5.1); the
+    number of LI items in its Table 1a (1,883) is that of the pairs *at most* at the quantile.
+
+    Args:
+        edit_distance: Levenshtein distance in characters of each pair, shape (items,).
+
+    Raises:
+        BankError: If there is no pair, or a distance is not finite.
+
+    >>> kept = distance_filter([1, 2, 3, 3, 9])
+    >>> kept.limit, int(kept.at_most.sum()), int(kept.below.sum())
+    (3.0, 4, 2)
+    """
+    distance = finite_vector(edit_distance, name="edit_distance")
+    if not distance.size:
+        raise BankError("no pairs to filter by edit distance; expected at least one")
+    limit = float(np.quantile(distance, KEPT_QUANTILE))
+    return DistanceFilter(limit=limit, at_most=distance <= limit, below=distance < limit)

@@ -18,7 +18,7 @@ from pairbank.errors import BankError
 from pairbank.stats.agreement import cohens_kappa, pearson, raw_agreement
 from pairbank.stats.analysis_figures import bin_figures, correlation_figures
 from pairbank.stats.arrays import paired_vectors
-from pairbank.stats.bins import correlation_by_bin
+from pairbank.stats.bins import correlation_by_bin, distance_filter
 from pairbank.stats.ceiling import VARIANCES, Ceiling, ceiling_from_spreads
 from pairbank.stats.rows import SummaryRow
 from pairbank.stats.sections import ScoredFrame, Section
@@ -27,27 +27,14 @@ from pairbank.stats.usable import Usable, long_table, numbers, parts_of, usable_
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from pairbank.stats.arrays import BoolArray, FloatArray
+    from pairbank.stats.arrays import FloatArray
 
 DISTANCES = ("cosine_distance", "edit_distance")
 EDIT_DISTANCE = "edit_distance"
-KEPT_QUANTILE = 0.75
 HUMAN = "human"
 BIN_COLUMNS = {"subset": "string", "bin": "int64", "bin_low": "float64", "bin_high": "float64", "bin_median": "float64"}
 _LEAST = 3
 _SPREADS = ("human_sd_good", "human_n_good", "human_sd_bad", "human_n_bad")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DistanceFilter:
-    """Which pairs are close enough in edit distance to count as meaning-matched."""
-
-    limit: float
-    """The 75th percentile of the edit distance."""
-    at_most: BoolArray
-    """Pairs at the limit or below, shape (items,): the rule that gives the paper's 1,883 LI pairs."""
-    below: BoolArray
-    """Pairs below the limit: the rule as the paper words it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,29 +47,6 @@ class ChoiceCounts:
     both_bad: int
     n_ties: int
     """Items on which the method or people prefer neither."""
-
-
-def distance_filter(edit_distance: ArrayLike) -> DistanceFilter:
-    """Return which pairs pass the edit-distance filter of Hu et al. 2026, in its two readings.
-
-    The text keeps pairs whose Levenshtein distance is "below the 75th quantile across all pairs" (section 5.1); the
-    number of LI items in its Table 1a (1,883) is that of the pairs *at most* at the quantile.
-
-    Args:
-        edit_distance: Levenshtein distance in characters of each pair, shape (items,).
-
-    Raises:
-        BankError: If there is no pair, or a distance is not finite.
-
-    >>> kept = distance_filter([1, 2, 3, 3, 9])
-    >>> kept.limit, int(kept.at_most.sum()), int(kept.below.sum())
-    (3.0, 4, 2)
-    """
-    distance, _ = paired_vectors(edit_distance, edit_distance, names=("edit_distance", "edit_distance"))
-    if not distance.size:
-        raise BankError("no pairs to filter by edit distance; expected at least one")
-    limit = float(np.quantile(distance, KEPT_QUANTILE))
-    return DistanceFilter(limit=limit, at_most=distance <= limit, below=distance < limit)
 
 
 def choice_counts(delta: ArrayLike, human_delta: ArrayLike) -> ChoiceCounts:

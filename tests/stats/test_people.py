@@ -13,7 +13,8 @@ from scipy import stats
 
 from pairbank.builders.hll import edit_distance
 from pairbank.errors import BankError
-from pairbank.stats.people import ceiling_of, choice_counts, distance_filter, section
+from pairbank.stats.bins import distance_filter
+from pairbank.stats.people import ceiling_of, choice_counts, section
 from pairbank.stats.sections import ScoredFrame
 from scored_frames import keyed, rated_table
 

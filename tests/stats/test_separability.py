@@ -7,6 +7,8 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn import metrics
 
 from pairbank.errors import BankError
@@ -51,12 +53,12 @@ def test_each_resample_is_the_area_of_the_pairs_drawn(ties: bool) -> None:
     # the same draws, the area of each by scikit-learn with the counts as weights
     good, bad = pairs(40, ties=ties)
     scores, labels = flat(good, bad)
-    drawn = generator().integers(40, size=(200, 40))
+    drawn = generator().integers(40, size=(100, 40))
     areas = []
     for rows in drawn:
         weights = np.bincount(rows, minlength=40)
         areas.append(metrics.roc_auc_score(labels, scores, sample_weight=np.tile(weights, 2)))
-    found = auc(pooled_pairs(good, bad), rng=generator(), n_resamples=200)
+    found = auc(pooled_pairs(good, bad), rng=generator(), n_resamples=100)
     low, high = np.quantile(areas, [0.025, 0.975])
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-12)
 
@@ -90,6 +92,18 @@ def test_the_interval_covers_the_truth() -> None:
         found = auc_obuchowski(pooled_pairs(2 * message + good, 2 * message + bad))
         hits += found.low <= 0.5 <= found.high
     assert 0.92 <= hits / 400 <= 0.98
+
+
+scores = st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=12)
+
+
+@given(scores, scores)
+def test_exchanging_the_classes_turns_the_area_round(good: list[float], bad: list[float]) -> None:
+    labels = [1] * len(good) + [0] * len(bad)
+    area = auc_obuchowski(labelled_strings(good + bad, labels)).value
+    turned = auc_obuchowski(labelled_strings(good + bad, [1 - x for x in labels])).value
+    assert 0 <= area <= 1
+    assert area + turned == pytest.approx(1, abs=1e-12)
 
 
 def test_a_corpus_of_67_thousand_pairs_takes_seconds() -> None:
