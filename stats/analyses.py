@@ -9,9 +9,11 @@ from pairbank.errors import unknown_name
 from pairbank.stats.sections import Analysis
 
 ANALYSES: dict[str, str] = {
+    "agreement_summary": "pairbank.stats.agreement_section",
     "choice_likert": "pairbank.stats.choice_likert",
     "comparisons": "pairbank.stats.comparisons",
     "grammaticality": "pairbank.stats.grammaticality",
+    "introspection": "pairbank.stats.introspection",
     "languages": "pairbank.stats.multilingual",
     "paradigms": "pairbank.stats.paradigms",
     "people": "pairbank.stats.people",

@@ -35,7 +35,12 @@ DEFINITIONS = """\
   prompted methods the difference is averaged over all presentations of the item.
 - **orders pooled**: every presentation is one trial: right if the correct option is the most probable.
   For judgments of single sentences this is balanced accuracy. The interval resamples items, not trials.
-- **first option chosen**: share of presentations in which the first option is the most probable (.5 = no bias).
+- **first option chosen**: share of presentations in which the option shown first is the most probable (.5 = no bias
+  where both orders are asked; with a fixed order, the share of items).
+- **of likeliest ratings**: share of items whose better side gets the higher of the two most probable ratings, ties
+  counted one half. For ratings, **accuracy** compares expected ratings, in points of the scale.
+- **mean log P**: of the one word of one-sided items, given its context or a question about it. Agreement is then
+  between these log-probabilities, not between differences.
 - **Pearson r, Spearman rho**: between the differences of the method and of `direct` (or of people: mean judgment of
   the better sentence - of the worse one) over the items that both have. **Cohen's kappa, same choice**: between the
   signs of the differences; ties left out.

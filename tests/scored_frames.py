@@ -1,55 +1,80 @@
-"""Small scored tables for the tests of sections."""
+"""Scored tables that tests make up: deltas of some models on the same items."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pairbank.stats.layout import MethodLayout
 from pairbank.stats.sections import ScoredFrame
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
-META = MethodLayout(
-    method="meta", kind="forced_choice", presentations=("good first", "bad first"), options=("1", "2"), correct=(0, 1)
-)
 
 
-def rated_table(n_items: int = 200, *, seed: int = 0, corpus: str = "toy", model: str = "gpt2") -> ScoredFrame:
-    """Pairs with both log-probabilities, human ratings, distances and two methods; the first row is no choice."""
-    rng = np.random.default_rng(seed)
-    message, good, bad, human, far = rng.normal(size=(5, n_items))
+def prompted(name: str) -> MethodLayout:
+    """The layout of a forced choice in both orders."""
+    return MethodLayout(
+        method=name,
+        kind="forced_choice",
+        presentations=("good first", "bad first"),
+        options=("1", "2"),
+        correct=(0, 1),
+    )
+
+
+def scored_frame(
+    model: str,
+    direct_nats: NDArray[np.float64] | None,
+    meta_nats: Mapping[str, NDArray[np.float64]],
+    *,
+    corpus: str = "toy",
+    model_id: str = "",
+) -> ScoredFrame:
+    """A table whose prompted log-probabilities give the deltas: good minus bad, the mean over both orders."""
+    n_items = len(next(iter(meta_nats.values()))) if direct_nats is None else len(direct_nats)
+    columns: dict[str, object] = {} if direct_nats is None else {"direct_delta": direct_nats}
+    for name, delta in meta_nats.items():
+        columns[f"{name}_delta"] = delta
+        answers = np.column_stack([delta / 2 - 9, np.full(n_items, -9.0), np.full(n_items, -9.0), delta / 2 - 9])
+        columns[f"{name}_logprobs"] = [None if np.isnan(d) else row for d, row in zip(delta, answers, strict=True)]
     frame = pd.DataFrame(
         {
-            "item_id": [f"{corpus}/{i:04d}" for i in range(n_items)],
+            "item_id": [f"{corpus}/{nth:04d}" for nth in range(n_items)],
             "corpus": corpus,
-            "subset": "pairs",
+            "subset": "s",
             "language": "en",
-            "task": "sentence_pair",
             "phenomenon": None,
-            "paradigm": np.where(np.arange(n_items) % 4 < 2, "one", "two"),
-            "human_good": 0.5 + good + human,
-            "human_bad": bad,
-            "flags": [["identical_sides"] if i == 0 else [] for i in range(n_items)],
-            "cosine_distance": np.abs(far),
-            "edit_distance": rng.integers(1, 20, n_items),
-            "direct_good": -30 + 8 * message + good,
-            "direct_bad": -31 + 8 * message + bad,
+            "human_good": np.nan,
+            "human_bad": np.nan,
+            "flags": [[] for _ in range(n_items)],
+            **columns,
         }
     )
-    frame["direct_delta"] = frame["direct_good"] - frame["direct_bad"]
-    answers = np.log(rng.uniform(0.05, 1.0, (n_items, 2, 2)))
-    frame["meta_good"] = (answers[:, 0, 0] + answers[:, 1, 1]) / 2
-    frame["meta_bad"] = (answers[:, 0, 1] + answers[:, 1, 0]) / 2
-    frame["meta_delta"] = frame["meta_good"] - frame["meta_bad"]
-    frame["meta_logprobs"] = answers.reshape(n_items, 4).tolist()
-    return ScoredFrame(corpus=corpus, model=model, frame=frame, layouts=(DIRECT, META))
+    layouts = () if direct_nats is None else (DIRECT,)
+    return ScoredFrame(
+        corpus=corpus,
+        model=model,
+        frame=frame,
+        layouts=(*layouts, *(prompted(name) for name in meta_nats)),
+        signature={"model": {"name": model, "model_id": model_id or model}},
+    )
 
 
-def keyed(table: pd.DataFrame, *names: str) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """The rows of a table by the values of some columns, which must tell them apart."""
-    rows = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
-    found = {tuple(row[name] for name in names): row for row in rows}
-    assert len(found) == len(rows), f"{names} do not tell the rows apart"
-    return found
+def related_frames(
+    models: list[str], *, n_items: int, n_prompts: int, introspection: float = 0.0, seed: int = 0
+) -> list[ScoredFrame]:
+    """Models that share more or less of their direct deltas; answers follow that, and their own as far as asked."""
+    rng = np.random.default_rng(seed)
+    common = rng.normal(0.5, 1.0, n_items)
+    frames = []
+    for model, share in zip(models, np.linspace(0.3, 1.5, len(models)), strict=True):
+        own = rng.normal(0.0, share, n_items)
+        answers = {
+            f"prompt_{nth}": 0.5 * common + introspection * own + rng.normal(0.2, 1.0, n_items)
+            for nth in range(n_prompts)
+        }
+        frames.append(scored_frame(model, common + own, answers))
+    return frames

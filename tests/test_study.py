@@ -14,7 +14,7 @@ from pairbank.study import CorpusChoice, Study, StudyError, load_study, run_stud
 
 def test_shipped_studies_name_corpora_and_methods_that_exist() -> None:
     from pairbank.builders import corpus_named
-    from pairbank.scoring.score import in_order
+    from pairbank.scoring.methods import in_order
 
     for name in study_names():
         study = load_study(name)

@@ -11,7 +11,7 @@ import pytest
 from pairbank.stats import choice_likert, comparisons, grammaticality, multilingual, paradigms, people
 from pairbank.stats.figure_style import save_figure
 from pairbank.stats.sections import ScoredFrame, Section
-from scored_frames import rated_table
+from rated_tables import rated_table
 
 
 def concepts(table: ScoredFrame) -> ScoredFrame:

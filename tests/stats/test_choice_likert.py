@@ -15,7 +15,7 @@ from pairbank.stats.choice_likert import measures, section
 from pairbank.stats.choices import Confusion, agreement_share, confusion, confusion_kappa, takes_second
 from pairbank.stats.layout import MethodLayout
 from pairbank.stats.sections import ScoredFrame
-from scored_frames import DIRECT, META, keyed
+from rated_tables import DIRECT, META, keyed
 
 MODELS = ("gpt2_xl", "mpt_7b", "mpt_7b_chat", "mpt_30b", "mpt_30b_chat", "human")
 # Ivanova et al. 2024, Figure 2 (their notebook): people chose context 1 (then: model 1, model 2), people chose 2 (...)

@@ -12,7 +12,7 @@ from pairbank.errors import BankError
 from pairbank.stats.compare import corrected, mcnemar_mid_p
 from pairbank.stats.comparisons import section
 from pairbank.stats.sections import ScoredFrame
-from scored_frames import DIRECT, keyed, rated_table
+from rated_tables import DIRECT, keyed, rated_table
 
 
 def models(n_models: int = 4) -> list[ScoredFrame]:

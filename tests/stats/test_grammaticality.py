@@ -14,7 +14,7 @@ from pairbank.errors import BankError
 from pairbank.stats.grammaticality import section
 from pairbank.stats.layout import MethodLayout
 from pairbank.stats.sections import ScoredFrame
-from scored_frames import DIRECT, keyed, rated_table
+from rated_tables import DIRECT, keyed, rated_table
 
 MEAN = MethodLayout(method="mean_logprob", kind="direct", presentations=(), options=(), correct=())
 

@@ -15,7 +15,7 @@ from pairbank.errors import BankError
 from pairbank.stats.accuracy import accuracy_pooled
 from pairbank.stats.group_accuracy import student_by_group, wilson_by_group
 from pairbank.stats.paradigms import item_shares, section
-from scored_frames import META, keyed, rated_table
+from rated_tables import META, keyed, rated_table
 
 
 def test_wilson_is_that_of_statsmodels() -> None:

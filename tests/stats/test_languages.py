@@ -17,7 +17,7 @@ from pairbank.errors import BankError
 from pairbank.stats.languages import leave_one_out, method_correlations, typology_means
 from pairbank.stats.multilingual import section
 from pairbank.stats.sections import ScoredFrame
-from scored_frames import keyed, rated_table
+from rated_tables import keyed, rated_table
 
 LANGUAGES = ["en", "ca", "nl", "fr", "fa", "es", "ar", "de", "el", "he", "ru", "uk", "zh", "vi", "hu", "ja", "ko", "tr"]
 # He et al. 2025, Figure 1, Llama-3.1-8B-Instruct: cells of the 18 languages above

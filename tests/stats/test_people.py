@@ -16,7 +16,7 @@ from pairbank.errors import BankError
 from pairbank.stats.bins import distance_filter
 from pairbank.stats.people import ceiling_of, choice_counts, section
 from pairbank.stats.sections import ScoredFrame
-from scored_frames import keyed, rated_table
+from rated_tables import keyed, rated_table
 
 
 def changed(table: ScoredFrame, **columns: Any) -> ScoredFrame:  # noqa: ANN401

@@ -17,7 +17,7 @@ from pairbank.stats.balanced import balanced_accuracy
 from pairbank.stats.layout import MethodLayout
 from pairbank.stats.prediction import section
 from pairbank.stats.sections import ScoredFrame
-from scored_frames import DIRECT, META, keyed, rated_table
+from rated_tables import DIRECT, META, keyed, rated_table
 
 
 def generator() -> np.random.Generator:

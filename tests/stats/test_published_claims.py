@@ -12,7 +12,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from pairbank.stats.comparisons import section as comparisons
 from pairbank.stats.grammaticality import section as grammaticality
 from pairbank.stats.sections import ScoredFrame
-from scored_frames import DIRECT
+from rated_tables import DIRECT
 
 pytestmark = pytest.mark.upstream
 
