@@ -132,12 +132,11 @@ def measures(frame: pd.DataFrame, layouts: Sequence[MethodLayout]) -> Iterator[M
         delta = numbers(frame, f"{layout.method}_delta")
         if np.isnan(delta).all():
             continue
-        most_probable = numbers(frame, f"{layout.method}_{ARGMAX}_good") - numbers(
-            frame, f"{layout.method}_{ARGMAX}_bad"
-        )
-        if not np.isnan(most_probable).all():
+        good, bad = (numbers(frame, f"{layout.method}_{ARGMAX}_{side}") for side in ("good", "bad"))
+        if layout.kind == "rating":
             yield Measure(method=layout.method, measure=LIKERT, reading="expected", good_minus_bad=delta)
-            yield Measure(method=layout.method, measure=LIKERT, reading=ARGMAX, good_minus_bad=most_probable)
+            if not np.isnan(good - bad).all():
+                yield Measure(method=layout.method, measure=LIKERT, reading=ARGMAX, good_minus_bad=good - bad)
         elif layout.kind == "forced_choice":
             yield Measure(method=layout.method, measure=CHOICE, reading="", good_minus_bad=delta)
         elif not layout.is_prompted:

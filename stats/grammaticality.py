@@ -182,9 +182,11 @@ def _text(correlations: pd.DataFrame, separated: pd.DataFrame, *, seed: int, n_r
         mine = correlations[whole & (correlations["method"] == "direct")]
         if mine["value"].notna().any():
             said.append(f"log P of the two strings of a pair correlate at r = {_mean(mine['value'])}.")
+        others = _others(area, best)
+        better = f" best ({'; '.join(others)})" if others else ""
         said.append(
-            f"Pooled, `{best}` separates grammatical from ungrammatical strings best: AUC = "
-            f"{_mean(area.loc[area['method'] == best, 'value'])} ({'; '.join(_others(area, best)) or 'alone'})."
+            f"Pooled, `{best}` separates grammatical from ungrammatical strings{better}: AUC = "
+            f"{_mean(area.loc[area['method'] == best, 'value'])}, where .50 is chance."
         )
         in_pairs = right.loc[right["method"] == best, "value"]
         if in_pairs.notna().any():

@@ -118,7 +118,12 @@ def test_kappa_of_one_sided_choices_is_undefined() -> None:
 
 
 RATING = MethodLayout(
-    method="rate", kind="judgment", presentations=("good", "bad"), options=("1", "2", "3", "4", "5"), correct=(4, 0)
+    method="rate",
+    kind="rating",
+    presentations=("good", "bad"),
+    options=("1", "2", "3", "4", "5"),
+    correct=(),
+    sides=("good", "bad"),
 )
 
 
@@ -154,6 +159,13 @@ def test_each_kind_of_method_is_its_measure() -> None:
         ("rate", "LIKERT", "expected"),
         ("rate", "LIKERT", "argmax"),
     }
+
+
+def test_a_rating_without_its_most_probable_value_is_read_as_expected() -> None:
+    scored = context_pairs()
+    frame = scored.frame.drop(columns=["rate_argmax_good", "rate_argmax_bad"])
+    found = [(x.method, x.reading) for x in measures(frame, scored.layouts) if x.measure == "LIKERT"]
+    assert found == [("rate", "expected")]
 
 
 def test_the_section_counts_choices_of_contexts() -> None:
