@@ -18,6 +18,19 @@ BOS = 0x110000
 """One past the last Unicode code point, so that no character is taken for it."""
 
 
+class CharacterVocabulary:
+    """Characters as tokens: every code point is its own id, and BOS is one more."""
+
+    n_tokens = BOS + 1
+    n_ids = BOS + 1
+    fingerprint = "characters"
+    name = "characters"
+
+    def ids(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        """Return each text's code points."""
+        return [[ord(character) for character in text] for text in texts]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FakeScorer:
     """A model that knows nothing, always says the same, and needs no weights.
@@ -50,6 +63,11 @@ class FakeScorer:
             bos_id=BOS,
             max_length=self.max_length,
         )
+
+    @property
+    def vocabulary(self) -> CharacterVocabulary:
+        """All characters."""
+        return CharacterVocabulary()
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         """Return the prompt, in a toy template if the format is chat."""

@@ -5,10 +5,12 @@ What a method is stands in `contract`; a new family of methods is one more line 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pairbank.errors import ScoringError, unknown_name
+from pairbank.scoring.backend import Scorer
 from pairbank.scoring.contract import (
     IDENTICAL_TOKENS,
     OVER_LENGTH,
@@ -22,9 +24,11 @@ from pairbank.scoring.contract import (
 from pairbank.scoring.direct import Direct
 from pairbank.scoring.fewshot import Pool, Shots
 from pairbank.scoring.generated import Generated
+from pairbank.scoring.linking_methods import LINKING_METHODS, Linked, UnigramTables, bound, linking_method
 from pairbank.scoring.prompt import Prompt
 from pairbank.scoring.prompted import Prompted
 from pairbank.scoring.registry import DIRECT, MethodName, prompts
+from pairbank.scoring.word_probability import DIRECT_WB, WordProbability
 
 __all__ = [
     "FAMILIES",
@@ -56,10 +60,26 @@ class MethodOptions:
     """The items that examples are drawn from."""
     prompts: Mapping[str, Prompt] = field(default_factory=prompts)
     """The prompts that there are, by id."""
+    scorer: Scorer | None = None
+    """The model that is scored."""
+    unigrams: UnigramTables | None = None
+    """Token counts for the linking functions that need them."""
+
+
+def _linked(name: str, options: MethodOptions) -> Method:
+    """Return a linking function; without a model it has its columns, but cannot score."""
+    method = linking_method(name)
+    return (
+        method
+        if options.scorer is None or not isinstance(method, Linked)
+        else bound(method, options.scorer, options.unigrams)
+    )
 
 
 FAMILIES: Mapping[str, Callable[[MethodOptions], Method]] = {
     DIRECT: lambda options: Direct(per_token=options.per_token),
+    DIRECT_WB: lambda _options: WordProbability(),
+    **{name: functools.partial(_linked, name) for name in LINKING_METHODS},
 }
 """Methods that are no prompt, by name, in the order of tables."""
 

@@ -171,7 +171,15 @@ def read_logprobs_nats(logits: torch.Tensor, *, rows: IntArray, tokens: IntArray
     row_index = torch.from_numpy(rows).to(logits.device)
     chosen = logits[row_index, torch.from_numpy(tokens).to(logits.device)].float()
     both = torch.stack([chosen, normaliser[row_index]]).cpu().numpy().astype(np.float64)
-    values: FloatArray = both[0] - both[1]
+    return finite(both[0] - both[1], model_name)
+
+
+def finite(values: FloatArray, model_name: str) -> FloatArray:
+    """Return values that are numbers as they are.
+
+    Raises:
+        ScoringError: a value is NaN or infinite.
+    """
     if not np.isfinite(values).all():
         raise ScoringError(
             f"model {model_name!r} gave a log-probability that is NaN or infinite; expected finite values: "

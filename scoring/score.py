@@ -6,7 +6,7 @@ import functools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,9 +19,11 @@ from pairbank.errors import BankError, ScoringError
 from pairbank.files import replaced_atomically, sha256_of_text
 from pairbank.scoring.fewshot import Pool
 from pairbank.scoring.generated import Generated, generated_records
+from pairbank.scoring.linking_methods import UnigramTables
 from pairbank.scoring.methods import FAMILIES, Answered, Method, MethodOptions, Prompted, in_order, method_named
 from pairbank.scoring.registry import MethodName, prompts_of
 from pairbank.scoring.store import read_shard, schema_of, shard_key, write_shard
+from pairbank.scoring.word_probability import DIRECT_WB
 
 if TYPE_CHECKING:
     import datasets
@@ -146,6 +148,7 @@ def score(
     methods: Sequence[str] = ("direct",),
     over_length: OverLength = "error",
     per_token: bool = False,
+    unigrams: UnigramTables | None = None,
     prompts: Sequence[str | Path] = (),
     seed: int = 0,
     progress: Progress | None = None,
@@ -158,11 +161,15 @@ def score(
     Args:
         items: a Dataset in the shared schema, of one corpus (`load_corpus` gives one).
         model: what `load_model` gives.
-        methods: `direct` and ids of prompts (`pairbank methods` lists them), perhaps asked after examples drawn from
-            these items ("meta_question_simple@4shot") or in a chat ("hl23_sent_comp_meta_instruct@chat").
+        methods: `direct`, `direct_wb` (`pairbank.scoring.word_probability`), linking functions
+            (`pairbank.scoring.linking`) and ids of prompts (`pairbank methods` lists them), perhaps asked after
+            examples drawn from these items ("meta_question_simple@4shot") or in a chat
+            ("hl23_sent_comp_meta_instruct@chat").
         over_length: what to do with a text longer than the model's context: an error that names the item,
             or NaN and the flag `over_length`.
         per_token: keep the log-probability of every token that `direct` scores, as two list columns.
+        unigrams: for `slor` and `bayes_unigram`: what `count_unigrams` gave, or the file that `pairbank unigrams`
+            wrote; of several that of the model's tokenizer is taken.
         prompts: TOML files with prompts of your own, whose ids are then methods too.
         seed: of the examples that a method puts before its question; recorded in the signature.
         progress: called after every forward pass.
@@ -178,12 +185,12 @@ def score(
     known = prompts_of(prompts)
     names = in_order(methods, known)
     pool = Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None
-    options = MethodOptions(per_token=per_token, seed=seed, pool=pool, prompts=known)
+    options = MethodOptions(per_token=per_token, seed=seed, pool=pool, prompts=known, scorer=model, unigrams=unigrams)
     chosen = [method_named(name, options=options) for name in names]
     signature = _signature(items, model, chosen, over_length=over_length, seed=seed)
     model_key = sha256_of_text(signature_json(signature["model"]).decode(), over_length)
     tell = progress or (lambda _done, _total: None)
-    run = _Run(model=model, model_key=model_key, over_length=over_length)
+    run = _Run(model=_reader(model, chosen), model_key=model_key, over_length=over_length)
     n_done = 0
     shards: dict[str, list[pa.Table]] = {method.name: [] for method in chosen}
     for size, together in _groups(chosen):
@@ -204,6 +211,15 @@ def score(
         for m in chosen
     }
     return Scored(dataset=with_columns(items, chosen, shards), signature=signature)
+
+
+def _reader(model: Scorer, methods: Sequence[Method]) -> Scorer:
+    """Return the scorer that can answer all that the methods ask."""
+    if all(method.name != DIRECT_WB for method in methods):
+        return model
+    from pairbank.scoring.word_boundaries import word_edge_scorer
+
+    return word_edge_scorer(model)
 
 
 def _tell_share(share: float, *, tell: Progress, n_done: int, work: int, n_methods: int, n_items: int) -> None:
@@ -273,8 +289,8 @@ class _Run:
 
     def _answers(self, requests: Sequence[Request], tell: Callable[[float], None]) -> list[Answered]:
         """Return the answers, equal requests of several methods, orders or items asked once."""
-        places: dict[tuple[str, str, bool], int] = {}
-        where = [places.setdefault((r.context, r.target, r.chat), len(places)) for r in requests]
+        places: dict[Request, int] = {}
+        where = [places.setdefault(replace(r, where=""), len(places)) for r in requests]
         first = dict(zip(reversed(where), reversed(requests), strict=True))
         answers = self._distinct_answers([first[place] for place in range(len(places))], tell)
         return [answers[place] for place in where]

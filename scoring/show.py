@@ -13,9 +13,12 @@ from pairbank.errors import ScoringError
 from pairbank.scoring.backend import Scorer
 from pairbank.scoring.contract import Method, Row
 from pairbank.scoring.generated import Generated
+from pairbank.scoring.linking_methods import PMI
+from pairbank.scoring.methods import FAMILIES, method_named
 from pairbank.scoring.prompt import Prompt, primary
 from pairbank.scoring.prompted import Prompted
 from pairbank.scoring.registry import DIRECT
+from pairbank.scoring.word_probability import DIRECT_WB
 
 OPEN, CLOSE = "⟦", "⟧"
 """What is scored, or how much is written, stands between these."""
@@ -33,7 +36,9 @@ def shown(method: Method, row: Row, scorer: Scorer) -> str:
     else:
         texts = {}
         for request in method.requests(row, scorer) if method.applies_to(row) else []:
-            texts.setdefault(request.context, []).append(request.target)
+            targets = texts.setdefault(request.context, [])
+            if request.target not in targets or isinstance(method, Prompted):
+                targets.append(request.target)
     if not texts:
         lacks = method.missing(row) if isinstance(method, Prompted) and method.applies_to(row) else []
         why = f"it lacks {', '.join(lacks)}" if lacks else f"task {row['task']!r}, language {row['language']!r}"
@@ -90,18 +95,8 @@ def item_for(
 def method_rows(
     prompts: Mapping[str, Prompt], *, task: str | None = None, language: str | None = None
 ) -> list[dict[str, str]]:
-    """Return one row a method: `direct`, then the prompts, perhaps only those for a task or language."""
-    rows = [
-        {
-            "id": DIRECT,
-            "kind": "direct",
-            "tasks": "all",
-            "languages": "all",
-            "requests": "2",
-            "counterbalanced": "yes",
-            "paper": "Hu & Levy 2023, section 2",
-        }
-    ]
+    """Return one row a method: `direct` and its kin, then the prompts, perhaps only those for a task or language."""
+    rows = [_direct_row(name) for name in FAMILIES]
     for prompt in prompts.values():
         if (task and task not in prompt.tasks) or (language and primary(language) not in prompt.languages):
             continue
@@ -123,3 +118,18 @@ def method_rows(
             }
         )
     return rows
+
+
+def _direct_row(name: str) -> dict[str, str]:
+    """Return the row of a method that asks no question."""
+    return {
+        "id": name,
+        "kind": "direct",
+        "tasks": "all with a context" if name == PMI else "all",
+        "languages": "all with spaces" if name == DIRECT_WB else "all",
+        "requests": {DIRECT_WB: "6", PMI: "4"}.get(name, "2"),
+        "counterbalanced": "yes",
+        "paper": "Hu & Levy 2023, section 2"
+        if name == DIRECT
+        else method_named(name).definition["paper"].split(";")[0],
+    }

@@ -31,6 +31,8 @@ NUMBER_MAKERS = (
     "requests.py",
     "planner.py",
     "forward.py",
+    "trunk.py",
+    "head.py",
     "causal.py",
     "packable.py",
     "masked.py",
@@ -44,6 +46,12 @@ NUMBER_MAKERS = (
     "fewshot.py",
     "generation.py",
     "generated.py",
+    "sides.py",
+    "linking.py",
+    "linking_methods.py",
+    "unigrams.py",
+    "word_boundaries.py",
+    "word_probability.py",
 )
 TEXT_COLUMNS = (
     "language",

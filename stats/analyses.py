@@ -10,7 +10,14 @@ from pairbank.stats.sections import Analysis
 
 ANALYSES: dict[str, str] = {
     "agreement_summary": "pairbank.stats.agreement_section",
+    "choice_likert": "pairbank.stats.choice_likert",
+    "comparisons": "pairbank.stats.comparisons",
+    "grammaticality": "pairbank.stats.grammaticality",
     "introspection": "pairbank.stats.introspection",
+    "languages": "pairbank.stats.multilingual",
+    "paradigms": "pairbank.stats.paradigms",
+    "people": "pairbank.stats.people",
+    "prediction": "pairbank.stats.prediction",
 }
 """Name -> module with a function `section`."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.minimalness import add_minimalness
     from pairbank.scoring.models import load_model
     from pairbank.scoring.score import Scored, read_scored, score
+    from pairbank.scoring.unigrams import Unigrams, count_unigrams, read_unigrams
     from pairbank.stats.neuro import Probed, probe
     from pairbank.stats.report import Report, report
 
@@ -34,6 +35,9 @@ _VERBS = {
     "read_scored": "pairbank.scoring.score",
     "probe": "pairbank.stats.neuro",
     "Probed": "pairbank.stats.neuro",
+    "count_unigrams": "pairbank.scoring.unigrams",
+    "read_unigrams": "pairbank.scoring.unigrams",
+    "Unigrams": "pairbank.scoring.unigrams",
     "report": "pairbank.stats.report",
     "Report": "pairbank.stats.report",
     "write_bank": "pairbank.cards.bank",
@@ -43,12 +47,15 @@ __all__ = [
     "Probed",
     "Report",
     "Scored",
+    "Unigrams",
     "add_minimalness",
+    "count_unigrams",
     "import_scores",
     "load_corpus",
     "load_model",
     "probe",
     "read_scored",
+    "read_unigrams",
     "report",
     "score",
     "write_bank",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import datasets
 
     from pairbank.scoring.backend import Scorer
+    from pairbank.scoring.linking_methods import UnigramTables
     from pairbank.scoring.score import Progress, Scored
     from pairbank.stats.report import Report
 
@@ -105,6 +106,7 @@ def run_study(
     out: str | Path,
     *,
     data_dir: str | Path | None = None,
+    unigrams: UnigramTables | None = None,
     command: str = "",
     progress: Callable[[str, str], Progress | None] = lambda _corpus, _model: None,
 ) -> tuple[Path, Report]:
@@ -115,6 +117,7 @@ def run_study(
         models: the scorers.
         out: folder of the bank; one that is there already is extended.
         data_dir: where upstream files are; None downloads them.
+        unigrams: token counts for the methods that need them, one table a tokenizer.
         command: how to run this again, for the card.
         progress: called with corpus and model before each is scored; gives the callback of `score`.
     """
@@ -127,7 +130,8 @@ def run_study(
     for model in models:
         for items in corpora:
             tell = progress(items["corpus"][0], model.info.name)
-            scored.append(score(items, model, methods=study.methods, seed=study.seed, progress=tell))
+            done = score(items, model, methods=study.methods, unigrams=unigrams, seed=study.seed, progress=tell)
+            scored.append(done)
     made = report(
         scored,
         title=study.title,

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from pairbank.cli import corpora, methods, minimalness, neuro, results, scoring
+from pairbank.cli import corpora, methods, minimalness, neuro, results, scoring, unigrams
 from pairbank.errors import PairbankError
 
 app = typer.Typer(
@@ -34,6 +34,7 @@ for _command in (
     corpora.corpora,
     corpora.build,
     scoring.score,
+    unigrams.unigrams,
     results.report,
     results.bank,
     results.run,

@@ -28,7 +28,7 @@ def methods(
     language: Annotated[str | None, typer.Option(help="Only methods for this language (BCP-47).")] = None,
     prompts: Prompts = None,
 ) -> None:
-    """List the methods: `direct` and every prompt, with its paper, what it applies to, and its requests an item.
+    """List the methods: `direct`, its kin and every prompt, with paper, what it applies to, and its requests an item.
 
     A method's name may end in @1shot … @8shot (answered examples before the question; forced choices and judgments)
     or @chat (a plain-text prompt through the model's chat template).
@@ -69,12 +69,12 @@ def show_method(
     """
     from pairbank.cli.options import column_map
     from pairbank.scoring.fake import FakeScorer
-    from pairbank.scoring.methods import MethodOptions, method_named
-    from pairbank.scoring.registry import DIRECT, prompt_named, prompts_of
+    from pairbank.scoring.methods import FAMILIES, MethodOptions, method_named
+    from pairbank.scoring.registry import prompt_named, prompts_of
     from pairbank.scoring.show import item_for, shown
 
     known = prompts_of(prompts or ())
-    prompt = None if method == DIRECT else prompt_named(method, known)
+    prompt = None if method in FAMILIES else prompt_named(method, known)
     if (corpus is None) == (not item):
         raise typer.BadParameter("give --item (one or two texts, better first), or --corpus")
     pool = None
