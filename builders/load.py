@@ -76,7 +76,7 @@ def load_corpus(
         dataset = prepare(corpus, _files(corpus, data_dir, options, progress), options)
         if language is not None and len(corpus.languages) > 1:
             dataset = dataset.select([i for i, value in enumerate(dataset["language"][:]) if value == language])
-    return dataset if limit is None else _limited(dataset, limit)
+    return dataset if limit is None else first_of_each_paradigm(dataset, limit)
 
 
 def _files(
@@ -97,7 +97,12 @@ def _files(
     }
 
 
-def _limited(dataset: datasets.Dataset, limit: int) -> datasets.Dataset:
+def first_of_each_paradigm(dataset: datasets.Dataset, limit: int) -> datasets.Dataset:
+    """Return at most `limit` items of each paradigm (within its subset and language), in their order.
+
+    Raises:
+        CorpusError: a limit below 1.
+    """
     if limit < 1:
         raise CorpusError(f"limit is {limit}, expected at least 1 item a paradigm")
     seen: Counter[tuple[str | None, ...]] = Counter()

@@ -26,10 +26,14 @@ MOST_SAID = 12
 """Correlations that are told one by one; more are told as medians."""
 INHERITANCE = "property inheritance"
 """Phenomenon of the COMPS pairs about invented words, which the other languages do not have."""
+PROBED_BY = "language+negative_type"
+"""How probes must be grouped to stand in the tables by language."""
 PLACE = {"language": "string", "negative_type": "string"}
 
 
-def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
+def section(
+    tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int, probed: Sequence[pd.DataFrame] = ()
+) -> Section:
     """Return accuracies by language, negative type and method, means by typology, and correlations of methods.
 
     Languages are pooled over the corpora of a model (English is COMPS, the others XCOMPS).
@@ -38,11 +42,14 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
         tables: Scored tables; used are those whose items have a negative type.
         seed: Of the bootstrap; the same seed gives the same bytes.
         n_resamples: Bootstrap resamples.
+        probed: Summaries of probes by language and negative type (`pairbank.probe`): their F1 stands beside the
+            accuracies, as in the paper's Figure 1.
 
     Raises:
         BankError: If the tables have fewer than two languages, or one language twice for a model.
     """
     rows = [row for table in tables for row in _cells(table, seed=seed, n_resamples=n_resamples)]
+    rows += [row for summary in probed for row in _probed_cells(summary)]
     accuracies = long_table(rows, PLACE)
     if accuracies["language"].nunique() < LEAST_LANGUAGES:
         raise BankError(
@@ -92,6 +99,13 @@ def _cells(table: ScoredFrame, *, seed: int, n_resamples: int) -> Iterator[dict[
                 n_rows = int((same.to_numpy() & ~np.isnan(everywhere)).sum())
                 estimate = accuracy(delta[here], **place.draws)
                 yield place.row(estimate, n_rows=n_rows) | {"language": language, "negative_type": kind}
+
+
+def _probed_cells(summary: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    chosen = summary[(summary["metric"] == "f1") & (summary["group_by"] == PROBED_BY)]
+    for row in chosen.to_dict("records"):
+        language, _, kind = str(row["group"]).partition("/")
+        yield {str(name): cell for name, cell in row.items()} | {"language": language, "negative_type": kind}
 
 
 def _text(cells: pd.DataFrame, means: pd.DataFrame, correlations: pd.DataFrame, *, seed: int, n_resamples: int) -> str:

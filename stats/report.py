@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -130,6 +130,8 @@ def report(
     n_resamples: int = 1000,
     notes: Sequence[str] = (),
     analyses: Sequence[str] = (),
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    sections: Sequence[Section] = (),
 ) -> Report:
     """Return every estimate of some scored tables.
 
@@ -140,6 +142,8 @@ def report(
         n_resamples: bootstrap resamples of each interval.
         notes: sentences that stand at the report's head.
         analyses: further analyses by name, in the order of their sections (`pairbank.stats.analyses`).
+        options: more arguments of an analysis, by its name: `{"introspection": {"features": ...}}`.
+        sections: sections made elsewhere, put behind those of the analyses.
 
     Raises:
         BankError: nothing to report on, the same corpus and model twice, or tables that an analysis cannot use.
@@ -174,7 +178,13 @@ def report(
         n_resamples=n_resamples,
         notes=tuple(notes),
         figures=overview_figures(summary, frames),
-        sections=tuple(analysis(frames, seed=seed, n_resamples=n_resamples) for analysis in chosen),
+        sections=(
+            *(
+                analysis(frames, seed=seed, n_resamples=n_resamples, **(options or {}).get(name, {}))
+                for name, analysis in zip(analyses, chosen, strict=True)
+            ),
+            *sections,
+        ),
     )
 
 

@@ -56,5 +56,12 @@ class Section:
 class Analysis(Protocol):
     """A function that makes a section; it raises BankError where the tables do not have what it needs."""
 
-    def __call__(self, tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
-        """Return the section."""
+    def __call__(  # each analysis checks its own options
+        self,
+        tables: Sequence[ScoredFrame],
+        *,
+        seed: int,
+        n_resamples: int,
+        **options: Any,  # noqa: ANN401
+    ) -> Section:
+        """Return the section; options are the analysis's own."""

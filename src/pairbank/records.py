@@ -45,12 +45,12 @@ def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 - a type hint is an
         return any(_fits(value, member) for member in members)
     if origin is Literal:
         return value in members
-    if origin is tuple:
-        return isinstance(value, tuple) and all(_fits(x, members[0]) for x in value)
-    if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
+    if origin in (tuple, Mapping):
+        inner = members[0] if origin is tuple else members[1]
+        cells = value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple) else ()
+        return isinstance(value, origin) and all(_fits(cell, inner) for cell in cells)
+    if hint in (int, float):
+        return isinstance(value, int | hint) and not isinstance(value, bool)
     return isinstance(value, hint if isinstance(hint, type) else object)
 
 
@@ -67,5 +67,7 @@ def _spelled(hint: Any) -> str:  # noqa: ANN401 - a type hint is anything
         return f"one of {', '.join(repr(member) for member in members)}"
     if origin is tuple:
         return f"a list (each: {_spelled(members[0])})"
+    if origin is Mapping:
+        return f"a table (each: {_spelled(members[1])})"
     names = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
     return names.get(hint, getattr(hint, "__name__", str(hint)))

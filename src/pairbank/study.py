@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pairbank.errors import CorpusFileNotFoundError, PairbankError, unknown_name
 from pairbank.records import record_of
@@ -34,6 +34,8 @@ class CorpusChoice:
     language: str | None = None
     limit: int | None = None
     """At most this many items a paradigm."""
+    where: Mapping[str, str | int | bool] = field(default_factory=dict)
+    """Columns and the values that the items must have."""
     optional: bool = False
     """Whether the study goes on without it, and says so, where its files cannot be had."""
 
@@ -49,6 +51,16 @@ class Study:
     description: str = ""
     analyses: tuple[str, ...] = ()
     """Further analyses of the report, by name."""
+    prompts: tuple[str, ...] = ()
+    """Files with prompts of the user's own."""
+    unigrams_from: tuple[str, ...] = ()
+    """Corpora whose sentences are counted for the methods that need unigrams, where the user gives no counts."""
+    minimalness: str = ""
+    """Embedding model for the distance between the sides of an item, or `default`."""
+    probe: tuple[str, ...] = ()
+    """Columns by whose values hidden states are probed (`pairbank.probe`); none = no probes."""
+    models: tuple[Mapping[str, str | int | float], ...] = ()
+    """Declared features of models (name, family, generation, size_billions, type), for `introspection`."""
     prompt_format: Literal["auto", "base", "chat"] = "auto"
     """How prompts are put: `auto` uses a model's chat template if it has one."""
     seed: int = 0
@@ -123,22 +135,47 @@ def run_study(
     """
     from pairbank.cards.bank import write_bank
     from pairbank.scoring.score import score
+    from pairbank.stats.model_features import features_from_entries
+    from pairbank.stats.neuro import probe
+    from pairbank.stats.neuro_section import neuro_section
     from pairbank.stats.report import report
 
+    features = features_from_entries(study.models)
     corpora, missing = _corpora(study, data_dir)
     scored: list[Scored] = []
     for model in models:
-        for items in corpora:
-            tell = progress(items["corpus"][0], model.info.name)
-            done = score(items, model, methods=study.methods, unigrams=unigrams, seed=study.seed, progress=tell)
-            scored.append(done)
+        counts = unigrams if unigrams is not None else _unigrams(study, model, data_dir)
+        scored += [
+            score(
+                items,
+                model,
+                methods=study.methods,
+                prompts=study.prompts,
+                unigrams=counts,
+                seed=study.seed,
+                progress=progress(items["corpus"][0], model.info.name),
+            )
+            for items in corpora
+        ]
+    probed = [
+        probe(items, model, groups=study.probe, seed=study.seed)
+        for model in (models if study.probe else ())
+        for items in corpora
+    ]
+    options: dict[str, dict[str, Any]] = {}
+    if features:
+        options["introspection"] = {"features": features}
+    if probed:
+        options["languages"] = {"probed": [one.summary for one in probed]}
     made = report(
         scored,
         title=study.title,
         seed=study.seed,
         n_resamples=study.n_resamples,
-        notes=(study.description, *study.notes, *missing) if study.description else (*study.notes, *missing),
+        notes=[note for note in (study.description, *study.notes, *missing) if note],
         analyses=study.analyses,
+        options=options,
+        sections=[neuro_section(probed)] if probed else [],
     )
     folder = write_bank(out, corpora=corpora, scored=scored, reports={study.name: made}, command=command)
     return folder, made
@@ -146,19 +183,54 @@ def run_study(
 
 def _corpora(study: Study, data_dir: str | Path | None) -> tuple[list[datasets.Dataset], list[str]]:
     """Return the corpora of a study, and a note on each optional one that is not to be had."""
-    from pairbank.builders.load import load_corpus
+    from pairbank.scoring.minimalness import add_minimalness
 
     found, missing = [], []
-    for c in study.corpora:
+    for choice in study.corpora:
         try:
-            found.append(load_corpus(c.name, data_dir=data_dir, subset=c.subset, language=c.language, limit=c.limit))
+            items = _items(choice, data_dir)
         except CorpusFileNotFoundError as error:
-            if not c.optional:
+            if not choice.optional:
                 raise
             missing.append(f"Left out: {error}")
+            continue
+        if study.minimalness:
+            items = add_minimalness(items, None if study.minimalness == "default" else study.minimalness)
+        found.append(items)
     if not found:
         raise StudyError(f"{study.name}: none of its corpora can be had. {' '.join(missing)}")
     return found, missing
+
+
+def _items(choice: CorpusChoice, data_dir: str | Path | None) -> datasets.Dataset:
+    from pairbank.builders.load import first_of_each_paradigm, load_corpus
+
+    # What `where` leaves out must not count towards the limit.
+    limit = None if choice.where else choice.limit
+    items = load_corpus(choice.name, data_dir=data_dir, subset=choice.subset, language=choice.language, limit=limit)
+    for column, value in choice.where.items():
+        if column not in items.column_names:
+            raise StudyError(f"corpus {choice.name!r} has no column {column!r}; it has {', '.join(items.column_names)}")
+        items = items.select([i for i, cell in enumerate(items[column][:]) if cell == value])
+    if choice.where and not len(items):
+        raise StudyError(f"corpus {choice.name!r} has no item with {dict(choice.where)}")
+    if choice.where and choice.limit is not None:
+        items = first_of_each_paradigm(items, choice.limit)
+    return items
+
+
+def _unigrams(study: Study, model: Scorer, data_dir: str | Path | None) -> UnigramTables | None:
+    """Return counts over the study's own choice of corpora, or None where it names none."""
+    from pairbank.builders.load import load_corpus
+    from pairbank.scoring.documents import Documents, documents_of_items
+    from pairbank.scoring.unigrams import count_unigrams
+
+    if not study.unigrams_from:
+        return None
+    read = [documents_of_items(load_corpus(name, data_dir=data_dir)) for name in study.unigrams_from]
+    texts = [text for part in read for text in part.texts]
+    source = {"kind": "items of corpora", "corpora": [part.source for part in read]}
+    return [count_unigrams(Documents(texts=texts, source=source), model)]
 
 
 def with_corpora(study: Study, names: Sequence[str]) -> Study:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ def contexts(table: ScoredFrame) -> ScoredFrame:
 
 def sections(n_models: int) -> dict[str, Section]:
     tables = [rated_table(seed=seed, model=f"model {seed}/x") for seed in range(n_models)]
-    options = {"seed": 0, "n_resamples": 20}
+    options: dict[str, Any] = {"seed": 0, "n_resamples": 20}
     return {
         "people": people.section(tables, **options),
         "grammaticality": grammaticality.section(tables, **options),
