@@ -130,4 +130,4 @@ def test_text_with_markup_does_not_break_the_card(tmp_path: Path) -> None:
     loaded = datasets.load_dataset(str(bank), "my_pairs_scored", split="_x__y")
     assert loaded.to_list() == scored.dataset.to_list()
     page = (bank / "README.md").read_text(encoding="utf-8")
-    assert r"| org/<x>\|y | my_pairs | all | direct | 3 |" in page
+    assert r"| org/&lt;x&gt;\|y | my_pairs | all | direct | 3 |" in page
