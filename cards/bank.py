@@ -250,7 +250,7 @@ def summary_of(root: Path, manifest: Mapping[str, Any], new: Mapping[tuple[str, 
 
     from pairbank.stats.report import report
 
-    old = pq.read_table(root / SUMMARY).to_pandas() if (root / SUMMARY).is_file() else None
+    old = read_summary(root)
     parts = []
     for corpus, slug in tables(manifest):
         table = new.get((corpus, slug)) or read_scored(root / scores_path(corpus, slug))
@@ -299,6 +299,12 @@ def write_summary(path: Path, summary: pd.DataFrame) -> None:
     table = pa.Table.from_pandas(summary, preserve_index=False).cast(features.arrow_schema)
     with replaced_atomically(path) as temporary:
         pq.write_table(table, temporary)
+
+
+def read_summary(root: Path) -> pd.DataFrame | None:
+    """Return a bank's table of all estimates; None where it has no scores."""
+    path = root / SUMMARY
+    return pq.read_table(path).to_pandas() if path.is_file() else None
 
 
 def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *, command: str = "") -> Path:

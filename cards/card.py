@@ -31,23 +31,8 @@ THIS_BANK = "THIS_BANK"
 MOST_ROWS = 60
 """Results of more rows than this are shown for whole corpora only."""
 TAGS = ("linguistics", "minimal-pairs", "acceptability", "surprisal", "benchmark", "pairbank")
-LICENCES = frozenset(
-    [
-        "apache-2.0",
-        "cc-by-2.0",
-        "cc-by-3.0",
-        "cc-by-4.0",
-        "cc-by-nc-4.0",
-        "cc-by-nc-sa-4.0",
-        "cc-by-sa-3.0",
-        "cc-by-sa-4.0",
-        "cc0-1.0",
-        "mit",
-        "odc-by",
-        "other",
-        "unknown",
-    ]
-)
+_CREATIVE_COMMONS = ("cc0-1.0", "cc-by-2.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0")
+LICENCES = frozenset([*_CREATIVE_COMMONS, "cc-by-nc-sa-4.0", "apache-2.0", "mit", "odc-by", "other", "unknown"])
 """Licence ids that the Hub takes; another one is `other` in the head and stands in full on the page."""
 TASK_IDS = {"word_prediction": "language-modeling", "continuation_pair": "language-modeling"}
 """The Hub's task id of a task; every other one is a judgment of acceptability."""

@@ -1,7 +1,8 @@
 """pairbank: a bank of linguistic judgment items and of what language models say about them.
 
 The public verbs, in the order the data flows: `load_corpus`, `load_model`, `score` (or
-`import_scores`, for numbers computed elsewhere), `report`, `write_bank`.
+`import_scores`, for numbers computed elsewhere), `report`, `write_bank`, `publish`
+(and `merge_banks`, `strip_texts`).
 Importing this package imports neither torch nor transformers nor datasets; each verb does when it is called.
 """
 
@@ -13,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pairbank.builders.load import load_corpus
-    from pairbank.cards.bank import write_bank
+    from pairbank.cards.bank import strip_texts, write_bank
+    from pairbank.cards.check import check_bank
+    from pairbank.cards.merge import merge_banks
+    from pairbank.cards.publish import Published, publish
     from pairbank.scoring.import_scores import import_scores
     from pairbank.scoring.models import load_model
     from pairbank.scoring.score import Scored, read_scored, score
@@ -31,17 +35,27 @@ _VERBS = {
     "report": "pairbank.stats.report",
     "Report": "pairbank.stats.report",
     "write_bank": "pairbank.cards.bank",
+    "strip_texts": "pairbank.cards.bank",
+    "check_bank": "pairbank.cards.check",
+    "merge_banks": "pairbank.cards.merge",
+    "publish": "pairbank.cards.publish",
+    "Published": "pairbank.cards.publish",
 }
 
 __all__ = [
+    "Published",
     "Report",
     "Scored",
+    "check_bank",
     "import_scores",
     "load_corpus",
     "load_model",
+    "merge_banks",
+    "publish",
     "read_scored",
     "report",
     "score",
+    "strip_texts",
     "write_bank",
 ]
 

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from pairbank.cli import corpora, results, scoring
+from pairbank.cli import corpora, publishing, results, scoring
 from pairbank.errors import PairbankError
 
 app = typer.Typer(
@@ -37,6 +37,9 @@ for _command in (
     results.report,
     results.bank,
     results.run,
+    publishing.publish,
+    publishing.merge,
+    publishing.strip,
     scoring.bench,
 ):
     app.command()(_command)
