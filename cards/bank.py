@@ -117,6 +117,7 @@ def write_bank(
         _take_scored(draft, table)
     if not draft.manifest["corpora"]:
         raise BankError(f"{draft.root}: nothing to write; give at least one corpus or one scored table")
+    _check_old_scores(draft)
     _state_licences(draft.manifest, licences or {})
     _name_reports(reports or {})
     summary = summary_of(draft.root, draft.manifest, draft.scored)
@@ -169,7 +170,7 @@ def _take_scored(draft: _Draft, table: Scored) -> None:
     facts = table.signature["corpus"].get("manifest") or {"corpus": corpus}
     if corpus not in draft.manifest["corpora"]:
         _take_items(draft, items_of_scored(table), facts)
-    elif not is_left_out(draft.manifest["corpora"][corpus]) and not _holds(draft.items_of(corpus), table):
+    elif not _holds(draft.items_of(corpus), table):
         if corpus in draft.items:
             raise BankError(f"corpus {corpus!r}: {slug} was scored on other items than those given; give one version")
         _take_items(draft, items_of_scored(table), facts)
@@ -195,11 +196,22 @@ def items_of_scored(table: Scored) -> datasets.Dataset:
     return table.dataset.remove_columns([name for name in table.dataset.column_names if is_score(name, table.methods)])
 
 
+def _check_old_scores(draft: _Draft) -> None:
+    """Refuse new items of a corpus on which a table that stays was not scored."""
+    for name, items in draft.items.items():
+        for slug in draft.manifest["scores"].get(name, {}):
+            if (name, slug) not in draft.scored and not _holds(items, draft.table_of(name, slug)):
+                raise BankError(
+                    f"corpus {name!r}: the bank's scores of {slug} are of other items than those given; "
+                    "score them again, or write another bank"
+                )
+
+
 def _holds(items: datasets.Dataset, table: Scored) -> bool:
-    """Return whether a table's items stand among these, word for word."""
-    known = dict(zip(items["item_id"][:], zip(*(items[c][:] for c in SAME_TEXTS), strict=True), strict=True))
-    asked = zip(table.dataset["item_id"][:], zip(*(table.dataset[c][:] for c in SAME_TEXTS), strict=True), strict=True)
-    return all(known.get(item_id) == texts for item_id, texts in asked)
+    """Return whether a table's items stand among these, word for word; a table without texts has ids alone."""
+    columns = ["item_id", *(c for c in SAME_TEXTS if c in table.dataset.column_names and c in items.column_names)]
+    known = set(zip(*(items[c][:] for c in columns), strict=True))
+    return known.issuperset(zip(*(table.dataset[c][:] for c in columns), strict=True))
 
 
 def _state_licences(manifest: dict[str, Any], licences: Mapping[str, str]) -> None:

@@ -24,8 +24,7 @@ AGREEMENT = {
     "same choice": "raw_agreement",
 }
 HUMAN = "human"
-HALF_DIGIT = 0.005 + 1e-9
-_NUMBER = r"-?\d+\.\d+"
+_NUMBER = r"-?\d+\.\d\d"
 Row = Mapping[str, str]
 Key = tuple[str, ...]
 
@@ -82,25 +81,19 @@ def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any] | None, where: 
         yield f"{where}: the card says {cell}, the results have no such number"
         return
     expected = [float(known[name]) for name in ("value", "low", "high")]
-    if any(not _same(got, wanted) for got, wanted in zip(_numbers(cell), expected, strict=True)):
+    if _numbers(cell) != tuple(None if math.isnan(number) else f"{number:.2f}" for number in expected):
         yield f"{where}: the card says {cell}, the results {_text(expected)}"
     n = re.search(r"\(n = (\d+)\)", cell)
     if int(n[1] if n else row.get("n", "-1")) != known["n"]:
         yield f"{where}: the card says n = {n[1] if n else row.get('n')}, the results {known['n']}"
 
 
-def _numbers(cell: str) -> list[float]:
-    """Return value, low and high of a cell; NaN where it says that there is none."""
-    if cell.startswith("undefined"):
-        return [math.nan] * 3
-    found = re.match(rf"({_NUMBER}) \[(?:({_NUMBER}), ({_NUMBER})|no interval)\]", cell)
-    if found is None:
-        return [math.inf] * 3
-    return [math.nan if part is None else float(part) for part in found.groups()]
-
-
-def _same(got: float, wanted: float) -> bool:
-    return math.isnan(got) == math.isnan(wanted) and not abs(got - wanted) > HALF_DIGIT
+def _numbers(cell: str) -> tuple[str | None, ...]:
+    """Return value, low and high of a cell as they are written; None where it says that there is none."""
+    if cell == "undefined" or cell.startswith("undefined ("):
+        return None, None, None
+    found = re.match(rf"({_NUMBER}) \[(?:({_NUMBER}), ({_NUMBER})|no interval)\](?: \(n = \d+\))?$", cell)
+    return found.groups() if found else (cell,)
 
 
 def _text(numbers: list[float]) -> str:

@@ -27,7 +27,7 @@ REPORTS = "reports"
 RECORD = ".published.json"
 """What was published last, and where; stays on this machine."""
 FOLDERS = ("data", "scores", "results", REPORTS)
-NAME_CHARACTERS = 96
+NAME_BYTES = 96
 LEFT_OUT = "left out"
 """Value of `texts` in a corpus's facts where the bank holds its ids and scores only."""
 
@@ -38,7 +38,8 @@ def config_name(corpus: str) -> str:
     >>> config_name("hu-levy-blimp"), config_name("summary"), config_name("../my <pairs>")
     ('hu-levy-blimp', 'summary_80b8fd96', 'my_pairs_11459350')
     """
-    safe = "_".join(part for part in re.split(r"[^\w.-]+", corpus) if part).strip("._-")[:NAME_CHARACTERS]
+    safe = "_".join(part for part in re.split(r"[^\w.-]+", corpus) if part).strip("._-")
+    safe = safe.encode()[:NAME_BYTES].decode(errors="ignore")
     is_free = safe not in ("summary", "default", "data") and not safe.endswith("_scored")
     if safe == corpus and is_free:
         return corpus

@@ -70,7 +70,7 @@ class FakeHub:
         self.faults: list[Fault] = []
         self.waited: list[float] = []
         """Pauses that the client under test would have made, in seconds."""
-        self.before_commit: Callable[[Repo], None] | None = None
+        self.before_commit: Callable[[Repo], object] | None = None
         """Called once, before the next commit is looked at: what somebody else does in between."""
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))

@@ -98,7 +98,7 @@ def test_a_commit_in_between_is_seen_and_its_file_stays(hub: FakeHub, bank: Path
     pairbank.write_bank(
         bank, reports={"demo": pairbank.report([pairbank.read_scored(bank / "scores/starter/fake_1.parquet")])}
     )
-    hub.before_commit = lambda repo: repo.edit("somebody's note", {"NOTES.md": b"hello"}) and None
+    hub.before_commit = lambda repo: repo.edit("somebody's note", {"NOTES.md": b"hello"})
     made = pairbank.publish(bank, REPO)
     assert hub.repo(REPO).titles[:2] == ["Publish 1 corpus, 1 model", "somebody's note"]
     assert hub.repo(REPO).head.tree["NOTES.md"].data == b"hello"
@@ -112,7 +112,7 @@ def test_others_scores_that_came_in_between_are_never_overwritten(
     pairbank.publish(bank, REPO)
     theirs = pairbank.write_bank(tmp_path / "theirs", scored=[scored_by("fake-1"), scored_by("fake-9")])
     pairbank.write_bank(bank, scored=[scored_by("fake-2")])
-    hub.before_commit = lambda repo: repo.edit("another lab", files_of(theirs)) and None
+    hub.before_commit = lambda repo: repo.edit("another lab", files_of(theirs))
     with pytest.raises(
         PublishError, match=r"(?s)scores/starter/fake_9.parquet: on the Hub, not in this bank.*pairbank merge"
     ):

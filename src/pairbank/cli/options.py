@@ -30,3 +30,10 @@ def column_map(pairs: list[str] | None) -> dict[str, str] | None:
     if bad := [pair for pair in pairs if "=" not in pair]:
         raise typer.BadParameter(f"{bad[0]!r}: expected SCHEMA_COLUMN=YOUR_COLUMN, as in target_good=Sentence")
     return dict(pair.split("=", 1) for pair in pairs)
+
+
+def licences(pairs: list[str] | None) -> dict[str, str]:
+    """Return `--licence` options as a mapping from corpora to licences."""
+    if bad := [pair for pair in pairs or () if "=" not in pair]:
+        raise typer.BadParameter(f"{bad[0]!r}: expected CORPUS=LICENCE, as in my_pairs=cc-by-4.0")
+    return dict(pair.split("=", 1) for pair in pairs or ())
