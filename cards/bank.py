@@ -16,9 +16,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from pairbank.builders.registry import CORPORA
 from pairbank.cards.card import Bank, card_text, figures_in
 from pairbank.cards.layout import (
@@ -32,8 +29,8 @@ from pairbank.cards.layout import (
     items_path,
     read_manifest,
     scores_path,
-    tables,
 )
+from pairbank.cards.tables import read_table, summary_of, write_summary, write_table
 from pairbank.cards.texts import (
     ids_and_scores,
     is_left_out,
@@ -44,7 +41,7 @@ from pairbank.cards.texts import (
     with_licence,
 )
 from pairbank.errors import BankError
-from pairbank.files import replaced_atomically, sha256_of_file, write_json, write_text
+from pairbank.files import sha256_of_file, write_json, write_text
 from pairbank.scoring.score import Scored, read_scored
 
 if TYPE_CHECKING:
@@ -253,29 +250,6 @@ def _leave_out_texts(draft: _Draft, texts: Texts, reports: Path) -> None:
             draft.items[name] = ids_and_scores(table)
 
 
-def summary_of(root: Path, manifest: Mapping[str, Any], new: Mapping[tuple[str, str], Scored]) -> pd.DataFrame | None:
-    """Return every estimate of a bank: computed from its tables, new ones in place of those on disk.
-
-    Rows of a table without texts are the ones computed when it had them: people's judgments went with the texts.
-    """
-    import pandas as pd
-
-    from pairbank.stats.report import report
-
-    old = read_summary(root)
-    parts = []
-    for corpus, slug in tables(manifest):
-        table = new.get((corpus, slug)) or read_scored(root / scores_path(corpus, slug))
-        if "human_good" in table.dataset.column_names:
-            parts.append(report([table]).summary)
-            continue
-        kept = None if old is None else old[(old["corpus"] == corpus) & (old["model"] == table.model)]
-        if kept is None or not len(kept):
-            raise BankError(f"{SUMMARY} has no results of {table.model} on {corpus!r}, whose texts are left out")
-        parts.append(kept)
-    return pd.concat(parts, ignore_index=True) if parts else None
-
-
 def _write_tables(draft: _Draft, summary: pd.DataFrame | None) -> None:
     for name, items in draft.items.items():
         write_table(draft.root / items_path(name), items)
@@ -283,40 +257,6 @@ def _write_tables(draft: _Draft, summary: pd.DataFrame | None) -> None:
         table.save(draft.root / scores_path(corpus, slug))
     if summary is not None:
         write_summary(draft.root / SUMMARY, summary)
-
-
-def read_table(path: Path) -> datasets.Dataset:
-    """Return a parquet file as a Dataset with the Features it was written with."""
-    import datasets
-
-    return datasets.Dataset(pq.read_table(path))
-
-
-def write_table(path: Path, items: datasets.Dataset) -> None:
-    """Write a Dataset to one parquet file that carries its Features."""
-    table: pa.Table = items.with_format("arrow")[:]
-    with replaced_atomically(path) as temporary:
-        pq.write_table(table.cast(items.features.arrow_schema), temporary)
-
-
-def write_summary(path: Path, summary: pd.DataFrame) -> None:
-    """Write the table of all estimates with explicit Features."""
-    import datasets
-
-    text = datasets.Value("string")
-    kinds = {"value": "float64", "low": "float64", "high": "float64", "n": "int64", "n_excluded": "int64"}
-    features = datasets.Features(
-        {name: datasets.Value(kinds[name]) if name in kinds else text for name in summary.columns}
-    )
-    table = pa.Table.from_pandas(summary, preserve_index=False).cast(features.arrow_schema)
-    with replaced_atomically(path) as temporary:
-        pq.write_table(table, temporary)
-
-
-def read_summary(root: Path) -> pd.DataFrame | None:
-    """Return a bank's table of all estimates; None where it has no scores."""
-    path = root / SUMMARY
-    return pq.read_table(path).to_pandas() if path.is_file() else None
 
 
 def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *, command: str = "") -> Path:

@@ -160,8 +160,8 @@ def _config(name: str, splits: Mapping[str, str], hashes: Mapping[str, str]) -> 
 def results_shown(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the summary whose numbers stand on the card."""
     rows = headline(summary)
-    few = len(accuracy_table(rows)) <= MOST_ROWS
-    return rows if few else rows[rows["group_by"] == "all"]
+    shares = rows[rows["metric"].isin(("accuracy", "human_accuracy"))]
+    return rows if len(shares) <= MOST_ROWS else rows[rows["group_by"] == "all"]
 
 
 def _facts(bank: Bank, name: str) -> dict[str, Any]:

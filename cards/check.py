@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 
 from pairbank.builders.schema import COLUMNS
 from pairbank.cards.figures_check import figure_problems
-from pairbank.cards.layout import CARD, SUMMARY, bank_files, data_files, items_path, read_manifest, scores_path
+from pairbank.cards.layout import CARD, bank_files, data_files, items_path, read_manifest, scores_path
+from pairbank.cards.tables import read_summary, read_table
 from pairbank.cards.texts import LABELS, is_left_out, may_publish, reasons, text_columns
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file
@@ -107,10 +108,8 @@ def _table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _read(path: Path) -> datasets.Dataset | str:
-    import datasets
-
     try:
-        return datasets.Dataset(pq.read_table(path))
+        return read_table(path)
     except (pa.ArrowException, OSError) as error:
         return f"{path}: not a readable parquet file ({error})"
 
@@ -148,7 +147,7 @@ def _scored_problems(
 
 def _card_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     page = (root / CARD).read_text(encoding="utf-8")
-    summary = pq.read_table(root / SUMMARY).to_pandas() if (root / SUMMARY).is_file() else None
+    summary = read_summary(root)
     n_items = {corpus: facts["n_items"] for corpus, facts in manifest["corpora"].items()}
     yield from (f"{CARD}: {problem}" for problem in figure_problems(page, summary, n_items))
     yield from _head_problems(page, manifest)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.bank import finish, read_summary, read_table, summary_of, write_summary
+from pairbank.cards.bank import finish
 from pairbank.cards.changes import LocalFile
 from pairbank.cards.check import check_bank
 from pairbank.cards.layout import (
@@ -26,6 +26,7 @@ from pairbank.cards.layout import (
     items_path,
     scores_path,
 )
+from pairbank.cards.tables import read_summary, read_table, summary_of, write_summary
 from pairbank.cards.texts import is_left_out
 from pairbank.errors import BankError
 from pairbank.files import read_json, write_json

@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.bank import read_summary
 from pairbank.cards.benchmark import eval_results, eval_yaml, results_path
 from pairbank.cards.card import Bank, card_text, figures_in
 from pairbank.cards.changes import EVAL, Base, Changes, LocalFile, compared
@@ -25,6 +24,7 @@ from pairbank.cards.check import check_publishable
 from pairbank.cards.layout import CARD, MANIFEST, RECORD, data_files
 from pairbank.cards.repository import Remote, Repository, with_retries
 from pairbank.cards.space import space_files
+from pairbank.cards.tables import read_summary
 from pairbank.errors import PublishError
 from pairbank.files import read_json, sha256_of_file, sha256_of_text, write_json
 
