@@ -61,11 +61,10 @@ def figures_in(root: Path) -> tuple[FigureFile, ...]:
     for path in sorted((root / REPORTS).rglob("*.png")):
         report = root / REPORTS / path.relative_to(root / REPORTS).parts[0]
         page = (report / "report.md").read_text(encoding="utf-8") if (report / "report.md").is_file() else ""
-        caption = re.search(rf"!\[([^\]]*)\]\({re.escape(path.relative_to(report).as_posix())}\)", page)
+        link = rf"!\[[^\]]*\]\({re.escape(path.relative_to(report).as_posix())}\)"
+        caption = re.search(rf"{link}\n\n\*(.+)\*$", page, flags=re.MULTILINE)
         name = path.stem.replace("_", " ")
-        found.append(
-            FigureFile(path=path.relative_to(root).as_posix(), caption=caption[1] if caption and caption[1] else name)
-        )
+        found.append(FigureFile(path=path.relative_to(root).as_posix(), caption=caption[1] if caption else name))
     return tuple(found)
 
 
@@ -160,8 +159,8 @@ def _config(name: str, splits: Mapping[str, str], hashes: Mapping[str, str]) -> 
 def results_shown(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the summary whose numbers stand on the card."""
     rows = headline(summary)
-    shares = rows[rows["metric"].isin(("accuracy", "human_accuracy"))]
-    return rows if len(shares) <= MOST_ROWS else rows[rows["group_by"] == "all"]
+    lines = rows[rows["versus"] == ""][["model", "corpus", "group_by", "group", "method"]].drop_duplicates()
+    return rows if len(lines) <= MOST_ROWS else rows[rows["group_by"] == "all"]
 
 
 def _facts(bank: Bank, name: str) -> dict[str, Any]:

@@ -7,12 +7,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pairbank.builders.citations import HU_LEVY_2023, SONG_2025
+from pairbank.builders.ewok import CITATION as EWOK
 from pairbank.builders.starter import CITATION as PAIRBANK
+from pairbank.builders.xcomps import CITATION as XCOMPS
 from pairbank.files import sha256_of_text
 
 PAPERS: Mapping[str, str] = {
     r"Hu (&|and) Levy 2023": HU_LEVY_2023,
     r"Song(, Hu (&|and) Mahowald| et al\.?),? 2025": SONG_2025,
+    r"He et al\.? 2025": XCOMPS,
+    r"EWoK-core 1\.0|Ivanova et al\.? 2024b": EWOK,
+    r"Ivanova et al\.? 2024(?!b)": """@misc{ivanova2024logprob,
+  author = {Ivanova, Anna A. and Sathe, Aalok and Lipkin, Benjamin and Fedorenko, Evelina and Andreas, Jacob},
+  title = {Log probability scores provide a closer match to human plausibility judgments than prompt-based evaluations},
+  year = {2024}
+}""",
     r"Hu (&|and) Frank 2024": """@inproceedings{hu2024auxiliary,
   author = {Hu, Jennifer and Frank, Michael C.},
   title = {Auxiliary task demands mask the capabilities of smaller language models},

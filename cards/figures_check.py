@@ -16,14 +16,20 @@ from pairbank.cards.markdown import parsed_tables, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-ACCURACY = {"accuracy": "accuracy", "orders pooled": "accuracy_pooled", "first option chosen": "position_bias"}
-AGREEMENT = {
-    "Pearson r": "pearson",
-    "Spearman rho": "spearman",
-    "Cohen's kappa": "kappa",
-    "same choice": "raw_agreement",
+ACCURACY = {
+    "accuracy": ("accuracy", "human_accuracy"),
+    "orders pooled": ("accuracy_pooled",),
+    "first option chosen": ("position_bias",),
+    "of likeliest ratings": ("accuracy_argmax",),
+    "mean log P (nats)": ("mean_logprob",),
 }
-HUMAN = "human"
+AGREEMENT = {
+    "Pearson r": ("pearson", "pearson_human", "pearson_logprob"),
+    "Spearman rho": ("spearman", "spearman_human", "spearman_logprob"),
+    "Cohen's kappa": ("kappa",),
+    "same choice": ("raw_agreement",),
+}
+"""Headings of the card's tables, and the metrics of the summary that stand under each."""
 _NUMBER = r"-?\d+\.\d\d"
 Row = Mapping[str, str]
 Key = tuple[str, ...]
@@ -45,20 +51,22 @@ def figure_problems(page: str, summary: pd.DataFrame | None, n_items: Mapping[st
     unseen = {key for key in known if key[-1] in _all_metrics()}
     for rows in tables:
         for row in rows:
-            headings = AGREEMENT if "versus" in row else ACCURACY if "orders pooled" in row else {}
-            for heading, metric in headings.items():
-                key = _key_of_cell(row, metric)
+            headings = AGREEMENT if "versus" in row else ACCURACY if "accuracy" in row else {}
+            for heading, metrics in headings.items():
                 cell = row.get(heading, "")
-                if cell:
-                    unseen.discard(key)
-                    problems += _cell_problems(cell, row, known.get(key), f"{' / '.join(key)}")
+                keys = [_key_of_cell(row, metric) for metric in metrics] if cell else []
+                unseen -= set(keys)
+                found = [list(_cell_problems(cell, row, known[key], " / ".join(key))) for key in keys if key in known]
+                if keys and not found:
+                    problems.append(_invented(cell, keys))
+                elif found and all(found):
+                    problems += found[0]
     problems += [f"{' / '.join(key)}: not on the card" for key in sorted(unseen)]
     return problems
 
 
 def _all_metrics() -> set[str]:
-    prompted = {*ACCURACY.values(), *AGREEMENT.values()}
-    return prompted | {"human_accuracy", "pearson_human", "spearman_human"}
+    return {metric for headings in (ACCURACY, AGREEMENT) for metrics in headings.values() for metric in metrics}
 
 
 def _key(row: Mapping[Any, Any]) -> Key:
@@ -68,18 +76,14 @@ def _key(row: Mapping[Any, Any]) -> Key:
 
 
 def _key_of_cell(row: Row, metric: str) -> Key:
-    versus = row.get("versus", "")
-    if versus == HUMAN:
-        metric = f"{metric}_human"
-    elif row.get("method") == HUMAN:
-        metric = "human_accuracy"
-    return (*(row.get(name, "") for name in ("model", "corpus", "group", "method")), versus, metric)
+    return (*(row.get(name, "") for name in ("model", "corpus", "group", "method", "versus")), metric)
 
 
-def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any] | None, where: str) -> Iterator[str]:
-    if known is None:
-        yield f"{where}: the card says {cell}, the results have no such number"
-        return
+def _invented(cell: str, keys: list[Key]) -> str:
+    return f"{' / '.join(keys[0])}: the card says {cell}, the results have no such number"
+
+
+def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any], where: str) -> Iterator[str]:
     expected = [float(known[name]) for name in ("value", "low", "high")]
     if _numbers(cell) != tuple(None if math.isnan(number) else f"{number:.2f}" for number in expected):
         yield f"{where}: the card says {cell}, the results {_text(expected)}"

@@ -18,11 +18,11 @@ import numpy.typing as npt
 import torch
 
 from pairbank.errors import ScoringError
-from pairbank.scoring.backend import ModelInfo, Progress, ScoringStats
+from pairbank.scoring.backend import ExampleTurn, ModelInfo, Progress, ScoringStats
 from pairbank.scoring.forward import Reads, input_device, padded_logits, tree_logits
 from pairbank.scoring.packable import packing_window
 from pairbank.scoring.planner import Pack, plan
-from pairbank.scoring.readout import is_out_of_memory, read_logprobs_nats, scoring_mode
+from pairbank.scoring.readout import is_out_of_memory, read_logprobs_nats, scoring_mode, with_unknown_flag
 from pairbank.scoring.requests import EncodedRequest, Request, encoded
 
 if TYPE_CHECKING:
@@ -62,11 +62,13 @@ class CausalScorer:
         self._window = packing_window(model.config)
         self._told_of_window = False
 
-    def render_prompt(self, *, system: str, user: str, stem: str) -> str:
+    def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         """Return question and answer stem: through the chat template, or one line after the other."""
         if self.info.prompt_format == "base":
             return f"{user}\n{stem}" if stem else user
-        messages = [{"role": "user", "content": user}]
+        turns = [("user", turn.user, "assistant", turn.assistant) for turn in examples]
+        messages = [{"role": role, "content": text} for t in turns for role, text in (t[:2], t[2:])]
+        messages.append({"role": "user", "content": user})
         if system and accepts_system(self.tokenizer):
             messages.insert(0, {"role": "system", "content": system})
         if stem:
@@ -82,10 +84,11 @@ class CausalScorer:
             return []
         texts = [request.context + request.target for request in requests]
         encoding = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
-        return [
+        found = [
             encoded(ids, offsets, request, bos_id=self._bos_id(request, ids), template_ids=self._template_ids)
             for request, ids, offsets in zip(requests, encoding["input_ids"], encoding["offset_mapping"], strict=True)
         ]
+        return [with_unknown_flag(one, self.tokenizer.unk_token_id) for one in found]
 
     def _bos_id(self, request: Request, ids: Sequence[int]) -> int | None:
         """Return the BOS to put before a text; a rendered chat that brings its own gets no second one."""

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from pairbank.scoring.backend import ModelInfo, Progress
+from pairbank.scoring.backend import ExampleTurn, ModelInfo, Progress
 from pairbank.scoring.requests import EncodedRequest, Request, encoded
 
 BOS = 0x110000
@@ -50,11 +50,12 @@ class FakeScorer:
             max_length=self.max_length,
         )
 
-    def render_prompt(self, *, system: str, user: str, stem: str) -> str:
+    def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         """Return the prompt, in a toy template if the format is chat."""
         if self.prompt_format == "base":
             return f"{user}\n{stem}" if stem else user
-        return f"[system]{system}[user]{user}[assistant]{stem}"
+        before = "".join(f"[user]{turn.user}[assistant]{turn.assistant}" for turn in examples)
+        return f"[system]{system}{before}[user]{user}[assistant]{stem}"
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         """Return one token a character."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 import torch
 
 from pairbank.errors import ScoringError
+from pairbank.scoring.requests import EncodedRequest
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -38,6 +40,13 @@ ROWS_A_CHUNK = 512
 def default_budget(device: torch.device) -> int:
     """Return how many tokens, pads included, one forward pass takes."""
     return BUDGET_TOKENS_CPU if device.type == "cpu" else BUDGET_TOKENS_ACCELERATOR
+
+
+def with_unknown_flag(request: EncodedRequest, unknown_id: int | None) -> EncodedRequest:
+    """Return the request, flagged where the unknown token is among those scored."""
+    if unknown_id is None or unknown_id not in request.ids[request.start :]:
+        return request
+    return replace(request, flags=(*request.flags, UNKNOWN_TOKEN))
 
 
 def base_prompt(*, user: str, stem: str) -> str:

@@ -105,10 +105,10 @@ def test_figures_of_reports_stand_on_the_card_by_relative_path(bank: Path) -> No
     figure.savefig(folder / "scatter_plot.png", dpi=20)
     figure.savefig(folder / "named.png", dpi=20)
     plt.close(figure)
-    (folder / "report.md").write_text("# Mine\n\n![Accuracy by [model], n = 4](named.png)\n\n![A caption](named.png)\n")
+    (folder / "report.md").write_text("# Mine\n\n![named](named.png)\n\n*A caption, n = 4*\n")
     pairbank.write_bank(bank)
     page = page_of(bank)
-    assert "![A caption](reports/mine/named.png)" in page
+    assert "![A caption, n = 4](reports/mine/named.png)" in page
     assert "![scatter plot](reports/mine/scatter_plot.png)" in page
     pairbank.check_bank(bank)
 
@@ -121,6 +121,24 @@ def test_every_corpus_has_a_citation_that_reads_as_bibtex() -> None:
             assert entry.count("{") == entry.count("}"), key
             assert re.search(r"\b(title)\s*=", entry), (corpus.name, key)
             assert re.search(r"\b(year|date)\s*=", entry), (corpus.name, key)
+
+
+def test_every_paper_that_a_shipped_prompt_names_is_cited() -> None:
+    from pairbank.cards.citations import PAPERS
+    from pairbank.scoring.registry import prompts
+
+    uncited = {p.id: p.paper for p in prompts().values() if not any(re.search(x, p.paper) for x in PAPERS)}
+    assert uncited == {}
+    for bibtex in PAPERS.values():
+        assert len(entries(bibtex)) == 1
+
+
+def test_a_figure_under_a_heading_may_be_of_either_metric_that_stands_there(bank: Path) -> None:
+    summary = read_summary(bank)
+    assert summary is not None
+    renamed = summary.replace({"metric": {"pearson": "pearson_logprob", "accuracy_pooled": "accuracy_argmax"}})
+    page = page_of(bank).replace("| orders pooled |", "| of likeliest ratings |")
+    assert figure_problems(page, renamed, {"own": 4}) == []
 
 
 def test_papers_are_cited_once_each(bank: Path) -> None:

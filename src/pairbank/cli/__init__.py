@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from pairbank.cli import corpora, publishing, results, scoring
+from pairbank.cli import corpora, methods, publishing, results, scoring
 from pairbank.errors import PairbankError
 
 app = typer.Typer(
@@ -44,6 +44,7 @@ for _command in (
 ):
     app.command()(_command)
 app.command("import")(scoring.import_)
+app.add_typer(methods.app, name="methods")
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,14 +24,14 @@ def say(text: str) -> None:
     typer.echo(text)
 
 
-def show(table: pd.DataFrame) -> None:
-    """Print a table."""
+def show(table: pd.DataFrame, *, whole: Sequence[str] = ()) -> None:
+    """Print a table; columns named in `whole` are never broken."""
     from rich.console import Console
     from rich.table import Table
 
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for name in table.columns:
-        shown.add_column(str(name), overflow="fold")
+        shown.add_column(str(name), overflow="fold", no_wrap=name in whole)
     for row in table.itertuples(index=False, name=None):
         shown.add_row(*("" if cell is None or cell != cell else str(cell) for cell in row))  # noqa: PLR0124 - NaN
     console = Console()

@@ -11,6 +11,9 @@ DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder with upstream files, or a root with one folder a corpus.")
 ]
 Methods = Annotated[list[str], typer.Option("--method", "-m", help="direct, or a prompt's id; may be repeated.")]
+Prompts = Annotated[
+    list[Path] | None, typer.Option("--prompts", help="TOML file with prompts of your own; may be repeated.")
+]
 Models = Annotated[list[str], typer.Option("--model", help="demo, a folder, or a Hub id; may be repeated.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="At most this many items of each paradigm.")]
 Columns = Annotated[

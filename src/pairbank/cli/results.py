@@ -57,6 +57,9 @@ def run(
     out: Annotated[Path, typer.Option(help="Folder of the bank.")],
     model: Models = ["demo"],  # noqa: B006 - typer copies it
     data_dir: DataDir = None,
+    corpus: Annotated[
+        list[str] | None, typer.Option(help="Corpora in place of the study's, as NAME or NAME:SUBSET; may be repeated.")
+    ] = None,
     limit: Limit = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps, cuda:1 …")] = "auto",
     dtype: Annotated[str, typer.Option(help="auto, float32, bfloat16 …")] = "auto",
@@ -65,9 +68,11 @@ def run(
 
     Example: pairbank run demo --model demo --out demo-bank
     """
-    from pairbank.study import limited, load_study, run_study
+    from pairbank.study import limited, load_study, run_study, with_corpora
 
     plan = load_study(study)
+    if corpus:
+        plan = with_corpora(plan, corpus)
     if limit is not None:
         plan = limited(plan, limit)
     with quiet_bars():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from pairbank.cli.console import bars, quiet_bars, say, say_report, say_work, show, status
-from pairbank.cli.options import Columns, DataDir, Language, Limit, Methods, Subset, column_map
+from pairbank.cli.options import Columns, DataDir, Language, Limit, Methods, Prompts, Subset, column_map
 
 if TYPE_CHECKING:
     from pairbank.scoring.backend import BosPolicy, Scorer
@@ -33,6 +33,8 @@ def score(
         str, typer.Option(help="error, or nan for items longer than the model's context.")
     ] = "error",
     per_token: Annotated[bool, typer.Option("--per-token", help="Keep the log-probability of every token.")] = False,  # noqa: FBT002
+    prompts: Prompts = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the examples that @…shot methods draw.")] = 0,
 ) -> None:
     """Score items with a model, print the results, and write items and scores to one file.
 
@@ -62,6 +64,8 @@ def score(
                 progress=tell,
                 over_length="nan" if over_length == "nan" else "error",
                 per_token=per_token,
+                prompts=prompts or (),
+                seed=seed,
             )
         say_work(scorer)
     scored.save(out)
