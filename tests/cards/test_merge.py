@@ -84,9 +84,9 @@ def test_other_versions_of_a_corpus_and_other_methods_are_refused(tmp_path: Path
     with pytest.raises(BankError, match=rf"(?s)corpus 'starter': 4 rows in {a}, 8 in {b}.*different items \(4 and 8\)"):
         pairbank.merge_banks(a, b, out=tmp_path / "merged")
     newer = json.loads((b / "manifest.json").read_text())
-    newer["corpora"]["starter"]["version"] = "2.0.0"
+    newer["corpora"]["starter"]["version"] = "9.0.0"
     (b / "manifest.json").write_text(json.dumps(newer))
-    with pytest.raises(BankError, match=rf"corpus 'starter': version '1.0.0' in {a}, '2.0.0' in {b}"):
+    with pytest.raises(BankError, match=rf"corpus 'starter': version '1\.\d\.0' in {a}, '9.0.0' in {b}"):
         pairbank.merge_banks(a, b, out=tmp_path / "merged")
     c = written(tmp_path / "c", scored_by("fake-2", methods=("direct",)))
     with pytest.raises(BankError, match=r"method\(s\) meta_question_simple in one only, or in another wording"):
