@@ -98,7 +98,9 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
         head["language_bcp47"] = regional
     template = (resources.files("pairbank.cards") / "templates" / "dataset.md.j2").read_text(encoding="utf-8")
     environment = Environment(autoescape=False, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - Markdown
-    environment.filters |= {"inline": markdown.inline, "code": markdown.code, "fenced": markdown.fenced}
+    environment.filters |= {
+        f.__name__: f for f in (markdown.inline, markdown.code, markdown.fenced, markdown.alternative)
+    }
     body = environment.from_string(template).render(**_facts(bank, name))
     return str(DatasetCard(f"---\n{head.to_yaml()}\n---\n\n{body}"))
 

@@ -52,6 +52,15 @@ def inline(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
     return _SPECIAL.sub(r"\\\1", "".join(_HTML.get(c, c) for c in line))
 
 
+def alternative(text: str) -> str:
+    r"""Return a text as the description of an image, where every bracket counts.
+
+    >>> alternative("a [b][c]")
+    'a \\[b\\]\\[c\\]'
+    """
+    return re.sub(r"(?<!\\)([\[\]])", r"\\\1", inline(text, limit=400))
+
+
 def unescaped(text: str) -> str:
     r"""Return what `inline` was given (after `shown`).
 
