@@ -1,36 +1,81 @@
-"""`write_bank`: corpora, scored tables and reports to a folder in the Hub's dataset layout.
+"""`write_bank`: corpora, scored tables and reports to a folder in the Hub's dataset layout (`pairbank.cards.layout`).
 
-README.md                              the dataset card; its `configs:` are what `load_dataset` reads
-data/<corpus>/items.parquet            config `<corpus>`, split `items`
-scores/<corpus>/<model>.parquet        config `<corpus>_scored`, one split a model
-results/summary.parquet                config `summary`
-reports/<study>/                       report.md and CSV tables
-manifest.json                          signatures, counts and file hashes; written last
+Everything is checked before anything is written; the manifest is written last.
 """
 
 from __future__ import annotations
 
 import json
+import platform
+import re
+import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from pairbank.cards.card import Bank, card_text
+from pairbank.builders.registry import CORPORA
+from pairbank.cards.card import Bank, card_text, figures_in
+from pairbank.cards.layout import (
+    CARD,
+    LEFT_OUT,
+    MANIFEST,
+    REPORTS,
+    SUMMARY,
+    bank_files,
+    data_files,
+    items_path,
+    read_manifest,
+    scores_path,
+)
+from pairbank.cards.tables import read_table, summary_of, write_summary, write_table
+from pairbank.cards.texts import (
+    ids_and_scores,
+    is_left_out,
+    is_score,
+    locked,
+    may_publish,
+    refuse_quoted_texts,
+    with_licence,
+)
 from pairbank.errors import BankError
-from pairbank.files import read_json, replaced_atomically, sha256_of_file, write_json, write_text
+from pairbank.files import sha256_of_file, write_json, write_text
 from pairbank.scoring.score import Scored, read_scored
 
 if TYPE_CHECKING:
     import datasets
+    import pandas as pd
 
     from pairbank.stats.report import Report
 
-MANIFEST = "manifest.json"
-SUMMARY = "results/summary.parquet"
+Texts = Literal["all", "redistributable"]
+"""Which corpora keep their texts: all, or those that a published bank may hold."""
+PACKAGES = ("pairbank", "torch", "transformers", "tokenizers", "datasets", "huggingface_hub", "numpy", "pandas")
+SAME_TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Draft:
+    """A bank as it will be: the manifest, and what of it is new in this call."""
+
+    root: Path
+    manifest: dict[str, Any]
+    items: dict[str, datasets.Dataset] = field(default_factory=dict)
+    scored: dict[tuple[str, str], Scored] = field(default_factory=dict)
+
+    def items_of(self, corpus: str) -> datasets.Dataset:
+        """Return a corpus's items, new or from disk."""
+        if corpus in self.items:
+            return self.items[corpus]
+        return read_table(self.root / items_path(corpus))
+
+    def table_of(self, corpus: str, slug: str) -> Scored:
+        """Return a scored table, new or from disk."""
+        if (corpus, slug) in self.scored:
+            return self.scored[corpus, slug]
+        return read_scored(self.root / scores_path(corpus, slug))
 
 
 def write_bank(
@@ -39,6 +84,8 @@ def write_bank(
     corpora: Sequence[datasets.Dataset] = (),
     scored: Sequence[Scored] = (),
     reports: Mapping[str, Report] | None = None,
+    texts: Texts = "all",
+    licences: Mapping[str, str] | None = None,
     command: str = "",
 ) -> Path:
     """Write or extend a bank; return its folder.
@@ -51,71 +98,81 @@ def write_bank(
         corpora: items as `load_corpus` gives them; corpora of scored tables need not be repeated.
         scored: scored tables.
         reports: study name -> report, written under `reports/`.
+        texts: "redistributable" keeps ids and scores only of corpora whose terms forbid to publish their texts,
+            so that the bank can be published; their results are computed before. It can't be undone in this folder.
+        licences: corpus -> licence (`cc-by-4.0` …) of items of your own, which makes them publishable.
         command: how to make this bank again, for the card.
 
     Raises:
-        BankError: the folder holds something else, or two tables cannot stand in one bank.
+        BankError: the folder holds something else, two tables cannot stand in one bank, or a report quotes
+            texts that must not be published.
     """
-    from pairbank.stats.report import report
-
-    root = Path(folder)
-    manifest = _existing(root)
+    draft = _Draft(root=Path(folder), manifest=_existing(Path(folder)))
     for items in corpora:
-        _add_items(root, manifest, items)
+        _take_items(draft, items)
     for table in scored:
-        _add_scored(root, manifest, table)
-    if not manifest["corpora"]:
-        raise BankError(f"{root}: nothing to write; give at least one corpus or one scored table")
-    held = [
-        read_scored(root / f"scores/{corpus}/{slug}.parquet")
-        for corpus, models in sorted(manifest["scores"].items())
-        for slug in sorted(models)
-    ]
-    whole = report(held) if held else None
-    if whole is not None:
-        _write_summary(root / SUMMARY, whole)
-    for name, part in (reports or {}).items():
-        part.save(root / "reports" / name)
-    manifest |= {"pairbank": version("pairbank"), "command": command or manifest.get("command", "")}
-    bank = Bank(manifest=manifest, summary=None if whole is None else whole.summary)
-    versions = {path: sha256_of_file(root / path) for path in _data_files(manifest)}
-    write_text(root / "README.md", card_text(bank, versions))
-    files = sorted(p for p in root.rglob("*") if p.is_file() and p.name != MANIFEST)
-    manifest["files"] = {p.relative_to(root).as_posix(): sha256_of_file(p) for p in files}
-    write_json(root / MANIFEST, manifest)
-    return root
+        _take_scored(draft, table)
+    if not draft.manifest["corpora"]:
+        raise BankError(f"{draft.root}: nothing to write; give at least one corpus or one scored table")
+    _check_old_scores(draft)
+    _state_licences(draft.manifest, licences or {})
+    _name_reports(reports or {})
+    summary = summary_of(draft.root, draft.manifest, draft.scored)
+    with tempfile.TemporaryDirectory() as folder_of_reports:
+        made = Path(folder_of_reports)
+        for name, part in (reports or {}).items():
+            part.save(made / REPORTS / name)
+        _leave_out_texts(draft, texts, made)
+        _write_tables(draft, summary)
+        for name in reports or {}:
+            shutil.rmtree(draft.root / REPORTS / name, ignore_errors=True)
+            shutil.copytree(made / REPORTS / name, draft.root / REPORTS / name)
+    return finish(draft.root, draft.manifest, summary, command=command)
 
 
 def _existing(root: Path) -> dict[str, Any]:
     if (root / MANIFEST).is_file():
-        manifest: dict[str, Any] = read_json(root / MANIFEST)
-        return manifest
+        return read_manifest(root)
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         raise BankError(f"{root} exists and is not a bank (no {MANIFEST}); choose an empty or new folder")
     return {"corpora": {}, "scores": {}}
 
 
-def _add_items(root: Path, manifest: dict[str, Any], items: datasets.Dataset) -> None:
+def _take_items(draft: _Draft, items: datasets.Dataset, facts: Mapping[str, Any] | None = None) -> None:
     from pairbank.builders.hub import manifest_of
 
-    name = items["corpus"][0]
-    facts = manifest_of(items) or {"corpus": name}
-    path = root / f"data/{name}/items.parquet"
-    table: pa.Table = items.with_format("arrow")[:]
-    with replaced_atomically(path) as temporary:
-        pq.write_table(table.cast(items.features.arrow_schema), temporary)
-    manifest["corpora"][name] = facts | {"n_items": len(items)}
+    name = str(items["corpus"][0])
+    facts = facts or manifest_of(items) or {"corpus": name}
+    before = draft.manifest["corpora"].get(name, {})
+    kept = {key: before[key] for key in ("texts",) if key in before}
+    if name not in CORPORA and may_publish(name, before):
+        kept["source"] = before["source"]
+    draft.items[name] = items
+    draft.manifest["corpora"][name] = {**facts, **kept, "n_items": len(items)}
 
 
-def _add_scored(root: Path, manifest: dict[str, Any], table: Scored) -> None:
-    models = manifest["scores"].setdefault(table.corpus, {})
-    for slug, other in models.items():
-        if slug != table.model_slug:
-            _check_alike(table, slug, other)
-    if table.corpus not in manifest["corpora"]:
-        _add_items_of(root, manifest, table)
-    table.save(root / f"scores/{table.corpus}/{table.model_slug}.parquet")
-    models[table.model_slug] = json.loads(json.dumps(table.signature))
+def _take_scored(draft: _Draft, table: Scored) -> None:
+    corpus, slug = table.corpus, table.model_slug
+    if not re.fullmatch(r"\w+(\.\w+)*", slug) or slug == "all":
+        raise BankError(f"model {table.model[:80]!r}: {slug[:80]!r} cannot name a split; score it under another name")
+    models = draft.manifest["scores"].setdefault(corpus, {})
+    for other, signature in models.items():
+        if other != slug:
+            _check_alike(table, other, signature)
+    if slug in models and models[slug]["model"]["model_id"] != table.signature["model"]["model_id"]:
+        raise BankError(
+            f"corpus {corpus!r}: models {models[slug]['model']['model_id']} and "
+            f"{table.signature['model']['model_id']} would both be the split {slug!r}; score one under another name"
+        )
+    facts = table.signature["corpus"].get("manifest") or {"corpus": corpus}
+    if corpus not in draft.manifest["corpora"]:
+        _take_items(draft, items_of_scored(table), facts)
+    elif not _holds(draft.items_of(corpus), table):
+        if corpus in draft.items:
+            raise BankError(f"corpus {corpus!r}: {slug} was scored on other items than those given; give one version")
+        _take_items(draft, items_of_scored(table), facts)
+    draft.scored[corpus, slug] = table
+    models[slug] = json.loads(json.dumps(table.signature))
 
 
 def _check_alike(table: Scored, slug: str, other: Mapping[str, Any]) -> None:
@@ -131,36 +188,119 @@ def _check_alike(table: Scored, slug: str, other: Mapping[str, Any]) -> None:
         )
 
 
-def _add_items_of(root: Path, manifest: dict[str, Any], table: Scored) -> None:
-    """Put the items of a scored table into the bank: its columns without those of the methods."""
-    from pairbank.scoring.methods import method_named
+def items_of_scored(table: Scored) -> datasets.Dataset:
+    """Return the items of a scored table: its columns without those of the methods."""
+    return table.dataset.remove_columns([name for name in table.dataset.column_names if is_score(name, table.methods)])
 
-    definitions = table.signature["methods"].items()
-    new = {
-        name
-        for method, facts in definitions
-        for name in facts.get("columns") or method_named(method, per_token=True).columns
+
+def _check_old_scores(draft: _Draft) -> None:
+    """Refuse new items of a corpus on which a table that stays was not scored."""
+    for name, items in draft.items.items():
+        for slug in draft.manifest["scores"].get(name, {}):
+            if (name, slug) not in draft.scored and not _holds(items, draft.table_of(name, slug)):
+                raise BankError(
+                    f"corpus {name!r}: the bank's scores of {slug} are of other items than those given; "
+                    "score them again, or write another bank"
+                )
+
+
+def _holds(items: datasets.Dataset, table: Scored) -> bool:
+    """Return whether a table's items stand among these, word for word; a table without texts has ids alone."""
+    columns = ["item_id", *(c for c in SAME_TEXTS if c in table.dataset.column_names and c in items.column_names)]
+    known = set(zip(*(items[c][:] for c in columns), strict=True))
+    return known.issuperset(zip(*(table.dataset[c][:] for c in columns), strict=True))
+
+
+def _state_licences(manifest: dict[str, Any], licences: Mapping[str, str]) -> None:
+    for name, licence in licences.items():
+        if name not in manifest["corpora"]:
+            raise BankError(
+                f"no corpus {name!r} in this bank to state a licence of; it has {list(manifest['corpora'])}"
+            )
+        manifest["corpora"][name] = with_licence(name, manifest["corpora"][name], licence)
+
+
+def _name_reports(reports: Mapping[str, Report]) -> None:
+    for name in reports:
+        if not re.fullmatch(r"\w[\w.-]*", name):
+            raise BankError(f"report {name[:80]!r} cannot name a folder; use letters, digits, '.', '_' and '-'")
+
+
+def _leave_out_texts(draft: _Draft, texts: Texts, reports: Path) -> None:
+    """Put ids and scores in the place of the tables whose texts are to be left out, unless a report quotes them."""
+    corpora, scores = draft.manifest["corpora"], draft.manifest["scores"]
+    new = locked(corpora) if texts == "redistributable" else []
+    out = [name for name, facts in corpora.items() if name in new or is_left_out(facts)]
+    full: dict[tuple[str, str], datasets.Dataset] = {
+        (name, ""): draft.items_of(name) for name in out if name in new or name in draft.items
     }
-    items = table.dataset.remove_columns([name for name in table.dataset.column_names if name in new])
-    _add_items(root, manifest, items)
-    facts = table.signature["corpus"]["manifest"]
-    manifest["corpora"][table.corpus] = (facts or {"corpus": table.corpus}) | {"n_items": len(items)}
+    for name in out:
+        for slug in scores.get(name, {}):
+            if name in new or (name, slug) in draft.scored:
+                full[name, slug] = draft.table_of(name, slug).dataset
+    for root in (draft.root, reports):
+        refuse_quoted_texts(root, [(name, table) for (name, _), table in full.items()])
+    for name in out:
+        corpora[name] = {**corpora[name], "texts": LEFT_OUT}
+    for (name, slug), table in full.items():
+        if slug:
+            signature = scores[name][slug]
+            draft.scored[name, slug] = Scored(dataset=ids_and_scores(table, signature["methods"]), signature=signature)
+        else:
+            draft.items[name] = ids_and_scores(table)
 
 
-def _write_summary(path: Path, report: Report) -> None:
-    import datasets
-
-    text = datasets.Value("string")
-    kinds = {"value": "float64", "low": "float64", "high": "float64", "n": "int64", "n_excluded": "int64"}
-    features = datasets.Features(
-        {name: datasets.Value(kinds[name]) if name in kinds else text for name in report.summary.columns}
-    )
-    table = pa.Table.from_pandas(report.summary, preserve_index=False).cast(features.arrow_schema)
-    with replaced_atomically(path) as temporary:
-        pq.write_table(table, temporary)
+def _write_tables(draft: _Draft, summary: pd.DataFrame | None) -> None:
+    for name, items in draft.items.items():
+        write_table(draft.root / items_path(name), items)
+    for (corpus, slug), table in draft.scored.items():
+        table.save(draft.root / scores_path(corpus, slug))
+    if summary is not None:
+        write_summary(draft.root / SUMMARY, summary)
 
 
-def _data_files(manifest: Mapping[str, Any]) -> list[str]:
-    files = [f"data/{name}/items.parquet" for name in manifest["corpora"]]
-    files += [f"scores/{name}/{slug}.parquet" for name, models in manifest["scores"].items() for slug in models]
-    return sorted([*files, *([SUMMARY] if manifest["scores"] else [])])
+def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *, command: str = "") -> Path:
+    """Write the card and, last, the manifest with the hash of every file; return the folder."""
+    manifest |= {
+        "pairbank": version("pairbank"),
+        "command": command or manifest.get("command", ""),
+        "written_with": _versions(),
+    }
+    bank = Bank(manifest=manifest, summary=summary, figures=figures_in(root))
+    hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
+    write_text(root / CARD, card_text(bank, hashes))
+    manifest["files"] = {path: sha256_of_file(root / path) for path in bank_files(root)}
+    write_json(root / MANIFEST, manifest)
+    return root
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def strip_texts(bank: str | Path, out: str | Path) -> Path:
+    """Copy a bank, with ids and scores only of corpora whose texts may not be published; return the copy.
+
+    Args:
+        bank: the bank; it stays as it is.
+        out: a new or empty folder.
+
+    Raises:
+        BankError: no bank, `out` holds something, or a report quotes such a text.
+    """
+    source, target = Path(bank), Path(out)
+    manifest = read_manifest(source)
+    if target.exists() and any(target.iterdir()):
+        raise BankError(f"{target} is not empty; choose a new folder for the bank without texts")
+    private = [name for name in manifest["corpora"] if not may_publish(name, manifest["corpora"][name])]
+    refuse_quoted_texts(source, [(n, read_table(source / items_path(n))) for n in private])
+    for path in (MANIFEST, *bank_files(source)):
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / path, target / path)
+    return write_bank(target, texts="redistributable")

@@ -10,8 +10,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from pairbank.files import sha256_of_text
 from pairbank.scoring.requests import EncodedRequest, Request
 
+SLUG_BYTES = 96
 BosPolicy = Literal["auto", "bos", "eos-as-bos", "none"]
 Progress = Callable[[int], None]
 """Called with the number of requests just finished."""
@@ -63,13 +65,17 @@ class ModelInfo:
 
 
 def slug(name: str) -> str:
-    r"""Return a split name (`\w+(\.\w+)*`) for a model.
+    r"""Return a split name (`\w+(\.\w+)*`) for a model, short enough to name a file; a cut one ends in a hash.
 
     >>> slug("meta-llama/Llama-3.1-8B"), slug("SmolLM2-135M-Instruct")
     ('Llama_3.1_8B', 'SmolLM2_135M_Instruct')
     """
     last = name.rstrip("/").rsplit("/", 1)[-1]
-    return ".".join(part for part in re.sub(r"[^\w.]", "_", last).split(".") if part) or "model"
+    found = ".".join(part for part in re.sub(r"[^\w.]", "_", last).split(".") if part) or "model"
+    if len(found.encode()) <= SLUG_BYTES:
+        return found
+    start = found.encode()[: SLUG_BYTES - 9].decode(errors="ignore").rstrip(".")
+    return f"{start}_{sha256_of_text(name)[:8]}"
 
 
 @dataclass(slots=True, kw_only=True)

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bank_fixtures import hub, own_pairs, scored_by
+
 if TYPE_CHECKING:
     from pairbank.scoring.causal import CausalScorer
 
+__all__ = ["hub", "own_pairs", "scored_by"]
 ROOT = Path(__file__).resolve().parent.parent
 
 os.environ["HF_HUB_OFFLINE"] = "1"

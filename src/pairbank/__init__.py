@@ -1,8 +1,9 @@
 """pairbank: a bank of linguistic judgment items and of what language models say about them.
 
 The public verbs, in the order the data flows: `load_corpus`, `load_model`, `score` (or
-`import_scores`, for numbers computed elsewhere), `report`, `write_bank`. Beside scores: `probe` (a model's hidden
-states) and `add_minimalness` (how little the sides of a pair differ).
+`import_scores`, for numbers computed elsewhere), `report`, `write_bank`, `publish` (and `merge_banks`,
+`strip_texts`). Beside scores: `probe` (a model's hidden states) and `add_minimalness` (how little the sides of a
+pair differ).
 Importing this package imports neither torch nor transformers nor datasets; each verb does when it is called.
 """
 
@@ -14,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pairbank.builders.load import load_corpus
-    from pairbank.cards.bank import write_bank
+    from pairbank.cards.bank import strip_texts, write_bank
+    from pairbank.cards.check import check_bank
+    from pairbank.cards.merge import merge_banks
+    from pairbank.cards.publish import Published, publish
     from pairbank.scoring.import_scores import import_scores
     from pairbank.scoring.minimalness import add_minimalness
     from pairbank.scoring.models import load_model
@@ -41,23 +45,33 @@ _VERBS = {
     "report": "pairbank.stats.report",
     "Report": "pairbank.stats.report",
     "write_bank": "pairbank.cards.bank",
+    "strip_texts": "pairbank.cards.bank",
+    "check_bank": "pairbank.cards.check",
+    "merge_banks": "pairbank.cards.merge",
+    "publish": "pairbank.cards.publish",
+    "Published": "pairbank.cards.publish",
 }
 
 __all__ = [
     "Probed",
+    "Published",
     "Report",
     "Scored",
     "Unigrams",
     "add_minimalness",
+    "check_bank",
     "count_unigrams",
     "import_scores",
     "load_corpus",
     "load_model",
+    "merge_banks",
     "probe",
+    "publish",
     "read_scored",
     "read_unigrams",
     "report",
     "score",
+    "strip_texts",
     "write_bank",
 ]
 

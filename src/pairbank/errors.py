@@ -37,6 +37,10 @@ class BankError(PairbankError, ValueError):
     """Tables that cannot stand in one bank, or a folder that is not a bank."""
 
 
+class PublishError(PairbankError, RuntimeError):
+    """A bank that the Hub did not take: refused, unreachable, or others have changed what would be replaced."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
     """Return an error that names the nearest known names.
 

@@ -111,6 +111,8 @@ def test_tables_that_do_not_fit_are_refused_and_the_bank_stays(tmp_path: Path) -
     before = {p: p.read_bytes() for p in bank.rglob("*") if p.is_file()}
     with pytest.raises(BankError, match="fake_2 and fake_1 were scored on different items"):
         pairbank.write_bank(bank, scored=[scored_by("fake-2", limit=1)])
+    with pytest.raises(BankError, match="the bank's scores of fake_1 are of other items than those given"):
+        pairbank.write_bank(bank, corpora=[pairbank.load_corpus("starter", limit=1)])
     with pytest.raises(BankError, match="scored with different methods"):
         pairbank.write_bank(bank, scored=[scored_by("fake-2", methods=["direct"])])
     (tmp_path / "other").mkdir()
@@ -129,5 +131,6 @@ def test_text_with_markup_does_not_break_the_card(tmp_path: Path) -> None:
     bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
     loaded = datasets.load_dataset(str(bank), "my_pairs_scored", split="_x__y")
     assert loaded.to_list() == scored.dataset.to_list()
+    pairbank.check_bank(bank)
     page = (bank / "README.md").read_text(encoding="utf-8")
-    assert r"| org/<x>\|y | my_pairs | all | direct | 3 |" in page
+    assert r"| org/&lt;x&gt;\|y | my_pairs | all | direct | 3 |" in page

@@ -78,3 +78,10 @@ def _typed_text(kind: Any) -> Any:  # noqa: ANN401 - an annotation
     members = get_args(kind) if get_origin(kind) in (types.UnionType, Union) else (kind,)
     base = next((one for one in (bool, int) if one in members), str)
     return base | None if type(None) in members else base
+
+
+def licences(pairs: list[str] | None) -> dict[str, str]:
+    """Return `--licence` options as a mapping from corpora to licences."""
+    if bad := [pair for pair in pairs or () if "=" not in pair]:
+        raise typer.BadParameter(f"{bad[0]!r}: expected CORPUS=LICENCE, as in my_pairs=cc-by-4.0")
+    return dict(pair.split("=", 1) for pair in pairs or ())

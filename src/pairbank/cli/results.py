@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pairbank.cli.console import bars, command_line, quiet_bars, say, say_next_steps, say_report, say_work, status
-from pairbank.cli.options import DataDir, Limit, Models, UnigramFiles, takes_model_options
+from pairbank.cli.options import DataDir, Limit, Models, UnigramFiles, licences, takes_model_options
 from pairbank.cli.scoring import load
 from pairbank.scoring.options import LoadOptions
 
@@ -35,6 +35,7 @@ def report(
 def bank(
     scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote.")],
     out: Annotated[Path, typer.Option(help="Folder of the bank; one that is there already is extended.")],
+    licence: Annotated[list[str] | None, typer.Option(help="Licence of items of your own: CORPUS=cc-by-4.0.")] = None,
 ) -> None:
     """Write scored files as a bank: parquet, results and a dataset card that load_dataset reads.
 
@@ -44,7 +45,10 @@ def bank(
 
     with quiet_bars(), status("writing the bank"):
         folder = pairbank.write_bank(
-            out, scored=[pairbank.read_scored(path) for path in scored], command=command_line()
+            out,
+            scored=[pairbank.read_scored(path) for path in scored],
+            licences=licences(licence),
+            command=command_line(),
         )
     say_next_steps(folder)
 

@@ -1,0 +1,263 @@
+"""`merge_banks`: two labs' banks to one. In, two folders or names on the Hub; out, a new folder with what both hold.
+
+Splits of one corpus version are put together; results, manifest and card are made from the whole. Anything that the
+banks say differently is refused, with what each says.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairbank.cards.bank import finish
+from pairbank.cards.changes import LocalFile
+from pairbank.cards.check import check_bank
+from pairbank.cards.layout import (
+    CARD,
+    MANIFEST,
+    RECORD,
+    REPORTS,
+    SUMMARY,
+    bank_files,
+    items_path,
+    scores_path,
+)
+from pairbank.cards.tables import read_summary, read_table, summary_of, write_summary
+from pairbank.cards.texts import is_left_out
+from pairbank.errors import BankError
+from pairbank.files import read_json, write_json
+
+if TYPE_CHECKING:
+    import datasets
+
+SHOWN = 12
+VERSION_FACTS = ("version", "subset", "repair")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Side:
+    """One of the two banks."""
+
+    name: str
+    root: Path
+    manifest: Mapping[str, Any]
+    record: Mapping[str, Any]
+    """What of it is known to be on the Hub."""
+
+
+def merge_banks(first: str | Path, second: str | Path, *, out: str | Path) -> Path:
+    """Write a bank that holds what two banks hold; return its folder.
+
+    Args:
+        first: a bank's folder, or `org/name` on the Hub.
+        second: the other one.
+        out: a new or empty folder.
+
+    Raises:
+        BankError: one is no whole bank, or they contradict each other: another version of a corpus, other numbers or
+            another signature of the same model, other methods.
+        PublishError: the Hub could not be reached.
+    """
+    target = Path(out)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise BankError(f"{target} is not empty; choose a new folder for the merged bank")
+    a, b = _side(first), _side(second)
+    conflicts = [*_corpus_conflicts(a, b), *_score_conflicts(a, b)]
+    if conflicts:
+        more = f"\n  ... and {len(conflicts) - SHOWN} more" if len(conflicts) > SHOWN else ""
+        raise BankError(
+            f"{a.name} and {b.name} contradict each other in {len(conflicts)} point(s); nothing was written:\n"
+            + "\n".join(f"  {conflict}" for conflict in conflicts[:SHOWN])
+            + more
+        )
+    manifest = _united(a, b)
+    for side in (b, a):
+        for path in bank_files(side.root):
+            if path not in (CARD, SUMMARY) and not path.startswith(f"{REPORTS}/"):
+                _copy(side.root / path, target / path)
+    _copy_reports(a, b, target)
+    _write_old_results(a, b, target)
+    summary = summary_of(target, manifest, {})
+    if summary is not None:
+        write_summary(target / SUMMARY, summary)
+    finish(target, manifest, summary)
+    if record := {**a.record, **b.record}:
+        write_json(target / RECORD, record)
+    check_bank(target)
+    return target
+
+
+def _side(place: str | Path) -> _Side:
+    root = Path(place)
+    record: Mapping[str, Any] = {}
+    if (root / RECORD).is_file():
+        record = read_json(root / RECORD)
+    if not root.is_dir() and re.fullmatch(r"[\w.-]+/[\w.-]+", str(place), flags=re.ASCII):
+        root, record = _from_hub(str(place))
+    if not root.is_dir():
+        raise BankError(f"{place}: no such folder; expected a bank, or ORG/NAME on the Hub")
+    return _Side(name=str(place), root=root, manifest=check_bank(root), record=record)
+
+
+def _from_hub(repo_id: str) -> tuple[Path, Mapping[str, Any]]:
+    """Return where a bank from the Hub lies in the cache, and what of it is on the Hub."""
+    from huggingface_hub import HfApi
+
+    from pairbank.cards.repository import Repository, with_retries
+
+    repository = Repository(api=HfApi(), repo_id=repo_id)
+    remote = with_retries(f"read {repo_id}", repository.read)
+    if not remote.revision:
+        raise BankError(f"{repo_id}: neither a folder here nor a dataset on the Hub that your token can see")
+
+    def download() -> str:
+        return repository.api.snapshot_download(repo_id, repo_type="dataset", revision=remote.revision)
+
+    root = Path(with_retries(f"download {repo_id}", download))
+    files = {path: LocalFile(content=root / path).etags for path in (*bank_files(root), MANIFEST)}
+    return root, {repository.url: {"revision": remote.revision, "files": files}}
+
+
+def _corpus_conflicts(a: _Side, b: _Side) -> Iterator[str]:
+    for name in sorted(a.manifest["corpora"].keys() & b.manifest["corpora"].keys()):
+        facts = [side.manifest["corpora"][name] for side in (a, b)]
+        differ = [key for key in VERSION_FACTS if facts[0].get(key) != facts[1].get(key)]
+        yield from (
+            f"corpus {name!r}: {key} {facts[0].get(key)!r} in {a.name}, {facts[1].get(key)!r} in {b.name}"
+            for key in differ
+        )
+        licences = [(f.get("source") or {}).get("licence") for f in facts]
+        if licences[0] != licences[1]:
+            yield f"corpus {name!r}: licence {licences[0]!r} in {a.name}, {licences[1]!r} in {b.name}"
+        if is_left_out(facts[0]) != is_left_out(facts[1]):
+            whole, other = (b, a) if is_left_out(facts[0]) else (a, b)
+            yield (
+                f"corpus {name!r}: texts in {whole.name}, left out in {other.name}; leave them out in both "
+                f"(pairbank strip {whole.name})"
+            )
+        elif not differ:
+            tables = [read_table(side.root / items_path(name)) for side in (a, b)]
+            if found := table_difference(tables[0], tables[1], a.name, b.name):
+                yield f"corpus {name!r}: {found}"
+
+
+def _score_conflicts(a: _Side, b: _Side) -> Iterator[str]:
+    for name in sorted(a.manifest["scores"].keys() & b.manifest["scores"].keys()):
+        ours, theirs = a.manifest["scores"][name], b.manifest["scores"][name]
+        for slug in sorted(ours.keys() & theirs.keys()):
+            where = f"corpus {name!r}, model {slug!r}"
+            differ = signature_differences(ours[slug], theirs[slug])
+            yield from (f"{where}: {key} is {x!r} in {a.name}, {y!r} in {b.name}" for key, x, y in differ[:3])
+            tables = [read_table(side.root / scores_path(name, slug)) for side in (a, b)]
+            if not differ and (found := table_difference(tables[0], tables[1], a.name, b.name)):
+                yield f"{where}: {found}"
+        yield from _form_conflicts(name, a, b)
+
+
+def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
+    """Say where a model of one bank and one of the other cannot be splits of one config."""
+    slugs = [min(side.manifest["scores"][name], default="") for side in (a, b)]
+    if "" in slugs or slugs[0] == slugs[1]:
+        return
+    one, two = a.manifest["scores"][name][slugs[0]], b.manifest["scores"][name][slugs[1]]
+    where = f"corpus {name!r}, models {slugs[0]} ({a.name}) and {slugs[1]} ({b.name})"
+    if one["corpus"]["items_sha256"] != two["corpus"]["items_sha256"]:
+        yield f"{where}: scored on different items ({one['corpus']['n_items']} and {two['corpus']['n_items']})"
+    hashes = [{m: d["sha256"] for m, d in s["methods"].items()} for s in (one, two)]
+    if hashes[0] != hashes[1]:
+        differ = sorted(m for m in {**hashes[0], **hashes[1]} if hashes[0].get(m) != hashes[1].get(m))
+        yield f"{where}: method(s) {', '.join(differ)} in one only, or in another wording"
+        return
+    features = [dict(read_table(s.root / scores_path(name, x)).features) for s, x in zip((a, b), slugs, strict=True)]
+    if features[0] != features[1]:
+        columns = sorted(c for c in {**features[0], **features[1]} if features[0].get(c) != features[1].get(c))
+        yield f"{where}: column(s) {', '.join(columns)} in one only, or of another type"
+
+
+def signature_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Return (key, value in a, value in b) where two signatures differ, keys joined by dots.
+
+    >>> signature_differences({"model": {"dtype": "float32"}, "seed": 0}, {"model": {"dtype": "bfloat16"}, "seed": 0})
+    [('model.dtype', 'float32', 'bfloat16')]
+    """
+    found: list[tuple[str, Any, Any]] = []
+    for key in sorted(a.keys() | b.keys()):
+        x, y = a.get(key), b.get(key)
+        if isinstance(x, Mapping) and isinstance(y, Mapping):
+            found += [(f"{key}.{inner}", *values) for inner, *values in signature_differences(x, y)]
+        elif x != y:
+            found.append((key, x, y))
+    return found
+
+
+def table_difference(a: datasets.Dataset, b: datasets.Dataset, name_a: str, name_b: str) -> str:
+    """Return in words the first difference between two tables; "" = they hold the same. No text is quoted."""
+    if len(a) != len(b):
+        return f"{len(a)} rows in {name_a}, {len(b)} in {name_b}"
+    if a.features != b.features:
+        differ = sorted(c for c in {**a.features, **b.features} if a.features.get(c) != b.features.get(c))
+        return f"column(s) {', '.join(differ)} in one only, or of another type"
+    if a["item_id"][:] != b["item_id"][:]:
+        return f"other items, or in another order, in {name_a} than in {name_b}"
+    for column in a.column_names:
+        x, y = (repr_column(table, column) for table in (a, b))
+        if x != y:
+            rows = [i for i, (left, right) in enumerate(zip(x, y, strict=True)) if left != right]
+            shown = f" ({x[rows[0]]} and {y[rows[0]]})" if "float" in str(a.features[column]) else ""
+            return f"column {column} differs in {len(rows)} row(s), first {a['item_id'][rows[0]]}{shown}"
+    return ""
+
+
+def repr_column(table: datasets.Dataset, column: str) -> list[str]:
+    """Return a column's values as text that tells every two of them apart, and calls NaN the same as NaN."""
+    return [repr(value) for value in table[column][:]]
+
+
+def _united(a: _Side, b: _Side) -> dict[str, Any]:
+    corpora = {**b.manifest["corpora"], **a.manifest["corpora"]}
+    order = [*a.manifest["corpora"], *(name for name in b.manifest["corpora"] if name not in a.manifest["corpora"])]
+    scores: dict[str, dict[str, Any]] = {}
+    for side in (a, b):
+        for name, models in side.manifest["scores"].items():
+            scores[name] = {**models, **scores.get(name, {})}
+    commands = dict.fromkeys(line for side in (a, b) for line in side.manifest.get("command", "").splitlines() if line)
+    return {"corpora": {name: corpora[name] for name in order}, "scores": scores, "command": "\n".join(commands)}
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def _copy_reports(a: _Side, b: _Side, target: Path) -> None:
+    """Copy the reports of both; one that both have in different versions gets a second folder, `<study>-2`."""
+    folders: dict[str, Path] = {}
+    for side in (a, b):
+        for folder in sorted(p for p in (side.root / REPORTS).glob("*") if p.is_dir()):
+            if folder.name in folders and _contents(folders[folder.name]) == _contents(folder):
+                continue
+            number = 2
+            name = folder.name
+            while name in folders:
+                name, number = f"{folder.name}-{number}", number + 1
+            folders[name] = folder
+    for name, folder in folders.items():
+        shutil.copytree(folder, target / REPORTS / name)
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def _write_old_results(a: _Side, b: _Side, target: Path) -> None:
+    """Write the results of both, from which those of tables without texts are taken over."""
+    import pandas as pd
+
+    old = [frame for frame in (read_summary(a.root), read_summary(b.root)) if frame is not None]
+    if old:
+        identity = ["model", "corpus", "group_by", "group", "method", "versus", "metric"]
+        write_summary(target / SUMMARY, pd.concat(old, ignore_index=True).drop_duplicates(identity))

@@ -1,0 +1,241 @@
+"""`publish`: a bank to a dataset on the Hub, in one commit or not at all.
+
+The bank is checked first (files, hashes, tables, the card's figures, licences). What will change is worked out
+against the newest commit there, and the commit is made on top of that commit only: if somebody commits in between, all
+of it is done again from what is there then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from dataclasses import replace as replaced
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairbank.cards.benchmark import eval_results, eval_yaml, results_path
+from pairbank.cards.card import Bank, card_text, figures_in
+from pairbank.cards.changes import EVAL, Base, Changes, LocalFile, compared
+from pairbank.cards.check import check_publishable
+from pairbank.cards.layout import CARD, MANIFEST, RECORD, data_files
+from pairbank.cards.repository import Remote, Repository, with_retries
+from pairbank.cards.space import space_files
+from pairbank.cards.tables import read_summary
+from pairbank.errors import PublishError
+from pairbank.files import read_json, sha256_of_file, sha256_of_text, write_json
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+Tell = Callable[[str], None]
+"""Called with what will change, before it does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """What publishing did, or would do in a dry run."""
+
+    url: str
+    revision: str
+    """The commit that holds the bank; of a dry run, the commit that is there now ("" = none)."""
+    changes: Changes
+    dry_run: bool
+    space_url: str = ""
+    space_changes: Changes | None = None
+    eval_results: Mapping[str, str] = field(default_factory=dict)
+    """Hub id of a model -> the YAML of its results, as a pull request would propose it."""
+    pull_requests: Mapping[str, str] = field(default_factory=dict)
+    """Hub id of a model -> the pull request with its results."""
+
+
+def publish(
+    bank: str | Path,
+    repo_id: str,
+    *,
+    private: bool | None = None,
+    dry_run: bool = False,
+    space: bool = False,
+    benchmark: bool = False,
+    eval_results_pr: bool = False,
+    replace: Sequence[str] = (),
+    message: str = "",
+    tell: Tell | None = None,
+) -> Published:
+    """Publish a bank as a dataset on the Hub; a bank that is there as it is makes no commit.
+
+    The token is the environment's (HF_TOKEN) or that of `hf auth login`.
+
+    Args:
+        bank: the bank's folder.
+        repo_id: `org/name`; it is created where there is none.
+        private: whether a new dataset is private; None = what the organisation's settings say.
+        dry_run: only work out what would change; nothing is created, uploaded or written.
+        space: publish the browser app too, as the Space of the same name.
+        benchmark: publish `eval.yaml` too. The Hub refuses frameworks that it does not know; that would be all.
+        eval_results_pr: propose each model's results to its own repository, as a pull request; needs `benchmark`.
+        replace: paths on the Hub that may be replaced or removed although somebody else changed them.
+        message: title of the commit.
+        tell: called with what will change before it does.
+
+    Raises:
+        BankError: the bank is not whole, or holds texts that may not be published.
+        PublishError: the Hub refused or could not be reached, or others have changed what would be replaced.
+    """
+    from huggingface_hub import HfApi
+
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", repo_id, flags=re.ASCII):
+        raise PublishError(f"{repo_id!r} is no name on the Hub; expected ORG/NAME of letters, digits, '.', '_' and '-'")
+    root = Path(bank)
+    manifest = check_publishable(root)
+    work = _Work(root=root, api=HfApi(), dry_run=dry_run, replace=tuple(replace), private=private, tell=tell or _silent)
+    files = bank_as_published(root, manifest, repo_id, benchmark=benchmark or eval_results_pr)
+    made = work.publish(Repository(api=work.api, repo_id=repo_id), files, message or _title(manifest))
+    if space:
+        app = {path: LocalFile(content=data) for path, data in space_files(repo_id).items()}
+        repository = Repository(api=work.api, repo_id=repo_id, kind="space")
+        shown = work.publish(repository, app, "Publish the browser")
+        made = replaced(made, space_url=repository.url, space_changes=shown.changes)
+    results = eval_results(manifest, read_summary(root), repo_id=repo_id, revision=made.revision, url=made.url)
+    proposed = _propose(work, repo_id, results) if eval_results_pr and not dry_run else {}
+    return replaced(made, eval_results=results, pull_requests=proposed)
+
+
+def _title(manifest: Mapping[str, Any]) -> str:
+    models = {slug for scored in manifest["scores"].values() for slug in scored}
+    return (
+        f"Publish {_counted(len(manifest['corpora']), 'corpus', 'corpora')}, {_counted(len(models), 'model', 'models')}"
+    )
+
+
+def _counted(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
+
+
+def _silent(_text: str) -> None:
+    pass
+
+
+def bank_as_published(
+    root: Path, manifest: Mapping[str, Any], repo_id: str, *, benchmark: bool = False
+) -> dict[str, LocalFile]:
+    """Return the files of a bank by path, its card with the name that it has on the Hub."""
+    hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
+    bank = Bank(manifest=manifest, summary=read_summary(root), figures=figures_in(root))
+    made = {CARD: card_text(bank, hashes, name=repo_id).encode()}
+    if benchmark and (tasks := eval_yaml(manifest)):
+        made[EVAL] = tasks.encode()
+    digests = {**manifest["files"], CARD: hashlib.sha256(made[CARD]).hexdigest()}
+    stated = json.dumps({**manifest, "files": digests}, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+    files = {path: LocalFile(content=root / path) for path in manifest["files"] if path != CARD}
+    return files | {path: LocalFile(content=data) for path, data in {**made, MANIFEST: stated.encode()}.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """One run of `publish`."""
+
+    root: Path
+    api: HfApi
+    dry_run: bool
+    private: bool | None
+    replace: tuple[str, ...]
+    tell: Tell
+
+    def publish(self, repository: Repository, files: Mapping[str, LocalFile], message: str) -> Published:
+        """Bring a repository to these files, in one commit."""
+        told: list[str] = []
+
+        def once() -> Published:
+            remote = repository.read()
+            self._check_visibility(repository, remote)
+            changes = self._changes(repository, files, remote)
+            text = f"{repository.url} {'(new)' if not remote.revision else f'at {remote.revision[:12]}'}\n{changes}"
+            if text not in told:
+                told.append(text)
+                self.tell(text)
+            revision = remote.revision
+            if changes and not self.dry_run:
+                if not revision:
+                    repository.create(private=self.private)
+                    revision = repository.read().revision
+                revision = repository.commit(files, changes, message=message, parent=revision)
+            return Published(url=repository.url, revision=revision, changes=changes, dry_run=self.dry_run)
+
+        made = with_retries(f"publish {repository.repo_id}", once)
+        if not self.dry_run:
+            known = {path: file.etags for path, file in files.items()}
+            self.remember(repository.url, {"revision": made.revision, "files": known})
+        return made
+
+    def _check_visibility(self, repository: Repository, remote: Remote) -> None:
+        if self.private and remote.private is False:
+            raise PublishError(
+                f"{repository.repo_id} is public, and private=True was asked for; nothing was published. Make it "
+                f"private on the Hub ({repository.url}/settings), or choose another name"
+            )
+
+    def _changes(self, repository: Repository, files: Mapping[str, LocalFile], remote: Remote) -> Changes:
+        known = self.record.get(repository.url, {}).get("files", {}) if remote.revision else {}
+        base = Base(files=known, vouched=_vouched(repository, remote), replace=self.replace)
+        not_ours = {".gitattributes"} if EVAL in files else {".gitattributes", EVAL}
+        there = {path: file for path, file in remote.files.items() if path not in not_ours}
+        return compared(files, there, base, repo_id=repository.repo_id, source=str(self.root))
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What this bank published before, by address."""
+        path = self.root / RECORD
+        return dict(read_json(path)) if path.is_file() else {}
+
+    def remember(self, url: str, value: Mapping[str, Any]) -> None:
+        """Note what was published, beside the bank, for the next time."""
+        write_json(self.root / RECORD, self.record | {url: value})
+
+
+def _vouched(repository: Repository, remote: Remote) -> set[str]:
+    """Return the files on the Hub that are as the manifest there says, and that manifest."""
+    if MANIFEST not in remote.files:
+        return set()
+    try:
+        manifest = json.loads(repository.content(MANIFEST, remote.revision))
+        stated: Mapping[str, str] = manifest["files"]
+    except (ValueError, KeyError, TypeError):
+        return set()
+    vouched = {path for path, digest in stated.items() if path in remote.files and remote.files[path].etag == digest}
+    if CARD in stated and CARD in remote.files:
+        page = repository.content(CARD, remote.revision)
+        vouched |= {CARD} if hashlib.sha256(page).hexdigest() == stated[CARD] else set()
+    return vouched | {MANIFEST}
+
+
+def _propose(work: _Work, repo_id: str, results: Mapping[str, str]) -> dict[str, str]:
+    """Open a pull request in each model's repository with its results, unless the same one was opened before."""
+    urls = {}
+    for model_id, text in results.items():
+        digest = sha256_of_text(text)
+        before = work.record.get(f"{work.api.endpoint}/{model_id}", {})
+        if before.get("results") != digest:
+            url = with_retries(
+                f"propose results to {model_id}", partial(_pull_request, work.api, model_id, repo_id, text)
+            )
+            before = {"results": digest, "pull_request": url}
+            work.remember(f"{work.api.endpoint}/{model_id}", before)
+        urls[model_id] = str(before["pull_request"])
+    return urls
+
+
+def _pull_request(api: HfApi, model_id: str, repo_id: str, text: str) -> str:
+    from huggingface_hub import CommitOperationAdd
+
+    made = api.create_commit(
+        model_id,
+        [CommitOperationAdd(results_path(repo_id), text.encode())],
+        commit_message=f"Add evaluation results of {repo_id}",
+        commit_description=f"Scored with pairbank; items and scores: {api.endpoint}/datasets/{repo_id}",
+        create_pr=True,
+    )
+    return str(made.pr_url)

@@ -1,0 +1,103 @@
+"""`pairbank publish`, `merge` and `strip`: a bank to the Hub, two banks to one, a bank without its private texts."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pairbank.cli.console import quiet_bars, say, say_next_steps, status
+
+BENCHMARK = "Publish eval.yaml too; the Hub refuses frameworks that it does not know."
+PROPOSE = "Propose each model's results to its own repository, as a pull request; publishes eval.yaml."
+BankFolder = Annotated[Path, typer.Argument(help="Folder of a bank.")]
+
+
+def publish(
+    bank: BankFolder,
+    repo: Annotated[str, typer.Argument(metavar="ORG/NAME", help="The dataset on the Hub; made where there is none.")],
+    private: Annotated[bool, typer.Option("--private", help="A new dataset is private.")] = False,  # noqa: FBT002
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,  # noqa: FBT002
+    space: Annotated[bool, typer.Option("--space", help="Publish the browser app as a Space too.")] = False,  # noqa: FBT002
+    benchmark: Annotated[bool, typer.Option("--benchmark", help=BENCHMARK)] = False,  # noqa: FBT002
+    eval_results_pr: Annotated[bool, typer.Option("--eval-results-pr", help=PROPOSE)] = False,  # noqa: FBT002
+    replace: Annotated[
+        list[str] | None, typer.Option(help="A path on the Hub that may be replaced although others changed it.")
+    ] = None,
+) -> None:
+    """Publish a bank on the Hub in one commit; shows what will change. The token is HF_TOKEN's or of `hf auth login`.
+
+    Example: pairbank publish demo-bank my-org/my-bank --dry-run
+    """
+    import pairbank
+
+    with quiet_bars(), _quiet_hub():
+        made = pairbank.publish(
+            bank,
+            repo,
+            private=True if private else None,
+            dry_run=dry_run,
+            space=space,
+            benchmark=benchmark,
+            eval_results_pr=eval_results_pr,
+            replace=replace or (),
+            tell=say,
+        )
+    if dry_run:
+        say("dry run: nothing was published")
+        for model_id in made.eval_results if eval_results_pr else ():
+            say(f"would propose results to {model_id}")
+        return
+    say(f"{made.url} is at {made.revision[:12]}" + ("" if made.changes else "; there was nothing to change"))
+    for text in (made.space_url, *made.pull_requests.values()):
+        if text:
+            say(text)
+
+
+def merge(
+    first: Annotated[str, typer.Argument(help="Folder of a bank, or ORG/NAME on the Hub.")],
+    second: Annotated[str, typer.Argument(help="The other bank.")],
+    out: Annotated[Path, typer.Option(help="New folder of the merged bank.")],
+) -> None:
+    """Put two banks together: splits of the same corpus version are united, contradictions refused.
+
+    Example: pairbank merge my-bank other-org/their-bank --out merged
+    """
+    import pairbank
+
+    with quiet_bars(), _quiet_hub(), status("merging"):
+        folder = pairbank.merge_banks(first, second, out=out)
+    say_next_steps(folder)
+
+
+def strip(
+    bank: BankFolder,
+    out: Annotated[Path, typer.Option(help="New folder of the copy.")],
+) -> None:
+    """Copy a bank with ids and scores only of corpora whose texts may not be published, so that it can be.
+
+    Example: pairbank strip my-bank --out public-bank
+    """
+    import pairbank
+
+    with quiet_bars(), status("leaving out texts"):
+        folder = pairbank.strip_texts(bank, out)
+    say(f"{folder}: next, pairbank publish {folder} ORG/NAME --dry-run")
+
+
+@contextlib.contextmanager
+def _quiet_hub() -> Iterator[None]:
+    """Leave the terminal to our own lines while files go up and down."""
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    if are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()

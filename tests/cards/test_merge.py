@@ -1,0 +1,123 @@
+"""Two banks to one: what both hold is united; what they say differently is refused, with what each says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import datasets
+import pytest
+
+import pairbank
+from bank_fixtures import Score
+from hub_emulator import FakeHub
+from pairbank.cards.layout import read_manifest
+from pairbank.errors import BankError
+from pairbank.scoring.fake import FakeScorer
+from pairbank.scoring.score import Scored
+
+# huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
+
+
+def written(folder: Path, *tables: Scored, command: str = "") -> Path:
+    return pairbank.write_bank(folder, scored=tables, command=command)
+
+
+def resigned(table: Scored, **model: object) -> Scored:
+    """Return the table under a signature that says something else of the model."""
+    signature = json.loads(json.dumps(table.signature))
+    signature["model"] |= model
+    return Scored(dataset=table.dataset, signature=signature)
+
+
+def test_splits_of_one_corpus_are_united_and_other_corpora_come_along(
+    tmp_path: Path, scored_by: Score, own_pairs: Path
+) -> None:
+    own = pairbank.score(pairbank.load_corpus(own_pairs), FakeScorer(name="fake-2"))
+    a = written(tmp_path / "a", scored_by("fake-1"), command="pairbank one")
+    b = written(tmp_path / "b", scored_by("fake-1"), scored_by("fake-2"), own, command="pairbank two")
+    merged = pairbank.merge_banks(a, b, out=tmp_path / "merged")
+    whole = written(
+        tmp_path / "whole", scored_by("fake-1"), scored_by("fake-2"), own, command="pairbank one\npairbank two"
+    )
+    for path in ("README.md", "results/summary.parquet", "scores/starter/fake_2.parquet", "data/own/items.parquet"):
+        assert (merged / path).read_bytes() == (whole / path).read_bytes(), path
+    assert read_manifest(merged) == read_manifest(whole)
+
+
+def test_a_local_bank_and_one_on_the_hub_are_merged(hub: FakeHub, tmp_path: Path, scored_by: Score) -> None:
+    theirs = written(tmp_path / "theirs", scored_by("fake-1"))
+    pairbank.publish(theirs, "acme/bank")
+    mine = written(tmp_path / "mine", scored_by("fake-2"))
+    merged = pairbank.merge_banks(mine, "acme/bank", out=tmp_path / "merged")
+    assert read_manifest(merged)["scores"]["starter"].keys() == {"fake_1", "fake_2"}
+    assert "THIS_BANK" in (merged / "README.md").read_text()
+    pairbank.publish(merged, "acme/bank")
+    assert len(hub.repo("acme/bank").titles) == 3
+    with pytest.raises(BankError, match="acme/none: neither a folder here nor a dataset on the Hub"):
+        pairbank.merge_banks(mine, "acme/none", out=tmp_path / "none")
+
+
+def test_the_same_model_with_another_signature_is_refused(tmp_path: Path, scored_by: Score) -> None:
+    a = written(tmp_path / "a", scored_by("fake-1"))
+    b = written(tmp_path / "b", resigned(scored_by("fake-1"), dtype="bfloat16"))
+    with pytest.raises(BankError, match=rf"model 'fake_1': model.dtype is 'float64' in {a}, 'bfloat16' in {b}"):
+        pairbank.merge_banks(a, b, out=tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
+
+
+def test_the_same_model_with_other_numbers_is_refused(tmp_path: Path, scored_by: Score) -> None:
+    table = scored_by("fake-1")
+    rows = table.dataset.to_list()
+    rows[1]["direct_good"] += 0.25
+    other = Scored(dataset=datasets.Dataset.from_list(rows, features=table.dataset.features), signature=table.signature)
+    a, b = written(tmp_path / "a", table), written(tmp_path / "b", other)
+    first = rows[1]["item_id"]
+    with pytest.raises(BankError, match=rf"column direct_good differs in 1 row\(s\), first {first} \(-[\d.]+ and"):
+        pairbank.merge_banks(a, b, out=tmp_path / "merged")
+
+
+def test_other_versions_of_a_corpus_and_other_methods_are_refused(tmp_path: Path, scored_by: Score) -> None:
+    a = written(tmp_path / "a", scored_by("fake-1"))
+    b = written(tmp_path / "b", scored_by("fake-2", limit=2))
+    with pytest.raises(BankError, match=rf"(?s)corpus 'starter': 4 rows in {a}, 8 in {b}.*different items \(4 and 8\)"):
+        pairbank.merge_banks(a, b, out=tmp_path / "merged")
+    newer = json.loads((b / "manifest.json").read_text())
+    newer["corpora"]["starter"]["version"] = "9.0.0"
+    (b / "manifest.json").write_text(json.dumps(newer))
+    with pytest.raises(BankError, match=rf"corpus 'starter': version '1\.\d\.0' in {a}, '9.0.0' in {b}"):
+        pairbank.merge_banks(a, b, out=tmp_path / "merged")
+    c = written(tmp_path / "c", scored_by("fake-2", methods=("direct",)))
+    with pytest.raises(BankError, match=r"method\(s\) meta_question_simple in one only, or in another wording"):
+        pairbank.merge_banks(a, c, out=tmp_path / "merged")
+
+
+def test_results_of_texts_left_out_are_taken_over(tmp_path: Path, own_pairs: Path) -> None:
+    items = pairbank.load_corpus(own_pairs)
+    a, b = (
+        pairbank.strip_texts(
+            written(tmp_path / f"full-{name}", pairbank.score(items, FakeScorer(name=name))), tmp_path / name
+        )
+        for name in ("fake-1", "fake-2")
+    )
+    full = written(tmp_path / "full", *(pairbank.score(items, FakeScorer(name=n)) for n in ("fake-1", "fake-2")))
+    merged = pairbank.merge_banks(a, b, out=tmp_path / "merged")
+    assert (merged / "results/summary.parquet").read_bytes() == (full / "results/summary.parquet").read_bytes()
+    assert b"warm loaf" not in b"".join(p.read_bytes() for p in merged.rglob("*") if p.is_file())
+    with pytest.raises(BankError, match=rf"texts in {full}, left out in {a}; leave them out in both"):
+        pairbank.merge_banks(full, a, out=tmp_path / "mixed")
+
+
+def test_reports_of_one_name_both_stay(tmp_path: Path, scored_by: Score) -> None:
+    banks = []
+    for name in ("fake-1", "fake-2"):
+        table = scored_by(name)
+        banks.append(pairbank.write_bank(tmp_path / name, scored=[table], reports={"demo": pairbank.report([table])}))
+    merged = pairbank.merge_banks(*banks, out=tmp_path / "merged")
+    assert "fake-1" in (merged / "reports/demo/report.md").read_text()
+    assert "fake-2" in (merged / "reports/demo-2/report.md").read_text()
+    with pytest.raises(BankError, match="is not empty"):
+        pairbank.merge_banks(*banks, out=merged)
+    with pytest.raises(BankError, match="no such folder"):
+        pairbank.merge_banks(banks[0], tmp_path / "nothing" / "here", out=tmp_path / "x")

@@ -1,0 +1,126 @@
+"""The state of the Hub emulator: repositories, commits and blobs, with git's and LFS's own hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+LFS_SUFFIXES = (".parquet", ".arrow", ".png", ".jpg", ".gz", ".zip", ".safetensors", ".bin", ".gguf")
+"""What the Hub's own .gitattributes sends to LFS."""
+LFS_BYTES = 10 * 1024 * 1024
+
+
+def git_oid(data: bytes, kind: str = "blob") -> str:
+    """Return git's id of an object."""
+    return hashlib.sha1(f"{kind} {len(data)}\0".encode() + data, usedforsecurity=False).hexdigest()
+
+
+@dataclass(frozen=True)
+class Blob:
+    """A file's content."""
+
+    data: bytes
+    lfs: bool = False
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def pointer(self) -> bytes:
+        size = len(self.data)
+        return f"version https://git-lfs.github.com/spec/v1\noid sha256:{self.sha256}\nsize {size}\n".encode()
+
+    @property
+    def oid(self) -> str:
+        """Git's id: of the pointer, for LFS."""
+        return git_oid(self.pointer if self.lfs else self.data)
+
+    @property
+    def etag(self) -> str:
+        return self.sha256 if self.lfs else self.oid
+
+    def info(self, path: str) -> dict[str, Any]:
+        """Return what the Hub's tree says of it."""
+        found: dict[str, Any] = {"type": "file", "oid": self.oid, "size": len(self.data), "path": path}
+        if self.lfs:
+            found["lfs"] = {"oid": self.sha256, "size": len(self.data), "pointerSize": len(self.pointer)}
+        return found
+
+
+@dataclass(frozen=True)
+class Commit:
+    oid: str
+    title: str
+    description: str
+    parent: str | None
+    tree: Mapping[str, Blob]
+
+
+@dataclass
+class Repo:
+    """One repository of the emulator."""
+
+    type: str
+    id: str
+    private: bool = False
+    sdk: str | None = None
+    commits: dict[str, Commit] = field(default_factory=dict)
+    refs: dict[str, str] = field(default_factory=dict)
+    n_pull_requests: int = 0
+
+    def commit(self, tree: Mapping[str, Blob], title: str, *, ref: str = "refs/heads/main", text: str = "") -> str:
+        """Put a tree on a ref; return the commit's id."""
+        parent = self.refs.get(ref) or self.refs.get("refs/heads/main")
+        files = sorted((path, blob.oid) for path, blob in tree.items())
+        oid = git_oid(json.dumps([parent, title, text, files, len(self.commits)]).encode(), "commit")
+        self.commits[oid] = Commit(oid, title, text, parent, dict(tree))
+        self.refs[ref] = oid
+        return oid
+
+    def edit(self, title: str, changes: Mapping[str, bytes | None]) -> str:
+        """Commit to main as somebody else would: path -> new content, or None to delete."""
+        tree = dict(self.head.tree)
+        for path, data in changes.items():
+            tree.pop(path, None)
+            if data is not None:
+                tree[path] = Blob(data, lfs=path.endswith(LFS_SUFFIXES))
+        return self.commit(tree, title)
+
+    def resolve(self, revision: str) -> Commit | None:
+        """Return the commit of a branch, tag, ref or id."""
+        for ref in (revision, f"refs/heads/{revision}", f"refs/tags/{revision}"):
+            if ref in self.refs:
+                return self.commits[self.refs[ref]]
+        return self.commits.get(revision)
+
+    @property
+    def head(self) -> Commit:
+        """The commit of main."""
+        return self.commits[self.refs["refs/heads/main"]]
+
+    @property
+    def titles(self) -> list[str]:
+        """Titles of main's commits, newest first."""
+        found, commit = [], self.commits.get(self.refs["refs/heads/main"])
+        while commit:
+            found.append(commit.title)
+            commit = self.commits.get(commit.parent or "")
+        return found
+
+
+@dataclass
+class Fault:
+    """What goes wrong on purpose: the next `times` requests of this method whose path has this part.
+
+    `after` breaks the answer only: the Hub does what was asked and the client does not hear of it.
+    """
+
+    method: str
+    part: str
+    status: int = 503
+    times: int = 1
+    after: bool = False
