@@ -44,8 +44,15 @@ EXTRA = (
     Column(name="property", type="string", nullable=True, meaning="the property, as the sentence says it"),
     Column(name="concept_good", type="string", nullable=True, meaning="the concept that has the property"),
     Column(name="concept_bad", type="string", nullable=True, meaning="the concept that lacks it"),
+    Column(
+        name="target_number",
+        type="int32",
+        nullable=True,
+        meaning="which of an item's two targets; its better context has the same number",
+    ),
 )
-NO_CONCEPT = dict.fromkeys(("negative_type", "property", "concept_good", "concept_bad"))
+CONCEPT_COLUMNS = ("negative_type", "property", "concept_good", "concept_bad")
+NOTHING = dict.fromkeys((*CONCEPT_COLUMNS, "target_number"))
 
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -75,7 +82,7 @@ def _minimal_pairs(file: LocatedFile) -> Iterator[Item]:
             target_good=row["good"],
             context_bad="",
             target_bad=row["bad"],
-            extra=NO_CONCEPT,
+            extra=NOTHING,
         )
 
 
@@ -94,7 +101,7 @@ def _plausibility(file: LocatedFile) -> Iterator[Item]:
             target_good=row["good"],
             context_bad=row["context"],
             target_bad=row["bad"],
-            extra=NO_CONCEPT,
+            extra=NOTHING,
         )
 
 
@@ -115,12 +122,12 @@ def _contexts(file: LocatedFile) -> Iterator[Item]:
                 context_bad=row[f"context_{other}"],
                 target_bad=row[f"target_{target}"],
                 pair_id=str(number),
-                extra=NO_CONCEPT,
+                extra=NOTHING | {"target_number": target},
             )
 
 
 def _concepts(file: LocatedFile, language: str) -> Iterator[Item]:
-    needed = ("item", *NO_CONCEPT, "sentence_good", "sentence_bad")
+    needed = ("item", *CONCEPT_COLUMNS, "sentence_good", "sentence_bad")
     for _, row in read_delimited(file.path, needed, delimiter="\t"):
         yield Item(
             item_id=f"starter/concepts/{language}-{row['item']}",
@@ -134,7 +141,7 @@ def _concepts(file: LocatedFile, language: str) -> Iterator[Item]:
             context_bad="",
             target_bad=row["sentence_bad"],
             pair_id=row["item"],
-            extra={name: row[name] for name in NO_CONCEPT},
+            extra=NOTHING | {name: row[name] for name in CONCEPT_COLUMNS},
         )
 
 

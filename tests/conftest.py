@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from bank_fixtures import hub, own_pairs, scored_by
 
@@ -17,6 +18,9 @@ __all__ = ["hub", "own_pairs", "scored_by"]
 ROOT = Path(__file__).resolve().parent.parent
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+# A busy machine must not fail a property test for being slow.
+settings.register_profile("pairbank", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("pairbank")
 
 
 @pytest.fixture(scope="session")

@@ -49,6 +49,7 @@ def test_context_pairs_give_each_of_two_targets_its_own_better_context(starter: 
     assert set(Counter(row["paradigm"] for row in pairs).values()) == {10}
     for first, second in zip(pairs[::2], pairs[1::2], strict=True):
         assert first["pair_id"] == second["pair_id"]
+        assert (first["target_number"], second["target_number"]) == (1, 2)
         assert first["target_good"] == first["target_bad"] != second["target_good"] == second["target_bad"]
         assert (first["context_good"], first["context_bad"]) == (second["context_bad"], second["context_good"])
         assert first["context_good"] != first["context_bad"]
