@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from pairbank.builders.schema import COLUMNS
 from pairbank.errors import BankError, ScoringError
-from pairbank.files import replaced_atomically, sha256_of_text
+from pairbank.files import replaced_atomically, sha256_of_text, sha256_of_texts
 from pairbank.scoring.methods import Answered, Method, method_named
 from pairbank.scoring.registry import DIRECT, prompt_named, prompts
 from pairbank.scoring.store import read_shard, schema_of, shard_key, write_shard
@@ -306,12 +306,15 @@ def _signature(
 
 def corpus_signature(items: datasets.Dataset, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a signature says of the items: name, version, and a hash of ids and texts."""
-    columns = [items[name][:] for name in ("item_id", "context_good", "target_good", "context_bad", "target_bad")]
+    names = ["item_id", "context_good", "target_good", "context_bad", "target_bad"]
+    # a batch at a time: as Python strings, all texts together would outweigh everything else that scoring holds
+    batches = items.with_format(None).select_columns(names).iter(batch_size=1_000)
+    rows = (row for batch in batches for row in zip(*(batch[name] for name in names), strict=True))
     return {
         "name": items["corpus"][0],
         "version": manifest.get("version", ""),
         "n_items": len(items),
-        "items_sha256": sha256_of_text(*(repr(row) for row in zip(*columns, strict=True))),
+        "items_sha256": sha256_of_texts(repr(row) for row in rows),
         "manifest": manifest,
     }
 
