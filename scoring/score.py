@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -335,7 +336,22 @@ def with_columns(
         for name in part.schema.names:
             table = table.append_column(name, part[name])
     features = datasets.Features({**items.features, **score_features})
-    return datasets.Dataset(table.cast(features.arrow_schema), info=datasets.DatasetInfo(features=features))
+    return datasets.Dataset(
+        table.cast(features.arrow_schema),
+        info=datasets.DatasetInfo(features=features),
+        fingerprint=_fingerprint(items, table.select(list(kinds))),
+    )
+
+
+def _fingerprint(items: datasets.Dataset, scores: pa.Table) -> str:
+    """Return what tells this table from others; left to itself, datasets would pickle all of it in memory for one."""
+    digest = hashlib.sha256(items._fingerprint.encode())
+    for name in scores.column_names:
+        digest.update(name.encode())
+        for chunk in scores[name].chunks:
+            for buffer in chunk.buffers():
+                digest.update(b"" if buffer is None else buffer)
+    return digest.hexdigest()
 
 
 def _feature(kind: str) -> Any:  # noqa: ANN401 - a datasets feature
