@@ -1,7 +1,7 @@
 """Memory stays flat: ten times the items, through `pairbank.score`, in little more memory.
 
-PAIRBANK_MEMORY_PAIRS=6700,67000 makes it 13,400 and 134,000 sentences (511 and 529 MB, two of every three of them torch
-and transformers).
+PAIRBANK_MEMORY_PAIRS=6700,67000 makes it 13,400 and 134,000 sentences (511 and 529 MB; 488 after 400 sentences,
+most of it torch and transformers).
 """
 
 from __future__ import annotations
