@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 PEER_BATCH = 32
 OURS, BARE, MINICONS, HFLM = "pairbank", "bare model", "minicons", "lm-evaluation-harness"
-TOKENISING, PLANNING = "tokenising in pairbank", "planning in pairbank"
+TOKENISING, PLANNING = "our tokenising", "our planning"
+"""Parts of our own run; their ratio is a share."""
 Run = Callable[[], Sequence[float]]
 
 

@@ -37,7 +37,10 @@ Batching = Literal["packed", "padded"]
 PACK_TOKENS = 128
 """Nodes of one pack: attention within a pack is dense, so its cost grows with the square of this."""
 CPU_BATCH_TOKENS = 512
-"""Nodes of a forward pass on a CPU: enough for matrix products at full speed, few enough for its caches."""
+"""Nodes of a forward pass on a CPU: enough for matrix products at full speed, few enough for its caches.
+
+Not probed at load, for nothing is to be gained: SmolLM2-135M's products take 99 us a token and layer in passes of 64,
+88 of 128, 84 of 256, 81 of 512, 80 of 768 and 80 of 1,024 (one AVX-512 core)."""
 CUDA_BATCH_TOKENS = (4_096, 65_536)
 """Least and most nodes of a forward pass on a GPU; in between, what fits into its free memory."""
 CUDA_MEMORY_SHARE = 0.4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 
 from pairbank.builders.schema import COLUMNS
 from pairbank.errors import BankError, ScoringError
-from pairbank.files import replaced_atomically, sha256_of_text
+from pairbank.files import replaced_atomically, sha256_of_text, sha256_of_texts
 from pairbank.scoring.fewshot import Pool
 from pairbank.scoring.generated import Generated, generated_records
 from pairbank.scoring.linking_methods import UnigramTables
@@ -355,12 +356,15 @@ def _signature(
 
 def corpus_signature(items: datasets.Dataset, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a signature says of the items: name, version, and a hash of ids and texts."""
-    columns = [items[name][:] for name in ("item_id", "context_good", "target_good", "context_bad", "target_bad")]
+    names = ["item_id", "context_good", "target_good", "context_bad", "target_bad"]
+    # a batch at a time: as Python strings, all texts together would outweigh everything else that scoring holds
+    batches = items.with_format(None).select_columns(names).iter(batch_size=1_000)
+    rows = (row for batch in batches for row in zip(*(batch[name] for name in names), strict=True))
     return {
         "name": items["corpus"][0],
         "version": manifest.get("version", ""),
         "n_items": len(items),
-        "items_sha256": sha256_of_text(*(repr(row) for row in zip(*columns, strict=True))),
+        "items_sha256": sha256_of_texts(repr(row) for row in rows),
         "manifest": manifest,
     }
 
@@ -381,7 +385,22 @@ def with_columns(
         for name in part.schema.names:
             table = table.append_column(name, part[name])
     features = datasets.Features({**items.features, **score_features})
-    return datasets.Dataset(table.cast(features.arrow_schema), info=datasets.DatasetInfo(features=features))
+    return datasets.Dataset(
+        table.cast(features.arrow_schema),
+        info=datasets.DatasetInfo(features=features),
+        fingerprint=_fingerprint(items, table.select(list(kinds))),
+    )
+
+
+def _fingerprint(items: datasets.Dataset, scores: pa.Table) -> str:
+    """Return what tells this table from others; left to itself, datasets would pickle all of it in memory for one."""
+    digest = hashlib.sha256(items._fingerprint.encode())
+    for name in scores.column_names:
+        digest.update(name.encode())
+        for chunk in scores[name].chunks:
+            for buffer in chunk.buffers():
+                digest.update(b"" if buffer is None else buffer)
+    return digest.hexdigest()
 
 
 def _feature(kind: str) -> Any:  # noqa: ANN401 - a datasets feature

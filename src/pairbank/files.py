@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,11 @@ def sha256_of_file(path: Path) -> str:
 
 def sha256_of_text(*parts: str) -> str:
     """Return the hex sha256 of the parts, each ended by a NUL, so that ("ab", "c") differs from ("a", "bc")."""
+    return sha256_of_texts(parts)
+
+
+def sha256_of_texts(parts: Iterable[str]) -> str:
+    """Return what `sha256_of_text` does, from parts that are taken one after the other."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
