@@ -5,7 +5,8 @@ each group of items, with the control task beside them; and summary rows that st
 (method `neuro`). A sentence is its whole string, context and target joined.
 
 Layer 0 is the embedding: it is in the table of layers, and left out of every choice among layers, since it has only
-the last token, often a full stop. The paper says "every layer" and does not mention it.
+the last token, often the same full stop: accuracy is then .5 and F1 is 0, all sentences being called worse. The
+paper says "every layer" and does not mention it.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def test_direct_is_the_sum_of_token_logprobs_and_delta_their_difference(items: d
 def test_a_method_that_does_not_apply_leaves_nulls(items: datasets.Dataset) -> None:
     frame = pairbank.score(items, FakeScorer(), methods=METHODS).to_pandas()
     by_subset = frame.groupby("subset")["acceptability_judgment_i_delta"].count().to_dict()
-    assert by_subset == {"concepts": 0, "minimal-pairs": 280, "plausibility": 0}
+    assert by_subset == {"concepts": 0, "contexts": 0, "minimal-pairs": 280, "plausibility": 0}
     assert set(frame[frame["meta_question_simple_delta"].notna()]["language"]) == {"en"}
 
 
