@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from pairbank.cli import corpora, results, scoring
+from pairbank.cli import browse, corpora, results, scoring
 from pairbank.errors import PairbankError
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ for _command in (
     results.report,
     results.bank,
     results.run,
+    browse.browse,
     scoring.bench,
 ):
     app.command()(_command)

@@ -1,0 +1,174 @@
+"""What is being looked at, and its permalink: in, the query of a URL; out, a View, and back.
+
+A link from elsewhere may name what this bank lacks; `resolved` replaces it and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode
+
+from pairbank.cards.browser.data import DIRECT, HUMAN
+
+if TYPE_CHECKING:
+    from pairbank.cards.browser.data import Bank, Table
+
+TABS = {
+    "leaderboard": "Leaderboard",
+    "compare": "Direct vs prompted",
+    "items": "Items",
+    "agreement": "Agreement",
+    "people": "People",
+    "download": "Download",
+}
+ROW_TABS = ("compare", "items", "agreement", "download")
+"""Tabs that look at the rows of one corpus and one model."""
+SHOWN = ("all", "direct", "any", "wrong", "people")
+MEASURES = {"pearson": "Pearson r", "kappa": "Cohen’s κ", "raw_agreement": "Same choice"}
+FILTERS = ("subset", "phenomenon", "language")
+LONGEST = 500
+"""Characters of one value in a link."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One state of the page; every field with a value of its own stands in the permalink."""
+
+    tab: str = "leaderboard"
+    corpus: str = ""
+    model: str = ""
+    """A slug."""
+    method: str = ""
+    versus: str = ""
+    """What `method` is compared with: a method, or `human`."""
+    subset: str = ""
+    phenomenon: str = ""
+    language: str = ""
+    q: str = ""
+    """Text that an item must contain."""
+    show: str = "all"
+    """Which items: `direct` and the method disagree, `any` two methods do, the method is `wrong`, or `people` differ."""
+    sort: str = ""
+    """A column, with a minus in front for descending order."""
+    page: int = 1
+    item: str = ""
+    cell: str = ""
+    """What is selected in a chart: a bin of the scatter plot, or a pair of methods."""
+    within: str = ""
+    """Corpus that the leaderboard is limited to."""
+    by: str = "all"
+    group: str = ""
+    task: str = ""
+    measure: str = "pearson"
+
+    @classmethod
+    def from_query(cls, query: str) -> View:
+        """Return the view of a link; keys that aren't ours (gradio's own, say) are left alone.
+
+        >>> View.from_query("?tab=items&q=a%26b&page=x&__theme=dark")
+        View.from_query('?tab=items&q=a%26b')
+        """
+        known = {f.name for f in fields(cls)}
+        values: dict[str, Any] = {
+            key: value[:LONGEST] for key, value in parse_qsl(query.removeprefix("?")) if key in known
+        }
+        page = values.pop("page", "1")
+        values["page"] = int(page) if page.isdecimal() and len(page) < 9 and int(page) else 1
+        return cls(**values)
+
+    @property
+    def query(self) -> str:
+        """The permalink's query: what differs from the defaults."""
+        default = View()
+        changed = {f.name: getattr(self, f.name) for f in fields(self)}
+        return "?" + urlencode({key: value for key, value in changed.items() if value != getattr(default, key)})
+
+    def __repr__(self) -> str:
+        return f"View.from_query({self.query!r})"
+
+    def having(self, **changes: Any) -> View:  # noqa: ANN401 - fields are str and int
+        """Return the view after a change of the user's: back on page 1, and nothing selected that is gone."""
+        forgotten: dict[str, Any] = {}
+        if changes.keys() - {"item", "cell", "page"}:
+            forgotten = {"page": 1, "cell": ""}
+        if changes.keys() & {"tab", "corpus"}:
+            forgotten |= {"sort": ""}
+        if changes.keys() & {"corpus"}:
+            forgotten |= {"item": "", **dict.fromkeys(FILTERS, "")}
+        if changes.keys() & {"by"}:
+            forgotten |= {"group": ""}
+        return replace(self, **(forgotten | changes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """A view whose names all exist in the bank, and what had to be replaced for that."""
+
+    view: View
+    notices: tuple[str, ...] = ()
+
+
+def resolved(bank: Bank, view: View) -> Resolved:
+    """Return the view with every empty or unknown name replaced by the nearest default."""
+    notices: list[str] = []
+
+    def one_of(name: str, known: Iterable[str], default: str) -> str:
+        value: str = getattr(view, name)
+        if value in known:
+            return value
+        if value:
+            notices.append(
+                f"This link asks for {name} “{value}”, which is not here; showing {default or 'all'} instead."
+            )
+        return default
+
+    corpora = list(bank.corpora)
+    corpus = one_of("corpus", corpora, corpora[0])
+    models = list(bank.models(corpus))
+    model = one_of("model", models, models[0] if models else "")
+    table = bank.table(corpus, model)
+    axes = axes_of(table)
+    method = one_of("method", [name for name in axes if name != HUMAN], _main_method(axes))
+    kept = replace(
+        view,
+        tab=one_of("tab", TABS, "leaderboard"),
+        corpus=corpus,
+        model=model,
+        method=method,
+        versus=one_of("versus", axes, _other(axes, method)),
+        show=one_of("show", SHOWN, "all"),
+        measure=one_of("measure", MEASURES, "pearson"),
+        within=one_of("within", ["", *corpora], ""),
+        by=one_of("by", groupings(bank), "all"),
+        **{name: one_of(name, ["", *table.values_of(name)], "") for name in FILTERS},
+    )
+    if kept.item and table.position(kept.item) is None:
+        notices.append(f"There is no item “{kept.item}” in {corpus}.")
+        kept = replace(kept, item="")
+    return Resolved(view=kept, notices=tuple(notices))
+
+
+def axes_of(table: Table) -> list[str]:
+    """Return what differences a table holds: its methods, then people if any item was judged on both sides."""
+    names = [method.name for method in table.methods]
+    judged = {"human_good", "human_bad"} <= set(table.names) and bool((table.delta(HUMAN) == table.delta(HUMAN)).any())
+    return [*names, *([HUMAN] if judged else [])]
+
+
+def groupings(bank: Bank) -> list[str]:
+    """Return what the summary is broken down by, `all` first."""
+    found = [str(name) for name in bank.summary["group_by"].unique()]
+    return ["all", *(name for name in found if name != "all")]
+
+
+def _main_method(axes: list[str]) -> str:
+    methods = [name for name in axes if name != HUMAN]
+    prompted = [name for name in methods if name != DIRECT]
+    return (prompted or methods or [""])[0]
+
+
+def _other(axes: list[str], method: str) -> str:
+    others = [name for name in (DIRECT, HUMAN, *axes) if name in axes and name != method]
+    return others[0] if others else ""
