@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 NARROW_PIXELS = 700
 _BOARD = ("within", "by", "group", "task")
-_ROWS = ("corpus", "model", "method", "versus", "measure")
 _READ_ADDRESS = "(query, width) => [window.location.search, String(window.innerWidth)]"
 
 
@@ -92,8 +91,7 @@ def _fields() -> tuple[list[gr.Row], dict[str, Any]]:
     """Return the bars of controls and the controls by field of the view."""
     bars: list[gr.Row] = []
     fields: dict[str, Any] = {}
-    rest = tuple(name for name in LABELS if name not in (*_BOARD, *_ROWS))
-    for names in (_BOARD, _ROWS, rest):
+    for names in (_BOARD, tuple(name for name in LABELS if name not in _BOARD)):
         with gr.Row(visible=False, elem_classes="pb-bar") as bar:
             for name in names:
                 fields[name] = _field(name)
@@ -178,8 +176,8 @@ def rendered(bank: Bank, asked: View, *, narrow: bool) -> list[Any]:
         body = panel(bank, view, narrow=narrow)
     except PairbankError as error:
         body = empty("This cannot be shown.", str(error))
-    main = f'<main class="pb-panel pb-{view.tab}" data-query="{html.escape(link(bank, view))}">{notices}{body}</main>'
-    bars = [gr.update(visible=view.tab in tabs) for tabs in (("leaderboard", "people"), ROW_TABS, ROW_TABS)]
+    main = f'<section class="pb-panel pb-page-{view.tab}" data-query="{html.escape(link(bank, view))}">{notices}{body}</section>'
+    bars = [gr.update(visible=view.tab in tabs) for tabs in (("leaderboard", "people"), ROW_TABS)]
     return [view.query, navigation(view), main, *bars, *(_update(name, state) for name, state in states.items())]
 
 
@@ -218,9 +216,10 @@ def link(bank: Bank, view: View) -> str:
 
 
 def _theme() -> gr.themes.Base:
-    # The font comes with gradio and is served by it: the page asks nothing of any other host.
-    sans = [gr.themes.LocalFont("IBM Plex Sans"), "Noto Sans", "Segoe UI", "system-ui", "sans-serif"]
-    mono = [gr.themes.LocalFont("IBM Plex Mono"), "ui-monospace", "monospace"]
+    # The font comes with gradio and is served by it: the page asks nothing of any other host. Its weight 600 lacks
+    # most letters.
+    sans = [gr.themes.LocalFont("IBM Plex Sans", weights=(400, 700)), "Noto Sans", "Segoe UI", "system-ui", "sans-serif"]
+    mono = [gr.themes.LocalFont("IBM Plex Mono", weights=(400, 700)), "ui-monospace", "monospace"]
     return gr.themes.Base(
         primary_hue="blue", neutral_hue="slate", radius_size="sm", spacing_size="sm", font=sans, font_mono=mono
     )

@@ -111,7 +111,7 @@ class Scatter:
     def svg(self, *, narrow: bool) -> str:
         """Return the plot; `narrow` for a phone, where text needs more of the width."""
         scale = 0.5 if narrow else 1.0
-        left, bottom, top, right = (44, 46, 30, 8) if narrow else (62, 50, 30, 12)
+        left, bottom, top, right = (62, 46, 30, 8) if narrow else (62, 50, 30, 12)
         width, height = left + PLOT_WIDTH * scale + right, top + PLOT_HEIGHT * scale + bottom
         marks = self._dots(scale) if len(self.x) <= MOST_DOTS else self._hexagons(scale)
         frame = self._frame(scale, most_ticks=4 if narrow else 7)
@@ -137,7 +137,7 @@ class Scatter:
         parts.append(
             f'<text class="axis" x="{width / 2:g}" y="{height + 38:g}" text-anchor="middle">{esc(self.x_axis.label)}</text>'
         )
-        turn = f"translate({-34 if scale < 1 else -46} {height / 2:g}) rotate(-90)"
+        turn = f"translate(-48 {height / 2:g}) rotate(-90)"
         parts.append(f'<text class="axis" transform="{turn}" text-anchor="middle">{esc(self.y_axis.label)}</text>')
         return "".join(parts)
 

@@ -103,16 +103,17 @@ class Table:
 
     @property
     def methods(self) -> list[MethodFacts]:
-        """The methods whose difference the table holds, in its order."""
+        """The methods whose difference the table holds, in the order of its columns (a manifest sorts its keys)."""
+        scored = self.signature.get("methods", {})
+        present = {name: self.names.index(f"{name}_delta") for name in scored if f"{name}_delta" in self.names}
         return [
             MethodFacts(
                 name=name,
-                layout=MethodLayout.from_dict(facts["layout"]),
-                paper=facts.get("paper", ""),
-                sha256=facts.get("sha256", ""),
+                layout=MethodLayout.from_dict(scored[name]["layout"]),
+                paper=scored[name].get("paper", ""),
+                sha256=scored[name].get("sha256", ""),
             )
-            for name, facts in self.signature.get("methods", {}).items()
-            if f"{name}_delta" in self.names
+            for name in sorted(present, key=present.__getitem__)
         ]
 
     def column(self, name: str) -> pa.Array:

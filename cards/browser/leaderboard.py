@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.browser.charts import whisker
@@ -97,24 +98,27 @@ def _columns(view: View) -> list[Heading]:
     columns = [Heading(label="Model", key="model"), Heading(label="Corpus", key="corpus")]
     if view.by != "all":
         columns.append(Heading(label=words(view.by).capitalize(), key="group"))
-    columns += [Heading(label="Method", key="method"), Heading(label="Accuracy", key="accuracy", is_number=True)]
+    columns += [Heading(label="Method", key="method"), Heading(label="Accuracy", key="accuracy", is_number=True, kind="fig")]
     columns += [
         Heading(label="", tip="0 to 1, with the 95 % interval; the tick is chance"),
-        Heading(label="Orders pooled", key="pooled", is_number=True, tip="Every presentation is one trial"),
-        Heading(label="First option", key="first", is_number=True, tip="Position bias: .50 is none"),
+        Heading(label="Orders pooled", key="pooled", is_number=True, kind="fig", tip="Every presentation is one trial"),
+        Heading(label="First option", key="first", is_number=True, kind="fig", tip="Position bias: .50 is none"),
         Heading(label="n", key="n", is_number=True, tip="Items used"),
     ]
     return columns
 
 
 def _row(row: Mapping[str, Any], view: View) -> str:
-    group = f"<td>{isolated(words(row['group']))}</td>" if view.by != "all" else ""
+    group = f"<td class='c-group'>{isolated(words(row['group']))}</td>" if view.by != "all" else ""
     plot = whisker(row["accuracy"], row["accuracy_low"], row["accuracy_high"], domain=(0, 1), reference=0.5)
+    more = "".join(
+        f'<td class="fig c-{metric}{" na" if math.isnan(row[metric]) else ""}" data-label="{label}">{_figure(row, metric)}</td>'
+        for metric, label in (("pooled", "orders pooled"), ("first", "first option"))
+    )
     return (
-        f"<tr><td>{isolated(row['model'])}</td><td>{isolated(row['corpus'])}</td>{group}"
-        f"<td>{method_name(row['method'])}</td><td class='num'>{_figure(row, 'accuracy')}</td><td class='plot'>{plot}</td>"
-        f"<td class='num'>{_figure(row, 'pooled')}</td><td class='num'>{_figure(row, 'first')}</td>"
-        f"<td class='num'>{row['n']:,}</td></tr>"
+        f"<tr><td class='c-model'>{isolated(row['model'])}</td><td class='c-corpus'>{isolated(row['corpus'])}</td>{group}"
+        f"<td class='c-method'>{method_name(row['method'])}</td><td class='fig c-figure'>{_figure(row, 'accuracy')}</td>"
+        f"<td class='plot'>{plot}</td>{more}<td class='num c-n'>{row['n']:,}</td></tr>"
     )
 
 

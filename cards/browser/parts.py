@@ -25,6 +25,8 @@ class Heading:
     key: str = ""
     """What sorts by it; empty where nothing does."""
     is_number: bool = False
+    kind: str = "num"
+    """How numbers stand: `num` to the right, `fig` an estimate before its interval."""
     tip: str = ""
 
 
@@ -43,7 +45,7 @@ def headings(columns: Iterable[Heading], view: View) -> str:
 
 
 def _heading(column: Heading, view: View) -> str:
-    kind = ' class="num"' if column.is_number else ""
+    kind = f' class="{column.kind}"' if column.is_number else ""
     tip = f' data-tip="{esc(column.tip)}"' if column.tip else ""
     if not column.key:
         return f"<th{kind}{tip} scope='col'>{esc(column.label)}</th>"

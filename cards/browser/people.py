@@ -61,9 +61,9 @@ def panel(bank: Bank, view: View) -> str:
         Heading(label="Corpus", key="corpus"),
         Heading(label="Method", key="method"),
         Heading(label="Model", key="model"),
-        Heading(label="Pearson r", key="pearson", is_number=True),
+        Heading(label="Pearson r", key="pearson", is_number=True, kind="fig"),
         Heading(label="", tip="−1 to 1, with the 95 % interval; the tick is no correlation"),
-        Heading(label="Spearman’s ρ", key="spearman", is_number=True),
+        Heading(label="Spearman’s ρ", key="spearman", is_number=True, kind="fig"),
         Heading(label="n", key="n", is_number=True, tip="Items with a score and human judgments of both sides"),
     ]
     rows = [_row({str(k): v for k, v in row.items()}) for row in shown]
@@ -79,9 +79,10 @@ def _row(row: Mapping[str, Any]) -> str:
     part = "" if row["group_by"] == "all" else f"<small>{words(esc(row['group_by']))}: {isolated(row['group'])}</small>"
     plot = whisker(row["pearson"], row["pearson_low"], row["pearson_high"], domain=(-1, 1), reference=0.0)
     return (
-        f"<tr><td>{isolated(row['corpus'])} {part}</td><td>{method_name(row['method'])}</td><td>{isolated(row['model'])}"
-        f"</td><td class='num'>{_figure(row, 'pearson')}</td><td class='plot'>{plot}</td>"
-        f"<td class='num'>{_figure(row, 'spearman')}</td><td class='num'>{row['n']:,}</td></tr>"
+        f"<tr><td class='c-corpus'>{isolated(row['corpus'])} {part}</td><td class='c-method'>{method_name(row['method'])}"
+        f"</td><td class='c-model'>{isolated(row['model'])}</td><td class='fig c-figure'>{_figure(row, 'pearson')}</td>"
+        f"<td class='plot'>{plot}</td><td class='fig c-pooled' data-label='Spearman’s ρ'>{_figure(row, 'spearman')}</td>"
+        f"<td class='num c-n'>{row['n']:,}</td></tr>"
     )
 
 
