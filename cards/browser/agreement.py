@@ -30,7 +30,8 @@ NOTES = {
     "kappa": "Cohen’s κ between which side each method prefers; ties left out.",
     "raw_agreement": "Share of items on which both prefer the same side; ties left out.",
 }
-_STRONG = 0.45
+_STRONG = 0.7
+"""From here on the cell is dark enough for light text (and light enough for dark text in the dark)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,10 +104,9 @@ def panel(table: Table, view: View) -> str:
     deltas = np.stack([table.delta(name)[keep] for name in names], axis=1)
     found = matrix(names, deltas, view.measure)
     title = f"<h2>{MEASURES[view.measure]} between methods</h2>"
-    legend = _legend()
     return (
-        f'<div class="pb-split pb-agree"><div>{title}{heat_map(found, view.cell)}{legend}{note(NOTES[view.measure])}</div>'
-        f'<div class="pb-side">{_pair(table, view, keep, names)}</div></div>'
+        f'<div class="pb-split pb-agree"><div>{title}{heat_map(found, view.cell)}{_legend()}'
+        f'{note(NOTES[view.measure])}</div><div class="pb-side">{_pair(table, view, keep, names)}</div></div>'
     )
 
 
@@ -118,8 +118,8 @@ def heat_map(found: Matrix, selected: str) -> str:
         cells = "".join(_cell(found, i, j, selected) for j in range(len(found.names)))
         rows.append(f'<tr><th scope="row"><i>{i + 1}</i> {_shown(name)}</th>{cells}</tr>')
     return (
-        '<div class="pb-scroll" tabindex="0" role="region" aria-label="Agreement between methods"><table class="pb-heat">'
-        f"<thead><tr><th></th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        '<div class="pb-scroll" tabindex="0" role="region" aria-label="Agreement between methods">'
+        f"<table class='pb-heat'><thead><tr><th></th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
@@ -166,8 +166,9 @@ def _pair(table: Table, view: View, keep: BoolArray, names: tuple[str, ...]) -> 
     rows = [_estimate("Pearson r", pearson(a, b)), _estimate("Cohen’s κ", cohens_kappa(a, b))]
     compare = f'<button type="button" class="pb-link" {pick("compare", view.cell)}>Plot them →</button>'
     return (
-        f'<article class="pb-card"><h3>{_shown(pair[0])} and {_shown(pair[1])}</h3><table class="pb-table small"><tbody>'
-        f"{''.join(rows)}</tbody></table><h4>Which side is preferred</h4>{_counts(pair, a, b)}{compare}</article>"
+        f'<article class="pb-card"><h3>{_shown(pair[0])} and {_shown(pair[1])}</h3>'
+        f"<table class='pb-table small'><tbody>{''.join(rows)}</tbody></table>"
+        f"<h4>Which side is preferred</h4>{_counts(pair, a, b)}{compare}</article>"
     )
 
 

@@ -7,7 +7,9 @@ The query string is the whole state: each event sends it with the controls, and 
 from __future__ import annotations
 
 import html
-from dataclasses import replace
+import importlib
+import threading
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -46,16 +48,25 @@ class BrowserBlocks(gr.Blocks):
             raise ValueError(
                 "gradio's auth does not guard the downloads; put the page behind a server that asks for it"
             )
-        fixed = {
+        fixed: dict[str, Any] = {
             "theme": _theme(),
-            "css": _asset("browser.css"),
+            # In the head, since gradio would put its own selector before each rule, and none could ask for `.dark`.
+            "head": f"<style>{_asset('browser.css')}</style>",
             "footer_links": [],
             "run_history": False,
             "ssr_mode": False,
             "share": False,
             "app_kwargs": {"routes": routes(self.bank), "docs_url": None, "redoc_url": None},
         }
+        threading.Thread(target=warm_up, args=[self.bank], daemon=True).start()
         return super().launch(*args, **(fixed | options))
+
+
+def warm_up(bank: Bank) -> None:
+    """Import what the statistics need and read the first page's columns, so that the first click waits for neither."""
+    importlib.import_module("scipy.stats")
+    importlib.import_module("statsmodels.stats.inter_rater")
+    rendered(bank, View(tab="compare"), narrow=False)
 
 
 def build_app(source: str) -> BrowserBlocks:
@@ -68,8 +79,9 @@ def build_app(source: str) -> BrowserBlocks:
         BankError: there is no bank.
     """
     bank = open_bank(source)
-    with BrowserBlocks(title=f"{title_of(bank)} · pairbank", analytics_enabled=False, fill_width=True) as app:
-        app.bank = bank
+    app = BrowserBlocks(title=f"{title_of(bank)} · pairbank", analytics_enabled=False, fill_width=True)
+    app.bank = bank
+    with app:
         query = gr.Textbox("", visible="hidden", elem_id="pb-query")
         width = gr.Textbox("", visible="hidden", elem_id="pb-width")
         gr.HTML(header(bank), js_on_load=_asset("browser.js"), elem_classes="pb", apply_default_css=False)
@@ -83,8 +95,22 @@ def build_app(source: str) -> BrowserBlocks:
             elem_classes="pb pb-main",
             apply_default_css=False,
         )
-        _wire(app, bank, query, width, [tabs, main], bars, fields)
+        parts = _Parts(query=query, width=width, pages=[tabs, main], bars=bars, fields=fields)
+        _wire(app, bank, parts)
     return app
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """The components that events read or write."""
+
+    query: gr.Textbox
+    """The state of the page: a query string."""
+    width: gr.Textbox
+    """Of the window, in pixels."""
+    pages: list[gr.HTML]
+    bars: list[gr.Row]
+    fields: dict[str, Any]
 
 
 def _fields() -> tuple[list[gr.Row], dict[str, Any]]:
@@ -100,25 +126,20 @@ def _fields() -> tuple[list[gr.Row], dict[str, Any]]:
 
 
 def _field(name: str) -> Any:  # noqa: ANN401 - a gradio component
-    options = {"label": LABELS[name], "min_width": 120, "elem_id": f"pb-{name}"}
+    label, elem_id = LABELS[name], f"pb-{name}"
     if name == "q":
-        return gr.Textbox(placeholder="a word, or an item’s id", max_lines=1, max_length=200, **options)
-    return gr.Dropdown([], value=None, visible=False, filterable=name not in ("measure", "show"), **options)
+        return gr.Textbox(
+            placeholder="a word, or an item’s id", max_lines=1, max_length=200, label=label, elem_id=elem_id
+        )
+    is_long = name not in ("measure", "show")
+    return gr.Dropdown([], value=None, visible=False, filterable=is_long, label=label, elem_id=elem_id)
 
 
-def _wire(
-    app: BrowserBlocks,
-    bank: Bank,
-    query: gr.Textbox,
-    width: gr.Textbox,
-    pages: list[gr.HTML],
-    bars: list[gr.Row],
-    fields: dict[str, Any],
-) -> None:
-    names = list(fields)
-    inputs = [query, width, *fields.values()]
-    outputs = [query, *pages, *bars, *fields.values()]
-    quick = {"show_progress": "hidden", "api_visibility": "private", "concurrency_limit": 8}
+def _wire(app: BrowserBlocks, bank: Bank, parts: _Parts) -> None:
+    names = list(parts.fields)
+    inputs = [parts.query, parts.width, *parts.fields.values()]
+    outputs = [parts.query, *parts.pages, *parts.bars, *parts.fields.values()]
+    quick: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "concurrency_limit": 8}
 
     def gathered(query: str, values: tuple[Any, ...]) -> View:
         shown = dict(zip(names, values, strict=True))
@@ -139,10 +160,10 @@ def _wire(
     def picked(event: gr.EventData, query: str, width: str, *values: Any) -> list[Any]:  # noqa: ANN401
         return answer(after_pick(gathered(query, values), str(event.what), str(event.value)), width)
 
-    app.load(opened, [query, width], outputs, js=_READ_ADDRESS, **quick)
-    for field in fields.values():
+    app.load(opened, [parts.query, parts.width], outputs, js=_READ_ADDRESS, **quick)
+    for field in parts.fields.values():
         field.input(changed, inputs, outputs, trigger_mode="always_last", **quick)
-    for page in pages:
+    for page in parts.pages:
         page.select(picked, inputs, outputs, trigger_mode="always_last", **quick)
 
 
@@ -176,7 +197,8 @@ def rendered(bank: Bank, asked: View, *, narrow: bool) -> list[Any]:
         body = panel(bank, view, narrow=narrow)
     except PairbankError as error:
         body = empty("This cannot be shown.", str(error))
-    main = f'<section class="pb-panel pb-page-{view.tab}" data-query="{html.escape(link(bank, view))}">{notices}{body}</section>'
+    opening = f'<section class="pb-panel pb-page-{view.tab}" data-query="{html.escape(link(bank, view))}">'
+    main = f"{opening}{notices}{body}</section>"
     bars = [gr.update(visible=view.tab in tabs) for tabs in (("leaderboard", "people"), ROW_TABS)]
     return [view.query, navigation(view), main, *bars, *(_update(name, state) for name, state in states.items())]
 
@@ -206,7 +228,7 @@ def link(bank: Bank, view: View) -> str:
     """Return the permalink's query without what the bank's defaults say anyway."""
     plain = resolved(bank, View(tab=view.tab, corpus=view.corpus)).view
     kept = {name: getattr(view, name) for name in ("model", "method", "versus")}
-    dropped = {name: "" for name, value in kept.items() if value == getattr(plain, name)}
+    dropped: dict[str, Any] = {name: "" for name, value in kept.items() if value == getattr(plain, name)}
     first = resolved(bank, View()).view.corpus
     if view.corpus == first or view.tab in ("leaderboard", "people"):
         dropped["corpus"] = ""
@@ -218,8 +240,14 @@ def link(bank: Bank, view: View) -> str:
 def _theme() -> gr.themes.Base:
     # The font comes with gradio and is served by it: the page asks nothing of any other host. Its weight 600 lacks
     # most letters.
-    sans = [gr.themes.LocalFont("IBM Plex Sans", weights=(400, 700)), "Noto Sans", "Segoe UI", "system-ui", "sans-serif"]
-    mono = [gr.themes.LocalFont("IBM Plex Mono", weights=(400, 700)), "ui-monospace", "monospace"]
+    sans: list[Any] = [
+        gr.themes.LocalFont("IBM Plex Sans", weights=(400, 700)),
+        "Noto Sans",
+        "Segoe UI",
+        "system-ui",
+        "sans-serif",
+    ]
+    mono: list[Any] = [gr.themes.LocalFont("IBM Plex Mono", weights=(400, 700)), "ui-monospace", "monospace"]
     return gr.themes.Base(
         primary_hue="blue", neutral_hue="slate", radius_size="sm", spacing_size="sm", font=sans, font_mono=mono
     )

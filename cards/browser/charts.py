@@ -24,6 +24,8 @@ PLOT_WIDTH, PLOT_HEIGHT = 600.0, 400.0
 """Of the area inside the axes, in units of the drawing; hexagons are laid out in them at any size of page."""
 _HEX_RADIUS = 9.0
 _LEVELS = 6
+_MOST_ROWS = 1_000
+"""Of hexagons; far more than the plot is high."""
 MOST_TOKENS = 160
 
 
@@ -82,12 +84,13 @@ def hexagons(x: FloatArray, y: FloatArray) -> Hexagons:
     far0 = (px - i0 * dx) ** 2 + (py - j0 * dy) ** 2
     far1 = (px - (i1 + 0.5) * dx) ** 2 + (py - j1 * dy) ** 2
     i, j = np.where(far0 <= far1, i0, i1), np.where(far0 <= far1, j0, j1)
-    cells, of_point = np.unique(np.stack([i, j], axis=1), axis=0, return_inverse=True)
+    codes, of_point = np.unique(i * _MOST_ROWS + j, return_inverse=True)
+    column, row = np.divmod(codes, _MOST_ROWS)
     return Hexagons(
-        of_point=of_point.reshape(-1),
-        x=(cells[:, 0] + 0.5 * (cells[:, 1] % 2)) * dx,
-        y=cells[:, 1] * dy,
-        names=tuple(f"{a}.{b}" for a, b in cells.tolist()),
+        of_point=of_point,
+        x=(column + 0.5 * (row % 2)) * dx,
+        y=row * dy,
+        names=tuple(f"{a}.{b}" for a, b in zip(column.tolist(), row.tolist(), strict=True)),
     )
 
 
@@ -134,9 +137,8 @@ class Scatter:
             y, kind = (1 - share) * height, "zero" if tick == 0 else "grid"
             parts.append(f'<path class="{kind}" d="M0 {y:.1f}H{width:g}"/>')
             parts.append(f'<text x="-7" y="{y + 4:.1f}" text-anchor="end">{tick_text(tick, ticks)}</text>')
-        parts.append(
-            f'<text class="axis" x="{width / 2:g}" y="{height + 38:g}" text-anchor="middle">{esc(self.x_axis.label)}</text>'
-        )
+        below = f'x="{width / 2:g}" y="{height + 38:g}" text-anchor="middle"'
+        parts.append(f'<text class="axis" {below}>{esc(self.x_axis.label)}</text>')
         turn = f"translate(-48 {height / 2:g}) rotate(-90)"
         parts.append(f'<text class="axis" transform="{turn}" text-anchor="middle">{esc(self.y_axis.label)}</text>')
         return "".join(parts)

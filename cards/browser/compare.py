@@ -138,8 +138,8 @@ def _selected(table: Table, view: View, found: Compared) -> str:
             return _listed(table, view, inside[:MOST_LISTED].tolist(), head) + (
                 note(f"The first {MOST_LISTED} in the corpus's order.") if len(inside) > MOST_LISTED else ""
             )
-    what = "point" if len(found.rows) <= MOST_DOTS else "hexagon"
-    return f'<div class="pb-hint">Choose a {what} to read its items.</div>'
+    what = "point to read its item" if len(found.rows) <= MOST_DOTS else "hexagon to read its items"
+    return f'<div class="pb-hint">Choose a {what}.</div>'
 
 
 def _listed(table: Table, view: View, rows: list[int], head: str) -> str:
@@ -149,8 +149,7 @@ def _listed(table: Table, view: View, rows: list[int], head: str) -> str:
             f"<span>{_who(name, code=True)} <b>{_value(name, float(table.delta(name)[position]))}</b></span>"
             for name in (view.versus, view.method)
         )
-        cards.append(
-            f'<article class="pb-card">{sides(row)}<div class="pb-deltas">{deltas}</div>'
-            f'<button type="button" class="pb-link" {pick("open", row["item_id"])}>{esc(row["item_id"])} →</button></article>'
-        )
+        name = row["item_id"]
+        opener = f'<button type="button" class="pb-link" {pick("open", name)}>{esc(name)} →</button>'
+        cards.append(f'<article class="pb-card">{sides(row)}<div class="pb-deltas">{deltas}</div>{opener}</article>')
     return f"<h3>{head}</h3>{''.join(cards)}"

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pairbank.cards.browser.view import View
 
 COLUMNS_NOTE = (
-    "All columns of the table, with `model` and `signature` at the end. In CSV, lists (option log-probabilities, flags) "
-    "are JSON, and a text that a spreadsheet would run as a formula starts with an apostrophe. Parquet is exact."
+    "All columns of the table, then the model and the signature. In CSV, lists (option log-probabilities, flags) are "
+    "JSON, and a text that a spreadsheet would run as a formula starts with an apostrophe. Parquet is exact."
 )
 
 

@@ -75,12 +75,21 @@ def csv_chunks(table: Table, view: View) -> Iterator[bytes]:
 
 
 def _cells(column: pa.Array) -> pa.Array:
+    if pa.types.is_list(column.type) and pa.types.is_floating(column.type.value_type):
+        return _numbers_as_json(column)
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         lists = [None if value is None else json.dumps(value, ensure_ascii=False) for value in column.to_pylist()]
         return pa.array(lists, pa.string())
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return defused(column)
     return column
+
+
+def _numbers_as_json(column: pa.Array) -> pa.Array:
+    """Return lists of numbers as JSON, a column at once: a loop over 134,000 rows takes a minute."""
+    lists = pa.ListArray.from_arrays(pc.subtract(column.offsets, column.offsets[0]), column.flatten().cast(pa.string()))
+    inside = pc.binary_join(lists, ", ")
+    return pc.if_else(pc.is_valid(column), pc.binary_join_element_wise("[", inside, "]", ""), None)
 
 
 def _defused_name(name: str) -> str:

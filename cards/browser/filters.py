@@ -73,4 +73,4 @@ def ordered(table: Table, view: View) -> IntArray:
 
 
 def _bools(column: pa.Array) -> BoolArray:
-    return np.asarray(pc.fill_null(column, False).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return np.asarray(pc.fill_null(column, fill_value=False).to_numpy(zero_copy_only=False), dtype=np.bool_)

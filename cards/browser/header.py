@@ -29,9 +29,9 @@ def header(bank: Bank) -> str:
     sizes = [count(n_items, "item"), _corpora(bank), count(len(models), "model"), count(len(methods), "method")]
     return (
         '<header class="pb-head"><div><p class="pb-brand">pairbank</p>'
-        f"<h1>{isolated(title_of(bank))}</h1><p class='pb-lead'>What language models say about linguistic judgment items, "
-        f"<b>directly</b> (the log-probability of a string) and <b>when asked</b> (of an answer to a question), beside "
-        f"what people say.</p><p class='pb-sizes'>{' · '.join(sizes)}</p></div>"
+        f"<h1>{isolated(title_of(bank))}</h1><p class='pb-lead'>What language models say about linguistic judgment "
+        f"items, <b>directly</b> (the log-probability of a string) and <b>when asked</b> (of an answer to a question), "
+        f"beside what people say.</p><p class='pb-sizes'>{' · '.join(sizes)}</p></div>"
         f'<div class="pb-about">{_version(bank)}{_signatures(bank)}{_cite(bank)}'
         '<button type="button" class="pb-button" data-copy="link">Copy link to this view</button></div></header>'
     )
@@ -75,8 +75,8 @@ def _corpus(name: str, facts: Mapping[str, Any]) -> str:
 
 def _cite(bank: Bank) -> str:
     return (
-        "<details><summary>How to cite</summary><p>Cite the bank’s revision above, pairbank, and the corpora and methods "
-        f'that you use.</p><pre id="pb-bibtex">{esc(citations(bank))}</pre>'
+        "<details><summary>How to cite</summary><p>Cite the bank’s revision above, pairbank, and the corpora and "
+        f'methods that you use.</p><pre id="pb-bibtex">{esc(citations(bank))}</pre>'
         '<button type="button" class="pb-button" data-copy="pb-bibtex">Copy BibTeX</button></details>'
     )
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from pairbank.cards.browser.data import Bank, MethodFacts, Table
     from pairbank.cards.browser.view import View
+    from pairbank.stats.arrays import FloatArray
 
 FACTS = ("subset", "phenomenon", "paradigm", "language", "task", "pair_id")
 _KNOWN = {*FACTS, *TEXTS, "item_id", "corpus", "human_good", "human_bad", "human_scale", "human_n", "flags"}
@@ -127,23 +128,22 @@ def _prompt(method: MethodFacts, row: Mapping[str, Any]) -> str:
     templates = filled_templates(method, row)
     body = []
     for name, values, correct in zip(layout.presentations, logprobs, layout.correct, strict=True):
-        cells = "".join(
-            f"<td class='num {'right' if k == correct else ''}'>{logprob(float(x))}<small>{_percent(values, k)}</small></td>"
-            for k, x in enumerate(values)
-        )
+        cells = "".join(_option(values, k, is_correct=k == correct) for k in range(len(values)))
         asked = f' data-tip="{esc(templates[name])}"' if name in templates else ""
         body.append(f"<tr><td{asked}>{esc(words(name))}</td>{cells}</tr>")
     return (
         f"<details open><summary><code>{esc(method.name)}</code> <small>option log-probabilities</small></summary>"
-        f"<table class='pb-table small'><thead><tr><th>presentation</th>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
-        f"</table>{note('Boxed: the option that picks the better side. %: share among these options.')}{_asked(templates)}"
-        "</details>"
+        f"<table class='pb-table small'><thead><tr><th>presentation</th>{head}</tr></thead>"
+        f"<tbody>{''.join(body)}</tbody></table>"
+        f"{note('Boxed: the option that picks the better side. %: share among these options.')}"
+        f"{_asked(templates)}</details>"
     )
 
 
-def _percent(values: np.ndarray[Any, np.dtype[np.float64]], k: int) -> str:
+def _option(values: FloatArray, k: int, *, is_correct: bool) -> str:
     odds = np.exp(values - values.max())
-    return f"{100 * odds[k] / odds.sum():.0f}&#8201;%"
+    kind = "num right" if is_correct else "num"
+    return f"<td class='{kind}'>{logprob(float(values[k]))}<small>{100 * odds[k] / odds.sum():.0f}&#8201;%</small></td>"
 
 
 def filled_templates(method: MethodFacts, row: Mapping[str, Any]) -> dict[str, str]:
@@ -178,10 +178,10 @@ def _tokens(row: Mapping[str, Any]) -> str:
         return ""
     longest = max(len(good), len(bad))
     more = f" The first {MOST_TOKENS} of {longest:,}." if longest > MOST_TOKENS else ""
-    return (
-        f"<h4>Surprisal of each token</h4>{token_bars(good, bad)}"
-        f"{note(f'Nats, one bar a token, in the order of the text; the highest is {max(-x for x in (*good, *bad)):.1f}.{more}')}"
+    told = (
+        f"Nats, one bar a token, in the order of the text; the highest is {max(-x for x in (*good, *bad)):.1f}.{more}"
     )
+    return f"<h4>Surprisal of each token</h4>{token_bars(good, bad)}{note(told)}"
 
 
 def _other_models(bank: Bank, table: Table, row: Mapping[str, Any], view: View) -> str:

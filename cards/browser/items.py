@@ -27,7 +27,8 @@ def panel(bank: Bank, table: Table, view: View) -> str:
     """Return a page of items and the selected one as HTML."""
     rows = ordered(table, view)
     if not len(rows):
-        return empty("No item fits.", "Clear the search, or widen the filters above.") + detail(bank, table, view)
+        beside = detail(bank, table, view) if view.item else ""
+        return empty("No item fits.", "Clear the search, or widen the filters above.") + beside
     page = min(view.page, pages(len(rows)))
     here = rows[(page - 1) * PAGE_ROWS : page * PAGE_ROWS].tolist()
     shown = delta_names(table, view)
@@ -62,7 +63,7 @@ def sides(row: Mapping[str, Any]) -> str:
     if row.get("target_bad") is None:
         return _side("good", _with_context(contexts[0], isolated(good, language)))
     left, right = both_marked(good, clipped(row["target_bad"], SHORT_TEXT), language)
-    before, after = both_marked(*contexts, language) if contexts[0] != contexts[1] else (isolated(contexts[0]),) * 2
+    before, after = both_marked(contexts[0], contexts[1], language)
     return _side("good", _joined(contexts[0], before, left)) + _side("bad", _joined(contexts[1], after, right))
 
 

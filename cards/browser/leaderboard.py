@@ -26,10 +26,11 @@ METRICS = {
 }
 KEYS = ["model", "corpus", "group", "method"]
 NOTE = (
-    "Accuracy: the share of items with a positive difference (good − bad), ties counted one half, with its 95 % interval; "
-    "the tick is chance. Orders pooled: every presentation of a prompt is one trial. First option: how often option 1 is "
-    "the most probable, .50 without a position bias. n: items used."
+    "Accuracy: the share of items with a positive difference (good − bad), ties counted one half, with its 95 % "
+    "interval; the tick is chance. Orders pooled: every presentation of a prompt is one trial. First option: how often "
+    "option 1 is the most probable, .50 without a position bias. n: items used."
 )
+_PARTS = ("", "_low", "_high", "_reason")
 
 
 def board(bank: Bank, view: View) -> pd.DataFrame:
@@ -55,9 +56,6 @@ def board(bank: Bank, view: View) -> pd.DataFrame:
     columns = [*KEYS, "n", *(f"{m}{part}" for m in dict.fromkeys(METRICS.values()) for part in _PARTS)]
     frame = pd.DataFrame(list(rows.values()), columns=columns)
     return sorted_board(frame, view.sort)
-
-
-_PARTS = ("", "_low", "_high", "_reason")
 
 
 def sorted_board(frame: pd.DataFrame, sort: str) -> pd.DataFrame:
@@ -98,7 +96,10 @@ def _columns(view: View) -> list[Heading]:
     columns = [Heading(label="Model", key="model"), Heading(label="Corpus", key="corpus")]
     if view.by != "all":
         columns.append(Heading(label=words(view.by).capitalize(), key="group"))
-    columns += [Heading(label="Method", key="method"), Heading(label="Accuracy", key="accuracy", is_number=True, kind="fig")]
+    columns += [
+        Heading(label="Method", key="method"),
+        Heading(label="Accuracy", key="accuracy", is_number=True, kind="fig"),
+    ]
     columns += [
         Heading(label="", tip="0 to 1, with the 95 % interval; the tick is chance"),
         Heading(label="Orders pooled", key="pooled", is_number=True, kind="fig", tip="Every presentation is one trial"),
@@ -112,14 +113,19 @@ def _row(row: Mapping[str, Any], view: View) -> str:
     group = f"<td class='c-group'>{isolated(words(row['group']))}</td>" if view.by != "all" else ""
     plot = whisker(row["accuracy"], row["accuracy_low"], row["accuracy_high"], domain=(0, 1), reference=0.5)
     more = "".join(
-        f'<td class="fig c-{metric}{" na" if math.isnan(row[metric]) else ""}" data-label="{label}">{_figure(row, metric)}</td>'
+        f'<td class="fig c-{metric}{_absent(row[metric])}" data-label="{label}">{_figure(row, metric)}</td>'
         for metric, label in (("pooled", "orders pooled"), ("first", "first option"))
     )
     return (
-        f"<tr><td class='c-model'>{isolated(row['model'])}</td><td class='c-corpus'>{isolated(row['corpus'])}</td>{group}"
-        f"<td class='c-method'>{method_name(row['method'])}</td><td class='fig c-figure'>{_figure(row, 'accuracy')}</td>"
+        f"<tr><td class='c-model'>{isolated(row['model'])}</td><td class='c-corpus'>{isolated(row['corpus'])}</td>"
+        f"{group}<td class='c-method'>{method_name(row['method'])}</td>"
+        f"<td class='fig c-figure'>{_figure(row, 'accuracy')}</td>"
         f"<td class='plot'>{plot}</td>{more}<td class='num c-n'>{row['n']:,}</td></tr>"
     )
+
+
+def _absent(value: float) -> str:
+    return " na" if math.isnan(value) else ""
 
 
 def _figure(row: Mapping[str, Any], metric: str) -> str:

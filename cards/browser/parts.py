@@ -76,8 +76,8 @@ def pager(page: int, n_rows: int, noun: str = "item") -> str:
         return ""
     first, last = (page - 1) * PAGE_ROWS + 1, min(page * PAGE_ROWS, n_rows)
     buttons = "".join(
-        f'<button type="button" class="pb-button" {pick("page", target)}{"" if usable else " disabled"}>{label}</button>'
-        for label, target, usable in (("← Previous", page - 1, page > 1), ("Next →", page + 1, page < n_pages))
+        f'<button type="button" class="pb-button" {pick("page", to)}{"" if usable else " disabled"}>{label}</button>'
+        for label, to, usable in (("← Previous", page - 1, page > 1), ("Next →", page + 1, page < n_pages))
     )
     return f'<div class="pb-pager"><span>{noun}s {first:,}–{last:,} of {n_rows:,}</span><span>{buttons}</span></div>'
 

@@ -21,8 +21,8 @@ METRICS = {"pearson_human": "pearson", "spearman_human": "spearman"}
 KEYS = ["corpus", "group_by", "group", "method", "model"]
 _PARTS = ("", "_low", "_high", "_reason")
 NOTE = (
-    "Correlation over items between a method's difference and that of the mean human judgments, good − bad. Pearson r with "
-    "Fisher's interval, Spearman’s ρ with a bootstrap interval, both at level .95."
+    "Correlation over items between a method’s difference and that of the mean human judgments, good − bad. Pearson r "
+    "with Fisher’s interval, Spearman’s ρ with a bootstrap interval, both at level .95."
 )
 
 
@@ -79,9 +79,10 @@ def _row(row: Mapping[str, Any]) -> str:
     part = "" if row["group_by"] == "all" else f"<small>{words(esc(row['group_by']))}: {isolated(row['group'])}</small>"
     plot = whisker(row["pearson"], row["pearson_low"], row["pearson_high"], domain=(-1, 1), reference=0.0)
     return (
-        f"<tr><td class='c-corpus'>{isolated(row['corpus'])} {part}</td><td class='c-method'>{method_name(row['method'])}"
-        f"</td><td class='c-model'>{isolated(row['model'])}</td><td class='fig c-figure'>{_figure(row, 'pearson')}</td>"
-        f"<td class='plot'>{plot}</td><td class='fig c-pooled' data-label='Spearman’s ρ'>{_figure(row, 'spearman')}</td>"
+        f"<tr><td class='c-corpus'>{isolated(row['corpus'])} {part}</td>"
+        f"<td class='c-method'>{method_name(row['method'])}</td><td class='c-model'>{isolated(row['model'])}</td>"
+        f"<td class='fig c-figure'>{_figure(row, 'pearson')}</td><td class='plot'>{plot}</td>"
+        f"<td class='fig c-pooled' data-label='Spearman’s ρ'>{_figure(row, 'spearman')}</td>"
         f"<td class='num c-n'>{row['n']:,}</td></tr>"
     )
 

@@ -49,7 +49,7 @@ class View:
     q: str = ""
     """Text that an item must contain."""
     show: str = "all"
-    """Which items: `direct` and the method disagree, `any` two methods do, the method is `wrong`, or `people` differ."""
+    """Which items: all, where `direct` or `people` disagree with the method, `any` two methods do, or it is `wrong`."""
     sort: str = ""
     """A column, with a minus in front for descending order."""
     page: int = 1
@@ -131,6 +131,7 @@ def resolved(bank: Bank, view: View) -> Resolved:
     table = bank.table(corpus, model)
     axes = axes_of(table)
     method = one_of("method", [name for name in axes if name != HUMAN], _main_method(axes))
+    filters: dict[str, Any] = {name: one_of(name, ["", *table.values_of(name)], "") for name in FILTERS}
     kept = replace(
         view,
         tab=one_of("tab", TABS, "leaderboard"),
@@ -142,7 +143,7 @@ def resolved(bank: Bank, view: View) -> Resolved:
         measure=one_of("measure", MEASURES, "pearson"),
         within=one_of("within", ["", *corpora], ""),
         by=one_of("by", groupings(bank), "all"),
-        **{name: one_of(name, ["", *table.values_of(name)], "") for name in FILTERS},
+        **filters,
     )
     if kept.item and table.position(kept.item) is None:
         notices.append(f"There is no item “{kept.item}” in {corpus}.")
