@@ -6,7 +6,6 @@ The query string is the whole state: each event sends it with the controls, and 
 
 from __future__ import annotations
 
-import html
 import importlib
 import threading
 from dataclasses import dataclass, replace
@@ -21,8 +20,9 @@ from pairbank.cards.browser.data import HUMAN, Bank, open_bank
 from pairbank.cards.browser.export import routes
 from pairbank.cards.browser.header import header, navigation, title_of
 from pairbank.cards.browser.parts import empty
+from pairbank.cards.browser.source import Folder
 from pairbank.cards.browser.text import esc
-from pairbank.cards.browser.view import ROW_TABS, View, resolved
+from pairbank.cards.browser.view import ROW_TABS, Resolved, View, resolved
 from pairbank.errors import PairbankError
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def warm_up(bank: Bank) -> None:
     """Import what the statistics need and read the first page's columns, so that the first click waits for neither."""
     importlib.import_module("scipy.stats")
     importlib.import_module("statsmodels.stats.inter_rater")
-    rendered(bank, View(tab="compare"), narrow=False)
+    if isinstance(bank.source, Folder):
+        rendered(bank, View(tab="compare"), narrow=False)
 
 
 def build_app(source: str) -> BrowserBlocks:
@@ -188,16 +189,18 @@ def after_pick(view: View, what: str, value: str) -> View:
 
 def rendered(bank: Bank, asked: View, *, narrow: bool) -> list[Any]:
     """Return the permalink, the tabs and the panel as HTML, the bars' and the controls' states."""
-    found = resolved(bank, asked)
-    view = found.view
-    table = bank.table(view.corpus, view.model)
-    states = controls(bank, table, view)
-    notices = "".join(f'<p class="pb-notice" role="status">{esc(text)}</p>' for text in found.notices)
     try:
-        body = panel(bank, view, narrow=narrow)
+        found = resolved(bank, asked)
+        body = panel(bank, found.view, narrow=narrow)
+        states = controls(bank, found.view)
+        address = link(bank, found.view)
     except PairbankError as error:
-        body = empty("This cannot be shown.", str(error))
-    opening = f'<section class="pb-panel pb-page-{view.tab}" data-query="{html.escape(link(bank, view))}">'
+        found, body = Resolved(view=asked), empty("This cannot be shown.", str(error))
+        states = dict.fromkeys(LABELS, Control(choices=[], value="", is_visible=False))
+        address = asked.query
+    view = found.view
+    notices = "".join(f'<p class="pb-notice" role="status">{esc(text)}</p>' for text in found.notices)
+    opening = f'<section class="pb-panel pb-page-{esc(view.tab)}" data-query="{esc(address)}">'
     main = f"{opening}{notices}{body}</section>"
     bars = [gr.update(visible=view.tab in tabs) for tabs in (("leaderboard", "people"), ROW_TABS)]
     return [view.query, navigation(view), main, *bars, *(_update(name, state) for name, state in states.items())]
@@ -212,13 +215,15 @@ def _update(name: str, state: Control) -> Any:  # noqa: ANN401 - a gradio update
 
 def panel(bank: Bank, view: View, *, narrow: bool) -> str:
     """Return the panel of the view's tab as HTML."""
+    if view.tab == "leaderboard":
+        return leaderboard.panel(bank, view)
+    if view.tab == "people":
+        return people.panel(bank, view)
     table = bank.table(view.corpus, view.model)
     panels: dict[str, Callable[[], str]] = {
-        "leaderboard": lambda: leaderboard.panel(bank, view),
         "compare": lambda: compare.panel(table, view, narrow=narrow),
         "items": lambda: items.panel(bank, table, view),
         "agreement": lambda: agreement.panel(table, view),
-        "people": lambda: people.panel(bank, view),
         "download": lambda: download.panel(bank, table, view),
     }
     return panels[view.tab]()
@@ -226,14 +231,13 @@ def panel(bank: Bank, view: View, *, narrow: bool) -> str:
 
 def link(bank: Bank, view: View) -> str:
     """Return the permalink's query without what the bank's defaults say anyway."""
+    if view.tab not in ROW_TABS:
+        return view.query
     plain = resolved(bank, View(tab=view.tab, corpus=view.corpus)).view
-    kept = {name: getattr(view, name) for name in ("model", "method", "versus")}
-    dropped: dict[str, Any] = {name: "" for name, value in kept.items() if value == getattr(plain, name)}
-    first = resolved(bank, View()).view.corpus
-    if view.corpus == first or view.tab in ("leaderboard", "people"):
-        dropped["corpus"] = ""
-    if view.tab in ("leaderboard", "people"):
-        dropped |= {"model": "", "method": "", "versus": ""}
+    names = [name for name in ("model", "method", "versus") if getattr(view, name) == getattr(plain, name)]
+    if view.corpus == next(iter(bank.corpora)):
+        names.append("corpus")
+    dropped: dict[str, Any] = dict.fromkeys(names, "")
     return replace(view, **dropped).query
 
 

@@ -46,9 +46,9 @@ class Control:
     is_visible: bool
 
 
-def controls(bank: Bank, table: Table, view: View) -> dict[str, Control]:
+def controls(bank: Bank, view: View) -> dict[str, Control]:
     """Return the state of every control; one that offers no choice is not there."""
-    choices = _choices(bank, table, view)
+    choices = _row_choices(bank, view) if view.tab in ROW_TABS else _summary_choices(bank, view)
     return {
         name: Control(
             choices=choices.get(name, []),
@@ -59,15 +59,21 @@ def controls(bank: Bank, table: Table, view: View) -> dict[str, Control]:
     }
 
 
-def _choices(bank: Bank, table: Table, view: View) -> dict[str, Choices]:
-    axes = axes_of(table)
+def _summary_choices(bank: Bank, view: View) -> dict[str, Choices]:
     tasks = sorted({task for facts in bank.corpora.values() for task in facts.get("tasks", [])})
     groups = groups_of(bank, view) if view.by != "all" else []
-    named = {
+    return {
         "within": _all("All corpora", bank.corpora),
         "by": [("whole corpus" if name == "all" else words(name), name) for name in groupings(bank)],
         "group": _all("All groups", groups),
         "task": _all("Any task", tasks) if len(bank.corpora) > 1 and len(tasks) > 1 else [],
+    }
+
+
+def _row_choices(bank: Bank, view: View) -> dict[str, Choices]:
+    table = bank.table(view.corpus, view.model)
+    axes = axes_of(table)
+    named = {
         "corpus": [(name, name) for name in bank.corpora],
         "model": [(name, slug) for slug, name in bank.models(view.corpus).items()],
         "method": [(name, name) for name in axes if name != HUMAN],

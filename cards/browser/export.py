@@ -11,6 +11,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -139,7 +140,8 @@ def routes(bank: Bank) -> list[Route]:
     from starlette.routing import Route
 
     def rows(request: Request) -> Response:
-        view = resolved(bank, View.from_query(request.url.query)).view
+        asked = replace(View.from_query(request.url.query), tab="download")
+        view = resolved(bank, asked).view
         table = bank.table(view.corpus, view.model)
         ending = request.url.path.rsplit(".", 1)[-1]
         chunks = csv_chunks(table, view) if ending == "csv" else parquet_chunks(table, view)
@@ -147,7 +149,8 @@ def routes(bank: Bank) -> list[Route]:
         return StreamingResponse(chunks, media_type=kind, headers=_attached(file_name(table, view, ending)))
 
     def summary(request: Request) -> Response:
-        text = summary_csv(bank, resolved(bank, View.from_query(request.url.query)).view)
+        asked = replace(View.from_query(request.url.query), tab="leaderboard")
+        text = summary_csv(bank, resolved(bank, asked).view)
         headers = _attached("summary.csv")
         return StreamingResponse(iter([text]), media_type="text/csv; charset=utf-8", headers=headers)
 

@@ -6,7 +6,7 @@ A link from elsewhere may name what this bank lacks; `resolved` replaces it and 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -111,44 +111,56 @@ class Resolved:
 
 
 def resolved(bank: Bank, view: View) -> Resolved:
-    """Return the view with every empty or unknown name replaced by the nearest default."""
-    notices: list[str] = []
+    """Return the view with every empty or unknown name replaced by the nearest default.
 
-    def one_of(name: str, known: Iterable[str], default: str) -> str:
-        value: str = getattr(view, name)
-        if value in known:
-            return value
-        if value:
-            notices.append(
+    What concerns rows is looked at on the tabs that show rows only: the others read no table.
+    """
+    names = _Names(view=view)
+    tab = names.one_of("tab", TABS, "leaderboard")
+    if tab in ROW_TABS:
+        _resolve_rows(bank, names)
+    else:
+        names.one_of("within", ["", *bank.corpora], "")
+        names.one_of("by", groupings(bank), "all")
+    return Resolved(view=replace(view, **names.chosen), notices=tuple(names.notices))
+
+
+def _resolve_rows(bank: Bank, names: _Names) -> None:
+    corpora = list(bank.corpora)
+    corpus = names.one_of("corpus", corpora, corpora[0])
+    models = list(bank.models(corpus))
+    table = bank.table(corpus, names.one_of("model", models, models[0] if models else ""))
+    axes = axes_of(table)
+    method = names.one_of("method", [name for name in axes if name != HUMAN], _main_method(axes))
+    names.one_of("versus", axes, _other(axes, method))
+    names.one_of("show", SHOWN, "all")
+    names.one_of("measure", MEASURES, "pearson")
+    for name in FILTERS:
+        names.one_of(name, ["", *table.values_of(name)], "")
+    item = names.view.item
+    if item and table.position(item) is None:
+        names.notices.append(f"There is no item “{item}” in {corpus}.")
+        names.chosen["item"] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Names:
+    """The names of a view while they are looked up."""
+
+    view: View
+    chosen: dict[str, Any] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+
+    def one_of(self, name: str, known: Iterable[str], default: str) -> str:
+        """Return the view's value of a field if it is known, else the default; note it, and say so."""
+        value: str = getattr(self.view, name)
+        if value and value not in known:
+            self.notices.append(
                 f"This link asks for {name} “{value}”, which is not here; showing {default or 'all'} instead."
             )
-        return default
-
-    corpora = list(bank.corpora)
-    corpus = one_of("corpus", corpora, corpora[0])
-    models = list(bank.models(corpus))
-    model = one_of("model", models, models[0] if models else "")
-    table = bank.table(corpus, model)
-    axes = axes_of(table)
-    method = one_of("method", [name for name in axes if name != HUMAN], _main_method(axes))
-    filters: dict[str, Any] = {name: one_of(name, ["", *table.values_of(name)], "") for name in FILTERS}
-    kept = replace(
-        view,
-        tab=one_of("tab", TABS, "leaderboard"),
-        corpus=corpus,
-        model=model,
-        method=method,
-        versus=one_of("versus", axes, _other(axes, method)),
-        show=one_of("show", SHOWN, "all"),
-        measure=one_of("measure", MEASURES, "pearson"),
-        within=one_of("within", ["", *corpora], ""),
-        by=one_of("by", groupings(bank), "all"),
-        **filters,
-    )
-    if kept.item and table.position(kept.item) is None:
-        notices.append(f"There is no item “{kept.item}” in {corpus}.")
-        kept = replace(kept, item="")
-    return Resolved(view=kept, notices=tuple(notices))
+        self.chosen[name] = value if value in known else default
+        found: str = self.chosen[name]
+        return found
 
 
 def axes_of(table: Table) -> list[str]:
