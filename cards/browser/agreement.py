@@ -175,7 +175,9 @@ def _pair(table: Table, view: View, keep: BoolArray, names: tuple[str, ...]) -> 
 def _estimate(label: str, found: Estimate) -> str:
     value = f"<b>{share(found.value)}</b> {interval(found.low, found.high)}"
     why = f"<small>{esc(found.reason)}</small>" if found.reason else ""
-    return f"<tr><td>{label}</td><td class='num'>{value} {why}</td><td class='num'>n = {found.n:,}</td></tr>"
+    return (
+        f"<tr><td class='label'>{label}</td><td class='num'>{value} {why}</td><td class='num'>n = {found.n:,}</td></tr>"
+    )
 
 
 def _counts(pair: list[str], a: FloatArray, b: FloatArray) -> str:

@@ -22,14 +22,13 @@ from pairbank.cards.browser.header import header, navigation, title_of
 from pairbank.cards.browser.parts import empty
 from pairbank.cards.browser.source import Folder
 from pairbank.cards.browser.text import esc
-from pairbank.cards.browser.view import ROW_TABS, Resolved, View, resolved
+from pairbank.cards.browser.view import BOARD_FIELDS, ROW_TABS, Resolved, View, resolved
 from pairbank.errors import PairbankError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 NARROW_PIXELS = 700
-_BOARD = ("within", "by", "group", "task")
 _READ_ADDRESS = "(query, width) => [window.location.search, String(window.innerWidth)]"
 
 
@@ -118,7 +117,7 @@ def _fields() -> tuple[list[gr.Row], dict[str, Any]]:
     """Return the bars of controls and the controls by field of the view."""
     bars: list[gr.Row] = []
     fields: dict[str, Any] = {}
-    for names in (_BOARD, tuple(name for name in LABELS if name not in _BOARD)):
+    for names in (BOARD_FIELDS, tuple(name for name in LABELS if name not in BOARD_FIELDS)):
         with gr.Row(visible=False, elem_classes="pb-bar") as bar:
             for name in names:
                 fields[name] = _field(name)
@@ -153,7 +152,12 @@ def _wire(app: BrowserBlocks, bank: Bank, parts: _Parts) -> None:
         return rendered(bank, view, narrow=width.isdecimal() and int(width) < NARROW_PIXELS)
 
     def opened(query: str, width: str) -> list[Any]:
-        return answer(View.from_query(query), width)
+        view = View.from_query(query)
+        found = answer(view, width)
+        if view.q:
+            place = outputs.index(parts.fields["q"])
+            found[place] = gr.update(**(found[place] | {"value": view.q}))
+        return [width, *found]
 
     def changed(query: str, width: str, *values: Any) -> list[Any]:  # noqa: ANN401 - what the controls hold
         return answer(gathered(query, values), width)
@@ -161,7 +165,7 @@ def _wire(app: BrowserBlocks, bank: Bank, parts: _Parts) -> None:
     def picked(event: gr.EventData, query: str, width: str, *values: Any) -> list[Any]:  # noqa: ANN401
         return answer(after_pick(gathered(query, values), str(event.what), str(event.value)), width)
 
-    app.load(opened, [parts.query, parts.width], outputs, js=_READ_ADDRESS, **quick)
+    app.load(opened, [parts.query, parts.width], [parts.width, *outputs], js=_READ_ADDRESS, **quick)
     for field in parts.fields.values():
         field.input(changed, inputs, outputs, trigger_mode="always_last", **quick)
     for page in parts.pages:
@@ -208,7 +212,9 @@ def rendered(bank: Bank, asked: View, *, narrow: bool) -> list[Any]:
 
 def _update(name: str, state: Control) -> Any:  # noqa: ANN401 - a gradio update
     if name == "q":
-        return gr.update(value=state.value, visible=state.is_visible)
+        # Never its value: an answer to the first letters would overwrite the next ones, and gradio takes the first
+        # change after an update that changed nothing for its own.
+        return gr.update(visible=state.is_visible)
     value = state.value if state.choices else None
     return gr.update(choices=state.choices, value=value, visible=state.is_visible)
 
@@ -230,14 +236,15 @@ def panel(bank: Bank, view: View, *, narrow: bool) -> str:
 
 
 def link(bank: Bank, view: View) -> str:
-    """Return the permalink's query without what the bank's defaults say anyway."""
+    """Return the permalink's query: what the view's tab looks at, without what the bank's defaults say anyway."""
     if view.tab not in ROW_TABS:
-        return view.query
+        kept = {name: getattr(view, name) for name in ("tab", "sort", "page", *BOARD_FIELDS)}
+        return View(**kept).query
     plain = resolved(bank, View(tab=view.tab, corpus=view.corpus)).view
     names = [name for name in ("model", "method", "versus") if getattr(view, name) == getattr(plain, name)]
     if view.corpus == next(iter(bank.corpora)):
         names.append("corpus")
-    dropped: dict[str, Any] = dict.fromkeys(names, "")
+    dropped: dict[str, Any] = dict.fromkeys((*names, *BOARD_FIELDS), "") | {"by": "all"}
     return replace(view, **dropped).query
 
 

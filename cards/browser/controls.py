@@ -99,12 +99,12 @@ def _shown(axes: Sequence[str], method: str) -> Choices:
         return found
     n_methods = len([name for name in axes if name != HUMAN])
     if DIRECT in axes and method != DIRECT:
-        found.append((f"direct and {method} disagree", "direct"))
+        found.append(("Method and direct disagree", "direct"))
     if n_methods > 2:
-        found.append(("any two methods disagree", "any"))
-    found.append((f"{method} is wrong", "wrong"))
+        found.append(("Any two methods disagree", "any"))
+    found.append(("Method is wrong", "wrong"))
     if HUMAN in axes:
-        found.append((f"{method} and people disagree", "people"))
+        found.append(("Method and people disagree", "people"))
     return found
 
 

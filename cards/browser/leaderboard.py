@@ -48,6 +48,8 @@ def board(bank: Bank, view: View) -> pd.DataFrame:
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     for estimate in summary[keep].to_dict("records"):
         key = tuple(str(estimate[name]) for name in KEYS)
+        if estimate["method"] == HUMAN:
+            key = ("", *key[1:])  # people's judgments are the same whatever model is beside them
         row = rows.setdefault(key, dict(zip(KEYS, key, strict=True)) | {"n": 0})
         metric = METRICS[estimate["metric"]]
         row[metric] = estimate["value"]

@@ -25,6 +25,8 @@ TABS = {
 }
 ROW_TABS = ("compare", "items", "agreement", "download")
 """Tabs that look at the rows of one corpus and one model."""
+BOARD_FIELDS = ("within", "by", "group", "task")
+"""Fields that the tabs made from the summary look at."""
 SHOWN = ("all", "direct", "any", "wrong", "people")
 MEASURES = {"pearson": "Pearson r", "kappa": "Cohen’s κ", "raw_agreement": "Same choice"}
 FILTERS = ("subset", "phenomenon", "language")
