@@ -15,7 +15,7 @@ import numpy as np
 from pairbank.cards.browser.data import HUMAN
 from pairbank.cards.browser.filters import chosen
 from pairbank.cards.browser.parts import empty, note, pick
-from pairbank.cards.browser.text import esc, interval, share
+from pairbank.cards.browser.text import esc, identifier, interval, share
 from pairbank.cards.browser.view import MEASURES, axes_of
 from pairbank.stats.agreement import cohens_kappa, pearson
 
@@ -153,7 +153,7 @@ def _label(name: str) -> str:
 
 
 def _shown(name: str) -> str:
-    return "<em>people</em>" if name == HUMAN else f"<code>{esc(name)}</code>"
+    return "<em>people</em>" if name == HUMAN else identifier(name)
 
 
 def _pair(table: Table, view: View, keep: BoolArray, names: tuple[str, ...]) -> str:

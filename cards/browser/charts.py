@@ -176,7 +176,7 @@ class Scatter:
             f'<polygon class="hex level{level[k]}{" on" if name == self.selected else ""}" points="{shape}" '
             f'transform="translate({grid.x[k] * scale:.1f} {grid.y[k] * scale:.1f})" {pick("cell", name)} '
             f'data-tip="{count(int(counts[k]), "item")}"/>'
-            for k, name in enumerate(grid.names)
+            for k, name in sorted(enumerate(grid.names), key=lambda pair: pair[1] == self.selected)
         )
 
 

@@ -12,7 +12,7 @@ from pairbank.cards.browser.data import DIRECT, HUMAN
 from pairbank.cards.browser.filters import chosen
 from pairbank.cards.browser.items import SHORT_COLUMNS, sides
 from pairbank.cards.browser.parts import empty, note, pick
-from pairbank.cards.browser.text import clipped, esc, interval, logprob, nats, share
+from pairbank.cards.browser.text import clipped, esc, identifier, interval, logprob, nats, share
 from pairbank.stats.agreement import pearson
 
 if TYPE_CHECKING:
@@ -76,9 +76,7 @@ def panel(table: Table, view: View, *, narrow: bool) -> str:
             "A prompt applies to some tasks and languages only: choose another method, or widen the filters.",
         )
     heading = f"<h2>{title_of(found.r, len(found.rows))}</h2>"
-    subject = (
-        f"<p class='pb-sub'><code>{esc(view.method)}</code> against {_who(view.versus, code=True)}, one point an item"
-    )
+    subject = f"<p class='pb-sub'>{identifier(view.method)} against {_who(view.versus, code=True)}, one point an item"
     binned = "" if len(found.rows) <= MOST_DOTS else ", counted in hexagons (darker: more, on a log scale)"
     plot = _scatter(table, view, found).svg(narrow=narrow)
     return (
@@ -90,7 +88,7 @@ def panel(table: Table, view: View, *, narrow: bool) -> str:
 def _who(name: str, *, code: bool = False) -> str:
     if name == HUMAN:
         return "people"
-    return f"<code>{esc(name)}</code>" if code else name
+    return identifier(name) if code else name
 
 
 def _scatter(table: Table, view: View, found: Compared) -> Scatter:

@@ -10,7 +10,7 @@ import numpy as np
 from pairbank.cards.browser.charts import MOST_TOKENS, token_bars
 from pairbank.cards.browser.data import DIRECT, TEXTS
 from pairbank.cards.browser.parts import note
-from pairbank.cards.browser.text import both_marked, esc, isolated, logprob, nats, words
+from pairbank.cards.browser.text import both_marked, esc, identifier, isolated, logprob, nats, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,7 +103,7 @@ def _scores(table: Table, row: Mapping[str, Any]) -> str:
         )
         flags = "".join(f' <small class="flag">{esc(words(f))}</small>' for f in row.get(f"{method.name}_flags") or [])
         lines.append(
-            f"<tr><td><code>{esc(method.name)}</code> {sizes}{flags}</td><td class='num'>{logprob(good)}</td>"
+            f"<tr><td>{identifier(method.name)} {sizes}{flags}</td><td class='num'>{logprob(good)}</td>"
             f"<td class='num'>{logprob(bad)}</td><td class='num {sign}'>{nats(delta)}</td></tr>"
         )
     if not lines:
@@ -132,7 +132,7 @@ def _prompt(method: MethodFacts, row: Mapping[str, Any]) -> str:
         asked = f' data-tip="{esc(templates[name])}"' if name in templates else ""
         body.append(f"<tr><td{asked}>{esc(words(name))}</td>{cells}</tr>")
     return (
-        f"<details open><summary><code>{esc(method.name)}</code> <small>option log-probabilities</small></summary>"
+        f"<details open><summary>{identifier(method.name)} <small>option log-probabilities</small></summary>"
         f"<table class='pb-table small'><thead><tr><th>presentation</th>{head}</tr></thead>"
         f"<tbody>{''.join(body)}</tbody></table>"
         f"{note('Boxed: the option that picks the better side. %: share among these options.')}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pairbank.cards.browser.charts import whisker
 from pairbank.cards.browser.data import HUMAN
 from pairbank.cards.browser.parts import PAGE_ROWS, Heading, empty, headings, note, pager, pages, table
-from pairbank.cards.browser.text import esc, interval, isolated, share, words
+from pairbank.cards.browser.text import esc, identifier, interval, isolated, share, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,7 +142,7 @@ def figure(value: float, low: float, high: float, reason: object) -> str:
 
 def method_name(name: str) -> str:
     """Return a method's name as HTML; people's accuracy is theirs, not a method's."""
-    return "<em>people</em>" if name == HUMAN else f"<code>{esc(name)}</code>"
+    return "<em>people</em>" if name == HUMAN else identifier(name)
 
 
 def _download(view: View) -> str:

@@ -56,7 +56,8 @@ def _heading(column: Heading, view: View) -> str:
         turned = column.key if down else f"-{column.key}"
     else:
         order, arrow, turned = "none", "", f"-{column.key}" if column.is_number else column.key
-    button = f'<button type="button" {pick("sort", turned)}>{esc(column.label)}<i>{arrow}</i></button>'
+    label = esc(column.label).replace("_", "_<wbr>")
+    button = f'<button type="button" {pick("sort", turned)}>{label}<i>{arrow}</i></button>'
     return f'<th{kind}{tip} scope="col" aria-sort="{order}">{button}</th>'
 
 

@@ -27,6 +27,15 @@ def esc(text: object) -> str:
     return html.escape(str(text).translate(_CONTROL), quote=True)
 
 
+def identifier(name: str) -> str:
+    """Return a name in code as HTML that may be broken after an underscore.
+
+    >>> identifier("meta_question")
+    '<code>meta_<wbr>question</code>'
+    """
+    return f"<code>{esc(name).replace('_', '_<wbr>')}</code>"
+
+
 def clipped(text: str, limit: int) -> str:
     """Return at most `limit` characters, an ellipsis included.
 
@@ -64,7 +73,11 @@ def both_marked(good: str, bad: str, language: str = "") -> list[str]:
 
 
 def _piece(text: str, *, same: bool) -> str:
-    return esc(text) if same or not text else f"<mark>{esc(text)}</mark>"
+    inner = text.strip()
+    if same or not inner:
+        return esc(text)
+    before, _, after = text.partition(inner)
+    return f"{esc(before)}<mark>{esc(inner)}</mark>{esc(after)}"
 
 
 def share(value: float, digits: int = 2) -> str:

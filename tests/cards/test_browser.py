@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,15 +20,15 @@ from pairbank.cards.browser import agreement, charts, compare, data, export, fil
 from pairbank.cards.browser.controls import controls
 from pairbank.cards.browser.data import Bank, Cache, open_bank
 from pairbank.cards.browser.header import citations, header
+from pairbank.cards.browser.item import detail, filled_templates
 from pairbank.cards.browser.view import SHOWN, TABS, View, resolved
-from pairbank.errors import BankError
+from pairbank.errors import BankError, PairbankError
 from pairbank.files import sha256_of_file
 from pairbank.stats.agreement import cohens_kappa, pearson
 
-SAFE_TAGS = frozenset(
-    "a article b bdi button circle code details div em g h1 h2 h3 h4 header i li main mark nav p path polygon pre rect "
-    "section small span strong summary svg table tbody td text th thead tr ul".split()  # noqa: SIM905 - readable
-)
+TAGS = """a article b bdi button circle code details div em g h1 h2 h3 h4 header i li mark nav p path polygon pre rect
+section small span strong summary svg table tbody td text th thead tr ul wbr"""
+SAFE_TAGS = frozenset(TAGS.split())
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_opening_a_bank_reads_no_column_and_a_page_only_those_it_shows(
         read.extend(columns or [path.name])
         return original(path, columns=columns)
 
-    monkeypatch.setattr(data.pq, "read_table", noted)
+    monkeypatch.setattr(pq, "read_table", noted)
     bank = open_bank(str(folder))
     assert read == []
     leaderboard.panel(bank, View())
@@ -138,7 +138,7 @@ def test_what_is_no_bank_is_refused_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(BankError, match=r"no folder .*absent; expected a bank's folder, or ORG/NAME"):
         open_bank(str(tmp_path / "absent"))
     (tmp_path / "manifest.json").write_text("{")
-    with pytest.raises(pairbank.errors.PairbankError, match=r"manifest\.json: not readable as JSON"):
+    with pytest.raises(PairbankError, match=r"manifest\.json: not readable as JSON"):
         open_bank(str(tmp_path))
 
 
@@ -397,7 +397,7 @@ def test_no_text_of_an_item_becomes_markup(bank: Bank, name: str, tab: str) -> N
 def test_an_item_is_shown_whole_with_every_score(bank: Bank) -> None:
     for name, text in HOSTILE.items():
         view = view_of(bank, f"?tab=items&corpus=hard&model=fake_1&item=hard/hostile/{name}%22%3E%3Ci%3E")
-        shown = Page(items.detail(bank, bank.table("hard", "fake_1"), view)).text
+        shown = Page(detail(bank, bank.table("hard", "fake_1"), view)).text
         assert text.replace("\0", "␀").replace("\a", "␇") in shown
         for method in METHODS:
             assert method in shown
@@ -410,17 +410,11 @@ def test_the_question_is_shown_as_it_was_asked(bank: Bank) -> None:
     position = table.position("hard/odd/1")
     assert position is not None
     method = table.methods[1]
-    [first, second] = items_templates(method, table.row(position)).values()
+    [first, second] = filled_templates(method, table.row(position)).values()
     assert first.index("sees the river") < first.index("see the river")
     assert second.index("see the river") < second.index("sees the river")
     other = data.MethodFacts(name=method.name, layout=method.layout, paper="", sha256="another wording")
-    assert items_templates(other, table.row(position)) == {}
-
-
-def items_templates(method: data.MethodFacts, row: dict[str, Any]) -> dict[str, str]:
-    from pairbank.cards.browser.item import filled_templates
-
-    return filled_templates(method, row)
+    assert filled_templates(other, table.row(position)) == {}
 
 
 def test_items_without_published_text_are_shown_by_id(bank: Bank, tmp_path: Path) -> None:
@@ -512,3 +506,22 @@ def test_gradios_auth_is_refused_since_it_would_not_guard_the_downloads() -> Non
     page = BrowserBlocks.__new__(BrowserBlocks)  # gradio's own set-up opens an event loop that it never closes
     with pytest.raises(ValueError, match="does not guard the downloads"):
         page.launch(auth=("user", "secret"))
+
+
+# --- the command ---
+
+
+def test_without_gradio_the_command_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pairbank.cli.browse import browse
+
+    monkeypatch.delitem(sys.modules, "pairbank.cards.browser.app", raising=False)
+    monkeypatch.setitem(sys.modules, "gradio", None)
+    with pytest.raises(PairbankError, match=r"needs gradio; pip install 'pairbank\[browse\]'"):
+        browse(str(folder), no_open=True)
+
+
+def test_a_bank_that_is_not_there_is_one_message(tmp_path: Path) -> None:
+    from pairbank.cli.browse import browse
+
+    with pytest.raises(BankError, match="expected a bank's folder, or ORG/NAME"):
+        browse(str(tmp_path / "gone"), no_open=True)

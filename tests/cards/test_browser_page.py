@@ -14,11 +14,15 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
 from browser_bank import HOSTILE, write_hard_bank
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("gradio", reason="gradio is not installed; pip install 'pairbank[browse]'")
@@ -61,7 +65,7 @@ def _when_ready(address: str, server: subprocess.Popen[str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[playwright.Browser]:
+def chromium() -> Iterator[Browser]:
     with playwright.sync_playwright() as run:
         browser = run.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
@@ -69,7 +73,7 @@ def chromium() -> Iterator[playwright.Browser]:
 
 
 @pytest.fixture
-def page(chromium: playwright.Browser) -> Iterator[playwright.Page]:
+def page(chromium: Browser) -> Iterator[Page]:
     """Return a page that fails the test if it asks another host for anything or its script breaks."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     context.set_default_timeout(WAIT_MILLISECONDS)
@@ -85,22 +89,22 @@ def page(chromium: playwright.Browser) -> Iterator[playwright.Page]:
     assert not broken
 
 
-def open_view(page: playwright.Page, address: str, query: str = "") -> None:
+def open_view(page: Page, address: str, query: str = "") -> None:
     page.goto(address + query)
     page.wait_for_selector(".pb-panel")
 
 
-def choose(page: playwright.Page, label: str, option: str) -> None:
+def choose(page: Page, label: str, option: str) -> None:
     page.get_by_label(label, exact=True).click()
     page.get_by_role("option", name=option, exact=True).click()
 
 
-def go(page: playwright.Page, tab: str) -> None:
+def go(page: Page, tab: str) -> None:
     page.get_by_role("tab", name=tab).click()
     page.wait_for_selector(f"[role=tab][aria-selected=true]:text-is('{tab}')")
 
 
-def test_one_can_sort_break_down_search_select_and_come_back_by_link(page: playwright.Page, address: str) -> None:
+def test_one_can_sort_break_down_search_select_and_come_back_by_link(page: Page, address: str) -> None:
     open_view(page, address)
     choose(page, "Broken down by", "phenomenon")
     page.wait_for_selector("th:has-text('Phenomenon')")
@@ -133,7 +137,7 @@ def test_one_can_sort_break_down_search_select_and_come_back_by_link(page: playw
     assert page.get_by_label("Search the text").input_value() == "NUMBER 9 sees"
 
 
-def test_points_and_cells_lead_to_items(page: playwright.Page, address: str) -> None:
+def test_points_and_cells_lead_to_items(page: Page, address: str) -> None:
     open_view(page, address, "?tab=compare")
     assert page.locator(".pb-compare h2").inner_text().startswith("r = ")
     first = page.locator("svg.pb-scatter circle").first
@@ -151,7 +155,7 @@ def test_points_and_cells_lead_to_items(page: playwright.Page, address: str) -> 
     page.wait_for_selector("h2:has-text('Cohen’s κ between methods')")
 
 
-def test_hostile_text_runs_nothing_and_downloads_whole(page: playwright.Page, address: str) -> None:
+def test_hostile_text_runs_nothing_and_downloads_whole(page: Page, address: str) -> None:
     open_view(page, address, "?tab=items&subset=hostile")
     for row in page.locator("tr[data-pick=item]").all():
         name = row.get_attribute("data-value")
@@ -168,7 +172,7 @@ def test_hostile_text_runs_nothing_and_downloads_whole(page: playwright.Page, ad
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_every_tab_fits_the_window(page: playwright.Page, address: str, width: int, tmp_path: Path) -> None:
+def test_every_tab_fits_the_window(page: Page, address: str, width: int, tmp_path: Path) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     item = "item=hard/odd/9"
     views = {
