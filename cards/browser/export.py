@@ -49,6 +49,7 @@ def defused(column: pa.Array) -> pa.Array:
 def batches(table: Table, view: View) -> Iterator[pa.RecordBatch]:
     """Yield the chosen rows with two more columns, `model` and `signature`, a few thousand at a time."""
     rows = np.flatnonzero(chosen(table, view))
+    table.load(table.names)
     line = signature_line(table.signature) if table.signature else ""
     for start in range(0, max(len(rows), 1), BATCH_ROWS):
         take = pa.array(rows[start : start + BATCH_ROWS])

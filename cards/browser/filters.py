@@ -39,6 +39,7 @@ def _chosen(table: Table, view: View) -> BoolArray:
 
 def containing(table: Table, text: str) -> BoolArray:
     """Return the rows whose id or texts contain a string, whatever the case; shape (rows,)."""
+    table.load(("item_id", *TEXTS))
     found = np.zeros(table.n_rows, dtype=np.bool_)
     for name in ("item_id", *TEXTS):
         if name in table.names:
