@@ -1,8 +1,9 @@
 """The starter corpus: sentences written for pairbank, so that it is useful before anything is downloaded.
 
-Three subsets: English minimal pairs (14 phenomena), English plausibility pairs (a context and two
-final words), and concept-property pairs in the 18 languages of XCOMPS with its four negative types (He et al.
-2025, section 3.1). All are the project's own text under its licence.
+Four subsets: English minimal pairs (14 phenomena), English plausibility pairs (a context and two
+final words), English context pairs in the manner of EWoK (Ivanova et al. 2024: two contexts and two targets
+an item, here one pair a target), and concept-property pairs in the 18 languages of XCOMPS with its four
+negative types (He et al. 2025, section 3.1). All are the project's own text under its licence.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ LANGUAGES = (
     "zh",
 )
 NEGATIVE_TYPES = ("taxonomic", "overlap", "co-occurrence", "random")
-PAIRS, PLAUSIBILITY = "starter/minimal_pairs.tsv", "starter/plausibility.tsv"
+PAIRS, PLAUSIBILITY, CONTEXTS = "starter/minimal_pairs.tsv", "starter/plausibility.tsv", "starter/contexts.tsv"
 CONCEPTS = {language: f"starter/concepts/{language}.tsv" for language in LANGUAGES}
 
 EXTRA = (
@@ -48,11 +49,13 @@ NO_CONCEPT = dict.fromkeys(("negative_type", "property", "concept_good", "concep
 
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield minimal pairs, then plausibility pairs, then concept pairs language by language."""
+    """Yield minimal pairs, plausibility pairs, context pairs, then concept pairs language by language."""
     if wanted("minimal-pairs", options):
         yield from _minimal_pairs(files[PAIRS])
     if wanted("plausibility", options):
         yield from _plausibility(files[PLAUSIBILITY])
+    if wanted("contexts", options):
+        yield from _contexts(files[CONTEXTS])
     if wanted("concepts", options):
         for language in LANGUAGES:
             yield from _concepts(files[CONCEPTS[language]], language)
@@ -95,6 +98,27 @@ def _plausibility(file: LocatedFile) -> Iterator[Item]:
         )
 
 
+def _contexts(file: LocatedFile) -> Iterator[Item]:
+    needed = ("domain", "context_1", "context_2", "target_1", "target_2")
+    for number, (_, row) in enumerate(read_delimited(file.path, needed, delimiter="\t"), 1):
+        for target, other in ((1, 2), (2, 1)):
+            yield Item(
+                item_id=f"starter/contexts/{number}-t{target}",
+                corpus="starter",
+                subset="contexts",
+                language="en",
+                task="context_pair",
+                phenomenon="world-knowledge",
+                paradigm=row["domain"],
+                context_good=row[f"context_{target}"],
+                target_good=row[f"target_{target}"],
+                context_bad=row[f"context_{other}"],
+                target_bad=row[f"target_{target}"],
+                pair_id=str(number),
+                extra=NO_CONCEPT,
+            )
+
+
 def _concepts(file: LocatedFile, language: str) -> Iterator[Item]:
     needed = ("item", *NO_CONCEPT, "sentence_good", "sentence_bad")
     for _, row in read_delimited(file.path, needed, delimiter="\t"):
@@ -123,19 +147,19 @@ CITATION = """@software{pairbank,
 STARTER = Corpus(
     name="starter",
     title="pairbank starter",
-    description="Minimal pairs and plausibility pairs in English, and concept-property pairs in 18 languages.",
-    version="1.0.0",
+    description="Minimal, plausibility and context pairs in English, and concept-property pairs in 18 languages.",
+    version="1.1.0",
     languages=LANGUAGES,
-    tasks=("sentence_pair", "continuation_pair", "concept_pair"),
-    n_items=792,
+    tasks=("sentence_pair", "continuation_pair", "context_pair", "concept_pair"),
+    n_items=892,
     human="",
-    subsets=("minimal-pairs", "plausibility", "concepts"),
+    subsets=("minimal-pairs", "plausibility", "contexts", "concepts"),
     rows=rows,
     extra_columns=EXTRA,
-    embedded=(PAIRS, PLAUSIBILITY, *CONCEPTS.values()),
+    embedded=(PAIRS, PLAUSIBILITY, CONTEXTS, *CONCEPTS.values()),
     source=Source(
         homepage="",
-        revision="1.0.0",
+        revision="1.1.0",
         licence="apache-2.0",
         redistributable=True,
         citation=CITATION,

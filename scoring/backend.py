@@ -89,6 +89,15 @@ class ScoringStats:
         return self.n_sequence_tokens / self.n_computed_tokens if self.n_computed_tokens else float("nan")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleTurn:
+    """An answered question that stands before the one asked."""
+
+    user: str
+    assistant: str
+    """Stem and answer."""
+
+
 class Scorer(Protocol):
     """A model that gives log-probabilities of targets given contexts."""
 
@@ -96,7 +105,7 @@ class Scorer(Protocol):
     def info(self) -> ModelInfo:
         """What the signature records."""
 
-    def render_prompt(self, *, system: str, user: str, stem: str) -> str:
+    def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         """Return the text that stands before the answer, in the model's prompt format."""
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:

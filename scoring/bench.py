@@ -1,14 +1,16 @@
 """`pairbank bench`: the same sentences and prompts through our engine, the bare model, and installed peers.
 
-In: a loaded causal model and items. Out: seconds and ratios, one process, runs interleaved so that a busy machine
-slows all alike; and the greatest difference between our numbers and each peer's, for speed without agreement
-means nothing.
+In: a loaded causal model and items. Out: seconds and ratios, one process; every run of another contender stands between
+two of ours and is compared with these, so that a machine that is busy or slows down does so for both; and the greatest
+difference between our numbers and each peer's, for speed without agreement means nothing.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import math
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from pairbank.scoring.causal import PACK_TOKENS, CausalScorer
 from pairbank.scoring.forward import input_device
 from pairbank.scoring.methods import method_named
 from pairbank.scoring.planner import n_distinct_nodes, plan
+from pairbank.scoring.readout import scoring_mode
 from pairbank.scoring.registry import DIRECT
 from pairbank.scoring.requests import EncodedRequest, Request
 
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 PEER_BATCH = 32
 OURS, BARE, MINICONS, HFLM = "pairbank", "bare model", "minicons", "lm-evaluation-harness"
+TOKENISING, PLANNING = "tokenising in pairbank", "planning in pairbank"
+Run = Callable[[], Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,15 +42,25 @@ class BenchRow:
 
     workload: str
     contender: str
-    seconds: float
+    wall_seconds: float
     """Median over the repeats."""
-    ratio: float
-    """Its seconds over ours."""
+    cpu_seconds: float
+    """Of all threads of the process; the better measure where others use the machine too. Median over the repeats."""
+    wall_ratio: float
+    """Its seconds over the mean of our runs before and after it; median over the repeats."""
+    cpu_ratio: float
     worst_difference_nats: float
-    """Greatest difference of a sum from ours; NaN for the bare model."""
+    """Greatest difference of a sum from ours; NaN where there are no sums."""
     n_requests: int
     n_distinct_tokens: int
     n_sequence_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Timed:
+    wall_seconds: float
+    cpu_seconds: float
+    sums: Sequence[float]
 
 
 def bench(scorer: CausalScorer, items: datasets.Dataset, *, method: str = DIRECT, repeats: int = 3) -> list[BenchRow]:
@@ -55,47 +70,66 @@ def bench(scorer: CausalScorer, items: datasets.Dataset, *, method: str = DIRECT
         scorer: the model; peers get the very same weights and tokenizer.
         items: in the shared schema.
         method: `direct` or a prompt whose answers are single spans.
-        repeats: interleaved repeats; the median counts.
+        repeats: the median counts.
     """
     chosen = method_named(method)
     requests = [request for row in items.to_list() for request in chosen.requests(row, scorer)]
     encoded = scorer.encode(requests)
-    contenders: dict[str, Callable[[], Sequence[float]]] = {OURS: lambda: _ours(scorer, requests)}
-    contenders[BARE] = lambda: _bare(scorer, encoded)
+    others: dict[str, Run] = {
+        TOKENISING: lambda: _nothing(scorer.encode(requests)),
+        PLANNING: lambda: _nothing(list(scorer.packs(encoded))),
+        BARE: lambda: _bare(scorer, encoded),
+    }
     if importlib.util.find_spec("minicons"):
-        contenders[MINICONS] = _minicons(scorer, requests)
+        others[MINICONS] = _minicons(scorer, requests)
     if importlib.util.find_spec("lm_eval"):
-        contenders[HFLM] = _hflm(scorer, requests)
-    seconds: dict[str, list[float]] = {name: [] for name in contenders}
-    sums: dict[str, Sequence[float]] = {}
+        others[HFLM] = _hflm(scorer, requests)
+    ours = [_timed(lambda: _ours(scorer, requests))]
+    found: dict[str, list[_Timed]] = {name: [] for name in others}
+    beside: dict[str, list[tuple[_Timed, _Timed]]] = {name: [] for name in others}
     for _ in range(repeats):
-        for name, run in contenders.items():
-            start = time.perf_counter()
-            sums[name] = run()
-            seconds[name].append(time.perf_counter() - start)
-    return _rows(method, seconds, sums, encoded)
+        for name, run in others.items():
+            found[name].append(_timed(run))
+            if name not in (TOKENISING, PLANNING):
+                ours.append(_timed(lambda: _ours(scorer, requests)))
+            beside[name].append((ours[-2] if len(ours) > 1 else ours[-1], ours[-1]))
+    counts = {
+        "workload": method,
+        "n_requests": len(encoded),
+        "n_distinct_tokens": n_distinct_nodes(encoded),
+        "n_sequence_tokens": sum(len(request.ids) - 1 for request in encoded),
+    }
+    first = _row(OURS, ours, [(one, one) for one in ours], ours[-1].sums, counts)
+    return [first, *(_row(name, found[name], beside[name], ours[-1].sums, counts) for name in others)]
 
 
-def _rows(
-    workload: str,
-    seconds: Mapping[str, Sequence[float]],
-    sums: Mapping[str, Sequence[float]],
-    encoded: Sequence[EncodedRequest],
-) -> list[BenchRow]:
-    ours = statistics.median(seconds[OURS])
-    return [
-        BenchRow(
-            workload=workload,
-            contender=name,
-            seconds=statistics.median(times),
-            ratio=statistics.median(times) / ours,
-            worst_difference_nats=_worst(sums[name], sums[OURS]),
-            n_requests=len(encoded),
-            n_distinct_tokens=n_distinct_nodes(encoded),
-            n_sequence_tokens=sum(len(request.ids) - 1 for request in encoded),
-        )
-        for name, times in seconds.items()
-    ]
+def _timed(run: Run) -> _Timed:
+    wall, cpu = time.perf_counter(), time.process_time()
+    sums = run()
+    return _Timed(wall_seconds=time.perf_counter() - wall, cpu_seconds=time.process_time() - cpu, sums=sums)
+
+
+def _row(
+    name: str,
+    runs: Sequence[_Timed],
+    beside: Sequence[tuple[_Timed, _Timed]],
+    ours: Sequence[float],
+    counts: Mapping[str, Any],
+) -> BenchRow:
+    pairs = list(zip(runs, beside, strict=True))
+    return BenchRow(
+        contender=name,
+        wall_seconds=statistics.median(run.wall_seconds for run in runs),
+        cpu_seconds=statistics.median(run.cpu_seconds for run in runs),
+        wall_ratio=statistics.median(2 * run.wall_seconds / (a.wall_seconds + b.wall_seconds) for run, (a, b) in pairs),
+        cpu_ratio=statistics.median(2 * run.cpu_seconds / (a.cpu_seconds + b.cpu_seconds) for run, (a, b) in pairs),
+        worst_difference_nats=_worst(runs[-1].sums, ours),
+        **counts,
+    )
+
+
+def _nothing(_made: object) -> list[float]:
+    return []
 
 
 def _worst(sums: Sequence[float], ours: Sequence[float]) -> float:
@@ -111,14 +145,22 @@ def _ours(scorer: CausalScorer, requests: Sequence[Request]) -> list[float]:
 def _bare(scorer: CausalScorer, encoded: Sequence[EncodedRequest]) -> list[float]:
     """Run the model's own forward pass over as many tokens as are distinct, and its head over the rows read.
 
-    This is the limit for whoever computes each distinct token once: plain causal attention, nothing gathered.
+    This is the limit for whoever computes each distinct token once: plain causal attention over rows as short as
+    those of our packs, no padding, nothing gathered.
     """
-    packs = list(plan(encoded, budget_tokens=PACK_TOKENS))
-    device = input_device(scorer.model)
-    with torch.inference_mode():
-        for pack in packs:
-            rows = torch.from_numpy(np.unique(pack.read_nodes)).to(device)
-            scorer.model(input_ids=torch.from_numpy(pack.tokens).to(device)[None], use_cache=False, logits_to_keep=rows)
+    packs = list(plan(encoded, budget_tokens=sys.maxsize, trunk_worth_tokens=math.inf))
+    tokens = np.concatenate([pack.tokens for pack in packs])
+    is_read = np.concatenate([np.isin(np.arange(len(pack.tokens)), pack.read_nodes) for pack in packs])
+    n_rows = max(1, scorer.batch_tokens // PACK_TOKENS)
+    device, head = input_device(scorer.model), scorer.model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    with scoring_mode(scorer.model):
+        for start in range(0, len(tokens), n_rows * PACK_TOKENS):
+            stop = min(start + n_rows * PACK_TOKENS, len(tokens))
+            width = PACK_TOKENS if stop - start >= PACK_TOKENS else stop - start
+            stop = start + (stop - start) // width * width
+            ids, read = (torch.from_numpy(x[start:stop].reshape(-1, width)).to(device) for x in (tokens, is_read))
+            hidden = scorer.model.base_model(input_ids=ids, use_cache=False).last_hidden_state
+            head(hidden[read])
     return []
 
 

@@ -9,21 +9,24 @@ sequences longer than a window that a tree mask would not limit.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from pairbank.errors import ScoringError
-from pairbank.scoring.backend import ModelInfo, Progress, ScoringStats
-from pairbank.scoring.forward import Reads, input_device, padded_logits, tree_logits
+from pairbank.scoring.backend import ExampleTurn, ModelInfo, Progress, ScoringStats
+from pairbank.scoring.forward import Reads, input_device, padded_rows, tree_rows
+from pairbank.scoring.head import head_logprobs_nats
 from pairbank.scoring.packable import packing_window
 from pairbank.scoring.planner import Pack, plan
-from pairbank.scoring.readout import is_out_of_memory, read_logprobs_nats, scoring_mode
+from pairbank.scoring.readout import is_out_of_memory, read_logprobs_nats, scoring_mode, with_unknown_flag
 from pairbank.scoring.requests import EncodedRequest, Request, encoded
+from pairbank.scoring.trunk import Trunk, computed_trunk
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -31,11 +34,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Batching = Literal["packed", "padded"]
-PACK_TOKENS = 512
+PACK_TOKENS = 128
 """Nodes of one pack: attention within a pack is dense, so its cost grows with the square of this."""
+CPU_BATCH_TOKENS = 512
+"""Nodes of a forward pass on a CPU: enough for matrix products at full speed, few enough for its caches."""
 CUDA_BATCH_TOKENS = (4_096, 65_536)
 """Least and most nodes of a forward pass on a GPU; in between, what fits into its free memory."""
 CUDA_MEMORY_SHARE = 0.4
+TRUNK_SHARE = 4
+"""A trunk's token costs a row of a pass, in memory, about this part of what a node costs."""
 
 
 class CausalScorer:
@@ -59,14 +66,20 @@ class CausalScorer:
         self._adds_bos = adds_bos(tokenizer)
         added = tokenizer.added_tokens_decoder
         self._template_ids = frozenset(i for i, token in added.items() if token.special and token.rstrip)
+        self.head: torch.nn.Linear | None = None
+        """The output layer, where `head.linear_head` found that it can be applied in blocks."""
+        self.trunk_worth_tokens: float = math.inf
+        """Nodes that a trunk has to save; infinity until `packable.trunk_problem` found none."""
         self._window = packing_window(model.config)
         self._told_of_window = False
 
-    def render_prompt(self, *, system: str, user: str, stem: str) -> str:
+    def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         """Return question and answer stem: through the chat template, or one line after the other."""
         if self.info.prompt_format == "base":
             return f"{user}\n{stem}" if stem else user
-        messages = [{"role": "user", "content": user}]
+        turns = [("user", turn.user, "assistant", turn.assistant) for turn in examples]
+        messages = [{"role": role, "content": text} for t in turns for role, text in (t[:2], t[2:])]
+        messages.append({"role": "user", "content": user})
         if system and accepts_system(self.tokenizer):
             messages.insert(0, {"role": "system", "content": system})
         if stem:
@@ -82,10 +95,11 @@ class CausalScorer:
             return []
         texts = [request.context + request.target for request in requests]
         encoding = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
-        return [
+        found = [
             encoded(ids, offsets, request, bos_id=self._bos_id(request, ids), template_ids=self._template_ids)
             for request, ids, offsets in zip(requests, encoding["input_ids"], encoding["offset_mapping"], strict=True)
         ]
+        return [with_unknown_flag(one, self.tokenizer.unk_token_id) for one in found]
 
     def _bos_id(self, request: Request, ids: Sequence[int]) -> int | None:
         """Return the BOS to put before a text; a rendered chat that brings its own gets no second one."""
@@ -113,11 +127,11 @@ class CausalScorer:
                         starts = np.flatnonzero(np.diff(owners, prepend=-1))
                         for owner, part in zip(owners[starts], np.split(values, starts[1:]), strict=True):
                             results[owner] = part
+                        self.stats.n_sequence_tokens += sum(len(requests[i].ids) - 1 for i in owners[starts])
                         progress(len(starts))
                 except RuntimeError as error:
                     self._shrink(error)
         self.stats.seconds += time.perf_counter() - began
-        self.stats.n_sequence_tokens += sum(len(request.ids) - 1 for request in requests)
         return [result for result in results if result is not None]
 
     def _shrink(self, error: RuntimeError) -> None:
@@ -158,18 +172,31 @@ class CausalScorer:
         self, requests: Sequence[EncodedRequest], chosen: Sequence[int]
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
         index = np.array(chosen, dtype=np.int64)
-        packs = plan([requests[i] for i in chosen], budget_tokens=min(PACK_TOKENS, self.batch_tokens))
+        packs = self.packs([requests[i] for i in chosen])
+        trunk: Trunk | None = None
+        tokens = np.zeros(0, dtype=np.int64)
         for batch in self._batches(packs):
-            logits, reads = tree_logits(self.model, batch)
+            if batch[0].trunk is not tokens:
+                tokens = batch[0].trunk
+                trunk = computed_trunk(self.model, tokens, input_device(self.model)) if len(tokens) else None
+                self.stats.n_computed_tokens += len(tokens)
+            rows, reads = tree_rows(self.model, batch, trunk=trunk, hidden=self.head is not None)
             self.stats.n_computed_tokens += sum(len(pack.tokens) for pack in batch)
-            yield index[reads.owners], self._gathered(logits, reads)
+            yield index[reads.owners], self._gathered(rows, reads)
+
+    def packs(self, requests: Sequence[EncodedRequest]) -> Iterator[Pack]:
+        """Yield the packs that requests are computed in."""
+        budget_tokens = min(PACK_TOKENS, self.batch_tokens)
+        return plan(requests, budget_tokens=budget_tokens, trunk_worth_tokens=self.trunk_worth_tokens)
 
     def _batches(self, packs: Iterator[Pack]) -> Iterator[list[Pack]]:
-        """Yield packs together while their padded total keeps to the budget."""
+        """Yield packs with the same trunk together while their padded total keeps to the budget."""
         batch: list[Pack] = []
         for pack in packs:
             longest = max(len(p.tokens) for p in (*batch, pack))
-            if batch and longest * (len(batch) + 1) > self.batch_tokens:
+            # each row of a pass holds the keys and values of the trunk once more, in one layer at a time
+            n_tokens = (longest + len(pack.trunk) // TRUNK_SHARE) * (len(batch) + 1)
+            if batch and (n_tokens > self.batch_tokens or pack.trunk is not batch[0].trunk):
                 yield batch
                 batch = []
             batch.append(pack)
@@ -184,19 +211,22 @@ class CausalScorer:
             longest = len(requests[order[-1]].ids) - 1
             size = max(1, self.batch_tokens // max(1, longest))
             batch, order = order[-size:], order[:-size]
-            logits, reads = padded_logits(self.model, [requests[i] for i in batch])
+            hidden = self.head is not None
+            rows, reads = padded_rows(self.model, [requests[i] for i in batch], hidden=hidden)
             self.stats.n_computed_tokens += longest * len(batch)
-            yield np.array(batch, dtype=np.int64)[reads.owners], self._gathered(logits, reads)
+            yield np.array(batch, dtype=np.int64)[reads.owners], self._gathered(rows, reads)
 
-    def _gathered(self, logits: torch.Tensor, reads: Reads) -> npt.NDArray[np.float64]:
-        return read_logprobs_nats(logits, rows=reads.rows, tokens=reads.tokens, model_name=self.info.name)
+    def _gathered(self, rows: torch.Tensor, reads: Reads) -> npt.NDArray[np.float64]:
+        """Return the log-probabilities from the logits, or from the hidden states, of the rows read."""
+        where: dict[str, Any] = {"rows": reads.rows, "tokens": reads.tokens, "model_name": self.info.name}
+        return read_logprobs_nats(rows, **where) if self.head is None else head_logprobs_nats(self.head, rows, **where)
 
 
 def default_batch_tokens(model: PreTrainedModel) -> int:
     """Return how many tokens a forward pass takes: one pack on a CPU; on a GPU, what its free memory holds."""
     device = input_device(model)
     if device.type != "cuda":
-        return PACK_TOKENS
+        return CPU_BATCH_TOKENS
     config = model.config.get_text_config()
     free_bytes, _ = torch.cuda.mem_get_info(device)
     # A token costs its logits (in the model's dtype and once more in float32), and activations of one layer

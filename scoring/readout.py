@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 import torch
 
 from pairbank.errors import ScoringError
+from pairbank.scoring.requests import EncodedRequest
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -38,6 +40,13 @@ ROWS_A_CHUNK = 512
 def default_budget(device: torch.device) -> int:
     """Return how many tokens, pads included, one forward pass takes."""
     return BUDGET_TOKENS_CPU if device.type == "cpu" else BUDGET_TOKENS_ACCELERATOR
+
+
+def with_unknown_flag(request: EncodedRequest, unknown_id: int | None) -> EncodedRequest:
+    """Return the request, flagged where the unknown token is among those scored."""
+    if unknown_id is None or unknown_id not in request.ids[request.start :]:
+        return request
+    return replace(request, flags=(*request.flags, UNKNOWN_TOKEN))
 
 
 def base_prompt(*, user: str, stem: str) -> str:
@@ -162,7 +171,15 @@ def read_logprobs_nats(logits: torch.Tensor, *, rows: IntArray, tokens: IntArray
     row_index = torch.from_numpy(rows).to(logits.device)
     chosen = logits[row_index, torch.from_numpy(tokens).to(logits.device)].float()
     both = torch.stack([chosen, normaliser[row_index]]).cpu().numpy().astype(np.float64)
-    values: FloatArray = both[0] - both[1]
+    return finite(both[0] - both[1], model_name)
+
+
+def finite(values: FloatArray, model_name: str) -> FloatArray:
+    """Return values that are numbers as they are.
+
+    Raises:
+        ScoringError: a value is NaN or infinite.
+    """
     if not np.isfinite(values).all():
         raise ScoringError(
             f"model {model_name!r} gave a log-probability that is NaN or infinite; expected finite values: "

@@ -1,154 +1,109 @@
-"""The prompt registry: data files in `scoring/prompts/*.toml`, checked and turned into `Prompt` records.
+"""The prompt registry: the prompts that ship with pairbank (`scoring/prompts/*.toml`), and a user's own.
 
-A prompt is data plus a linear readout: the log-probabilities of its options, one row a presentation, are
-weighed into the score of each side.
+Method names are ids of prompts, with what is asked differently behind an "@": `meta_question_simple@4shot` puts four
+answered examples before the question, `hl23_sent_comp_meta_instruct@chat` sends a prompt that its paper sent as
+plain text through the model's chat template.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, cast
 
-from pairbank.builders.schema import TASKS, Task
-from pairbank.errors import PairbankError, unknown_name
-from pairbank.files import sha256_of_text
+from pairbank.errors import unknown_name
+from pairbank.scoring.prompt import Presentation, Prompt, PromptError
+from pairbank.scoring.prompt_file import parse_prompts
 
-SLOTS = ("good", "bad")
+__all__ = [
+    "DIRECT",
+    "MethodName",
+    "Presentation",
+    "Prompt",
+    "PromptError",
+    "parse_prompts",
+    "prompt_named",
+    "prompts",
+    "prompts_of",
+]
+
 DIRECT = "direct"
-Kind = Literal["forced_choice", "judgment"]
-
-
-class PromptError(PairbankError, ValueError):
-    """A prompt file that breaks the registry's rules, with file, prompt and remedy."""
+MOST_SHOTS = 8
+_NAME = re.compile(rf"(?P<id>[^@]+)(?P<chat>@chat)?(@(?P<shots>[1-{MOST_SHOTS}])shot)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Presentation:
-    """One string sent to the model, and how the log-probabilities of its options are read."""
-
-    name: str
-    template: str
-    """The question; `{good}` and `{bad}` stand for the sentences."""
-    correct: str
-    """The option that picks the better side."""
-    good: tuple[float, ...]
-    """Weight of each option's log-probability in the score of the better side."""
-    bad: tuple[float, ...]
-    """The same for the worse side."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
-    """One prompted method."""
+class MethodName:
+    """A method's name in parts: the prompt, and how it is asked."""
 
     id: str
-    kind: Kind
-    paper: str
-    tasks: tuple[Task, ...]
-    languages: tuple[str, ...]
-    options: tuple[str, ...]
-    presentations: tuple[Presentation, ...]
-    system: str = ""
-    stem: str = ""
-    """The start of the answer: it opens the assistant's turn, or a new line for base models."""
-    separator: str = " "
-    """Between what stands before the answer and the option."""
-    note: str = ""
+    in_chat: bool = False
+    """Sent through the model's chat template although the prompt is plain text."""
+    n_shots: int = 0
+    """Answered examples before the question."""
 
-    @property
-    def sha256(self) -> str:
-        """Hash of all that decides what is asked, of which items, and how the answer is read."""
-        decides = {key: value for key, value in asdict(self).items() if key not in ("paper", "note")}
-        return sha256_of_text(repr(sorted(decides.items())))
+    @classmethod
+    def parsed(cls, name: str) -> MethodName:
+        """Return the parts of a name.
 
-    def applies_to(self, *, task: str, language: str) -> bool:
-        """Return whether the prompt can be asked of an item."""
-        return task in self.tasks and language.split("-", maxsplit=1)[0] in self.languages
+        >>> MethodName.parsed("meta_question_simple@4shot").n_shots
+        4
+        """
+        found = _NAME.fullmatch(name)
+        if found is None:
+            return cls(id=name)
+        return cls(id=found["id"], in_chat=bool(found["chat"]), n_shots=int(found["shots"] or 0))
+
+    def __str__(self) -> str:
+        shots = f"@{self.n_shots}shot" if self.n_shots else ""
+        return f"{self.id}{'@chat' if self.in_chat else ''}{shots}"
 
 
 @functools.cache
 def prompts() -> Mapping[str, Prompt]:
-    """Return the built-in prompts by id."""
+    """Return the prompts that ship with pairbank, by id."""
     folder = resources.files("pairbank.scoring") / "prompts"
     found: dict[str, Prompt] = {}
     for file in sorted(folder.iterdir(), key=lambda f: f.name):
-        if file.name.endswith(".toml"):
-            for prompt in parse_prompts(file.read_text(encoding="utf-8"), Path(file.name)):
-                if prompt.id in found or prompt.id == DIRECT:
-                    raise PromptError(f"{file.name}: prompt id {prompt.id!r} is taken; choose another")
-                found[prompt.id] = prompt
+        if file.name.endswith(".toml") and file.name != "designs.toml":
+            _add(found, parse_prompts(file.read_text(encoding="utf-8"), Path(file.name)), file.name)
     return found
 
 
-def prompt_named(method: str) -> Prompt:
-    """Return a prompt.
+def prompts_of(files: Sequence[str | Path]) -> Mapping[str, Prompt]:
+    """Return the shipped prompts, and behind them those of a user's own files.
 
     Raises:
-        UnknownNameError: there is none of this id; the message has the nearest methods.
+        PromptError: a file that is not there, breaks the rules, or uses an id that is taken.
     """
-    if method not in prompts():
-        raise unknown_name("method", method, [DIRECT, *prompts()])
-    return prompts()[method]
+    found = dict(prompts())
+    for file in map(Path, files):
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PromptError(f"{file}: cannot be read ({error}); expected a TOML file of [[prompts]]") from error
+        _add(found, parse_prompts(text, file), str(file))
+    return found
 
 
-def parse_prompts(text: str, path: Path) -> list[Prompt]:
-    """Return the prompts of one TOML file.
+def _add(known: dict[str, Prompt], more: Sequence[Prompt], where: str) -> None:
+    for prompt in more:
+        if prompt.id in known or prompt.id == DIRECT:
+            raise PromptError(f"{where}: prompt id {prompt.id!r} is taken; choose another")
+        known[prompt.id] = prompt
+
+
+def prompt_named(name: str, known: Mapping[str, Prompt] | None = None) -> Prompt:
+    """Return the prompt of a method's name, what stands behind an "@" left aside.
 
     Raises:
-        PromptError: broken TOML, unknown or missing keys, or values that do not fit each other.
+        UnknownNameError: there is none of this id; the message has the nearest ones.
     """
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise PromptError(f"{path}: not TOML ({error})") from error
-    if table.keys() != {"prompts"}:
-        raise PromptError(f"{path}: top-level keys are {sorted(table)}, expected only [[prompts]]")
-    return [_prompt(entry, path) for entry in table["prompts"]]
-
-
-def _prompt(entry: dict[str, Any], path: Path) -> Prompt:
-    where = f"{path}, prompt {entry.get('id', '(no id)')!r}"
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-    presentations = values.get("presentations", ())
-    values["presentations"] = tuple(_presentation(p, where) for p in presentations)
-    prompt = cast("Prompt", _record(Prompt, values, where))
-    if bad := [task for task in prompt.tasks if task not in TASKS]:
-        raise PromptError(f"{where}: unknown task(s) {bad}; known: {', '.join(TASKS)}")
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", prompt.id):
-        raise PromptError(f"{where}: id must be lower case with underscores, for it names columns")
-    if not prompt.presentations or len(prompt.options) < 2 or len(set(prompt.options)) != len(prompt.options):
-        raise PromptError(f"{where}: needs at least one presentation and two different options")
-    for p in prompt.presentations:
-        _check_presentation(p, prompt.options, f"{where}, presentation {p.name!r}")
+    known = prompts() if known is None else known
+    prompt = known.get(MethodName.parsed(name).id)
+    if prompt is None:
+        raise unknown_name("method", name, [DIRECT, *known])
     return prompt
-
-
-def _presentation(entry: Mapping[str, Any], where: str) -> Presentation:
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-    return cast("Presentation", _record(Presentation, values, f"{where}, presentation {entry.get('name')!r}"))
-
-
-def _record(cls: type[Prompt | Presentation], values: Mapping[str, Any], where: str) -> Prompt | Presentation:
-    names = {f.name for f in fields(cls)}
-    if extra := sorted(values.keys() - names):
-        raise PromptError(f"{where}: unknown key(s) {extra}; known: {', '.join(sorted(names))}")
-    try:
-        return cls(**values)
-    except TypeError as error:
-        raise PromptError(f"{where}: {error}") from error
-
-
-def _check_presentation(p: Presentation, options: Sequence[str], where: str) -> None:
-    slots = set(re.findall(r"\{(\w*)\}", p.template))
-    if not slots or not slots <= set(SLOTS):
-        raise PromptError(f"{where}: template slots are {sorted(slots)}, expected some of {SLOTS}")
-    if p.correct not in options:
-        raise PromptError(f"{where}: correct is {p.correct!r}, expected one of {options}")
-    if len(p.good) != len(options) or len(p.bad) != len(options):
-        raise PromptError(f"{where}: good and bad need one weight for each of {options}")

@@ -6,7 +6,7 @@ import functools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,9 +17,12 @@ import pyarrow.parquet as pq
 from pairbank.builders.schema import COLUMNS
 from pairbank.errors import BankError, ScoringError
 from pairbank.files import replaced_atomically, sha256_of_text
-from pairbank.scoring.methods import Answered, Method, method_named
-from pairbank.scoring.registry import DIRECT, prompt_named, prompts
+from pairbank.scoring.fewshot import Pool
+from pairbank.scoring.linking_methods import UnigramTables
+from pairbank.scoring.methods import FAMILIES, Answered, Method, MethodOptions, Prompted, in_order, method_named
+from pairbank.scoring.registry import MethodName, prompts_of
 from pairbank.scoring.store import read_shard, schema_of, shard_key, write_shard
+from pairbank.scoring.word_probability import DIRECT_WB
 
 if TYPE_CHECKING:
     import datasets
@@ -116,19 +119,6 @@ def signature_line(signature: Mapping[str, Any]) -> str:
     return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
-def in_order(methods: Iterable[str]) -> list[str]:
-    """Return methods once each, `direct` first and prompts in the registry's order, so that tables are alike.
-
-    Raises:
-        UnknownNameError: a method that does not exist.
-    """
-    known = [DIRECT, *prompts()]
-    asked = set(methods)
-    for name in sorted(asked - set(known)):
-        prompt_named(name)
-    return [name for name in known if name in asked]
-
-
 def read_scored(path: str | Path) -> Scored:
     """Read what `Scored.save` wrote.
 
@@ -157,6 +147,8 @@ def score(
     methods: Sequence[str] = ("direct",),
     over_length: OverLength = "error",
     per_token: bool = False,
+    unigrams: UnigramTables | None = None,
+    prompts: Sequence[str | Path] = (),
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Scored:
@@ -168,25 +160,36 @@ def score(
     Args:
         items: a Dataset in the shared schema, of one corpus (`load_corpus` gives one).
         model: what `load_model` gives.
-        methods: `direct` and ids of prompts (`pairbank.scoring.registry.prompts`).
+        methods: `direct`, `direct_wb` (`pairbank.scoring.word_probability`), linking functions
+            (`pairbank.scoring.linking`) and ids of prompts (`pairbank methods` lists them), perhaps asked after
+            examples drawn from these items ("meta_question_simple@4shot") or in a chat
+            ("hl23_sent_comp_meta_instruct@chat").
         over_length: what to do with a text longer than the model's context: an error that names the item,
             or NaN and the flag `over_length`.
         per_token: keep the log-probability of every token that `direct` scores, as two list columns.
-        seed: recorded in the signature; the built-in methods draw nothing at random.
+        unigrams: for `slor` and `bayes_unigram`: what `count_unigrams` gave, or the file that `pairbank unigrams`
+            wrote; of several that of the model's tokenizer is taken.
+        prompts: TOML files with prompts of your own, whose ids are then methods too.
+        seed: of the examples that a method puts before its question; recorded in the signature.
         progress: called after every forward pass.
 
     Raises:
         ScoringError: items not in the shared schema, an empty or over-long target, NaN from the model.
         UnknownNameError: a method that does not exist.
+        PromptError: a prompt file that breaks the rules.
     """
     _check_items(items)
     if not methods:
         raise ScoringError("no method to score with; name at least one, as in methods=['direct']")
-    chosen = [method_named(name, per_token=per_token) for name in in_order(methods)]
+    known = prompts_of(prompts)
+    names = in_order(methods, known)
+    pool = Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None
+    options = MethodOptions(per_token=per_token, seed=seed, pool=pool, prompts=known, scorer=model, unigrams=unigrams)
+    chosen = [method_named(name, options=options) for name in names]
     signature = _signature(items, model, chosen, over_length=over_length, seed=seed)
     model_key = sha256_of_text(signature_json(signature["model"]).decode(), over_length)
     tell = progress or (lambda _done, _total: None)
-    run = _Run(model=model, model_key=model_key, over_length=over_length)
+    run = _Run(model=_reader(model, chosen), model_key=model_key, over_length=over_length)
     n_done = 0
     shards: dict[str, list[pa.Table]] = {method.name: [] for method in chosen}
     for size, together in _groups(chosen):
@@ -209,6 +212,15 @@ def score(
     return Scored(dataset=with_columns(items, chosen, shards), signature=signature)
 
 
+def _reader(model: Scorer, methods: Sequence[Method]) -> Scorer:
+    """Return the scorer that can answer all that the methods ask."""
+    if all(method.name != DIRECT_WB for method in methods):
+        return model
+    from pairbank.scoring.word_boundaries import word_edge_scorer
+
+    return word_edge_scorer(model)
+
+
 def _tell_share(share: float, *, tell: Progress, n_done: int, work: int, n_methods: int, n_items: int) -> None:
     tell((n_done + share * work) / n_methods, n_items)
 
@@ -216,7 +228,7 @@ def _tell_share(share: float, *, tell: Progress, n_done: int, work: int, n_metho
 def _groups(methods: Sequence[Method]) -> Iterator[tuple[int, list[Method]]]:
     """Yield (items a shard, methods scored together): prompts share instructions, so they go in one plan."""
     for size in (SHARD_ITEMS_DIRECT, SHARD_ITEMS_PROMPTED):
-        group = [m for m in methods if (m.name == DIRECT) == (size == SHARD_ITEMS_DIRECT)]
+        group = [m for m in methods if (m.name in FAMILIES) == (size == SHARD_ITEMS_DIRECT)]
         if group:
             yield size, group
 
@@ -249,12 +261,22 @@ class _Run:
         for method, per_row in zip(methods, asked, strict=True):
             schema = schema_of(method)
             records = [
-                method.values([next(answers) for _ in requests], row) if requests else dict.fromkeys(schema.names)
+                method.values([next(answers) for _ in requests], row)
+                if requests
+                else unasked(method, row, schema.names)
                 for row, requests in zip(rows, per_row, strict=True)
             ]
             yield pa.Table.from_pylist(records, schema=schema)
 
     def _answers(self, requests: Sequence[Request], tell: Callable[[float], None]) -> list[Answered]:
+        """Return the answers, equal requests of several methods, orders or items asked once."""
+        places: dict[Request, int] = {}
+        where = [places.setdefault(replace(r, where=""), len(places)) for r in requests]
+        first = dict(zip(reversed(where), reversed(requests), strict=True))
+        answers = self._distinct_answers([first[place] for place in range(len(places))], tell)
+        return [answers[place] for place in where]
+
+    def _distinct_answers(self, requests: Sequence[Request], tell: Callable[[float], None]) -> list[Answered]:
         encoded = self.model.encode(requests)
         longest = self.model.info.max_length
         fits = [longest is None or len(e.ids) - 1 <= longest for e in encoded]
@@ -279,6 +301,14 @@ class _Run:
         ]
 
 
+def unasked(method: Method, row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the columns of a method that was not asked of an item: nulls, and flags if the item lacks something."""
+    empty: dict[str, Any] = dict.fromkeys(names)
+    if isinstance(method, Prompted) and method.applies_to(row):
+        empty[f"{method.name}_flags"] = method.missing(row)
+    return empty
+
+
 def _check_items(items: datasets.Dataset) -> None:
     if missing := [c.name for c in COLUMNS if c.name not in items.column_names]:
         raise ScoringError(f"items lack the column(s) {', '.join(missing)}; get them from pairbank.load_corpus")
@@ -297,7 +327,7 @@ def _signature(
     return {
         "pairbank": version("pairbank"),
         "model": model.info.to_dict() | {"slug": model.info.slug},
-        "methods": {m.name: m.definition for m in methods},
+        "methods": {m.name: {**m.definition, "columns": [*m.columns]} for m in methods},
         "over_length": over_length,
         "seed": seed,
         "corpus": corpus_signature(items, manifest_of(items) or {}),

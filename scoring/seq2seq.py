@@ -31,7 +31,7 @@ import numpy as np
 import torch
 
 from pairbank.errors import ModelLoadError, ScoringError
-from pairbank.scoring.backend import ModelInfo, Progress
+from pairbank.scoring.backend import ExampleTurn, ModelInfo, Progress
 from pairbank.scoring.readout import (
     UNKNOWN_TOKEN,
     Answers,
@@ -116,7 +116,14 @@ class Seq2SeqScorer:
         pad_id = tokenizer.pad_token_id
         self._pad_id = pad_id if isinstance(pad_id, int) else 0
 
-    def render_prompt(self, *, system: str, user: str, stem: str) -> str:  # noqa: ARG002 - the Protocol's
+    def render_prompt(
+        self,
+        *,
+        system: str,  # noqa: ARG002
+        user: str,
+        stem: str,
+        examples: Sequence[ExampleTurn] = (),  # noqa: ARG002
+    ) -> str:
         """Return question and answer stem, one line after the other, as base models read them."""
         return base_prompt(user=user, stem=stem)
 

@@ -17,7 +17,9 @@ import pyarrow.parquet as pq
 
 from pairbank.errors import ScoringError
 from pairbank.files import cache_dir, replaced_atomically, sha256_of_text
-from pairbank.scoring.methods import ColumnKind, Method
+from pairbank.scoring.contract import ColumnKind, Method
+from pairbank.scoring.prompted import Prompted
+from pairbank.scoring.slots import CONCEPT_COLUMNS
 
 ARROW_TYPES: dict[ColumnKind, pa.DataType] = {
     "float64": pa.float64(),
@@ -29,14 +31,37 @@ NUMBER_MAKERS = (
     "requests.py",
     "planner.py",
     "forward.py",
+    "trunk.py",
+    "head.py",
     "causal.py",
     "packable.py",
     "masked.py",
     "seq2seq.py",
     "readout.py",
-    "methods.py",
+    "contract.py",
+    "direct.py",
+    "slots.py",
+    "prompt.py",
+    "prompted.py",
+    "fewshot.py",
+    "sides.py",
+    "linking.py",
+    "linking_methods.py",
+    "unigrams.py",
+    "word_boundaries.py",
+    "word_probability.py",
 )
-TEXT_COLUMNS = ("language", "task", "context_good", "target_good", "context_bad", "target_bad")
+TEXT_COLUMNS = (
+    "language",
+    "task",
+    "context_good",
+    "target_good",
+    "context_bad",
+    "target_bad",
+    *CONCEPT_COLUMNS.values(),
+    "target_number",
+)
+"""What of an item the shipped methods look at; a column that a corpus does not have counts as null."""
 
 
 def schema_of(method: Method) -> pa.Schema:
@@ -46,8 +71,17 @@ def schema_of(method: Method) -> pa.Schema:
 
 def shard_key(model_key: str, method: Method, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the key of one method's numbers for these items."""
-    texts = ["\0".join("\1" if row[c] is None else str(row[c]) for c in TEXT_COLUMNS) for row in rows]
+    columns = [*TEXT_COLUMNS, *_own_columns(method)]
+    texts = ["\0".join("\1" if row.get(c) is None else str(row[c]) for c in columns) for row in rows]
     return sha256_of_text(model_key, method.name, method.definition["sha256"], code_hash(), *texts)
+
+
+def _own_columns(method: Method) -> list[str]:
+    """Return the columns beside the usual ones that decide what a prompt asks; with examples, which item it is."""
+    if not isinstance(method, Prompted):
+        return []
+    named = {column for p in method.prompt.presentations for column in p.when}
+    return sorted(named | ({"item_id"} if method.shots else set()))
 
 
 def read_shard(key: str, method: Method) -> pa.Table | None:

@@ -78,6 +78,8 @@ def accuracy_pooled(
     >>> accuracy_pooled(always_one, layout, rng=np.random.default_rng(7)).value
     0.5
     """
+    if layout.is_prompted and not layout.is_judged:
+        raise BankError(f"{layout.method} is a {layout.kind}; it has no correct options, so use accuracy()")
     chosen = _chosen(logprobs, layout)
     credit = chosen[:, np.arange(len(layout.correct)), list(layout.correct)]
     return _share_of_trials(credit, rng=rng, level=level, n_resamples=n_resamples)
@@ -91,7 +93,7 @@ def position_bias(
     level: float = 0.95,
     n_resamples: int = 1000,
 ) -> Estimate:
-    """Return how often the first option is the most probable one, over all presentations.
+    """Return how often the option shown first is the most probable one, over all presentations.
 
     With both orders of a two-option choice, 0.5 is unbiased and 1.0 means that the model always answers "1".
     For a judgment the first option is usually "yes", so this is the yes-bias.
@@ -113,12 +115,12 @@ def position_bias(
     ...               rng=np.random.default_rng(7)).value
     0.75
     """
-    first = _chosen(logprobs, layout)[:, :, 0]
+    first = _chosen(logprobs, layout)[:, np.arange(len(layout.presentations)), list(layout.shown_first)]
     return _share_of_trials(first, rng=rng, level=level, n_resamples=n_resamples)
 
 
 def _chosen(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
-    """Return the credit of each option: 1 for the most probable, shared equally where several tie."""
+    """Return the credit of each option: 1 for the most probable, shared where several tie; NaN where not asked."""
     if not layout.is_prompted:
         raise BankError(f"{layout.method} is a direct method; it has no presentations, so use accuracy()")
     numbers = np.asarray(logprobs, dtype=np.float64)
@@ -128,15 +130,22 @@ def _chosen(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
             f"{layout.method}: log-probabilities have shape {numbers.shape}; expected (items, {shape[0]}, "
             f"{shape[1]}): use layout.reshape()"
         )
-    refuse_non_finite(numbers, name=f"{layout.method}_logprobs")
+    one = layout.asked == "one"
+    asked = ~np.isnan(numbers).all(axis=-1) if one else np.ones(numbers.shape[:2], dtype=np.bool_)
+    refuse_non_finite(numbers[asked] if one else numbers, name=f"{layout.method}_logprobs")
     top = (numbers == numbers.max(axis=-1, keepdims=True)).astype(np.float64)
-    return np.asarray(top / top.sum(axis=-1, keepdims=True), dtype=np.float64)
+    chosen = np.full(numbers.shape, np.nan)
+    chosen[asked] = top[asked] / top[asked].sum(axis=-1, keepdims=True)
+    return chosen
 
 
 def _share_of_trials(trials: FloatArray, *, rng: np.random.Generator, level: float, n_resamples: int) -> Estimate:
-    """Return the mean of an (items, presentations) array with an interval that resamples items."""
+    """Return the mean of an (items, presentations) array, NaN left out, with an interval that resamples items."""
     items = np.repeat(np.arange(trials.shape[0]), trials.shape[1])
-    estimate = bootstrap_mean(trials.ravel(), rng=rng, clusters=items, level=level, n_resamples=n_resamples)
+    asked = ~np.isnan(trials.ravel())
+    estimate = bootstrap_mean(
+        trials.ravel()[asked], rng=rng, clusters=items[asked], level=level, n_resamples=n_resamples
+    )
     return _with_wilson(estimate)
 
 

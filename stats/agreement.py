@@ -7,6 +7,8 @@ section 3; Song et al. 2025, section 3; Ivanova et al. 2024.
 
 from __future__ import annotations
 
+import math
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,21 +46,21 @@ def pearson(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Estimate:
     >>> round(r.value, 3), round(r.low, 3), round(r.high, 3)
     (0.8, -0.28, 0.986)
     """
-    from scipy import stats
-
     first, second = paired_vectors(x, y, names=("x", "y"))
     check_level(level)
     report: dict[str, Any] = {"n": first.size, "method": FISHER, "level": level}
     if reason := _why_uncorrelated(first, second):
         return undefined(reason, **report)
-    result = stats.pearsonr(first, second)
-    value = float(result.statistic)
+    # A report has thousands of correlations; scipy.stats.pearsonr, the same formula, takes thirty times as long.
+    dx, dy = first - first.mean(), second - second.mean()
+    value = float(np.clip(np.dot(dx / np.linalg.norm(dx), dy / np.linalg.norm(dy)), -1, 1))
     if first.size < 4:
         return without_interval(value, f"Fisher's z needs 4 items, there are {first.size}", **report)
     if abs(value) >= 1 - 1e-15:
         return without_interval(value, "r is exactly +-1, where Fisher's z is infinite", **report)
-    interval = result.confidence_interval(confidence_level=level)
-    return Estimate(value=value, low=float(interval.low), high=float(interval.high), **report)
+    half = NormalDist().inv_cdf((1 + level) / 2) / math.sqrt(first.size - 3)
+    low, high = (math.tanh(math.atanh(value) + side * half) for side in (-1, 1))
+    return Estimate(value=value, low=low, high=high, **report)
 
 
 def spearman(

@@ -67,7 +67,7 @@ def bootstrap_mean(
     if not numbers.size:
         return undefined("no items", n=0, method=method, level=level)
     means = _resampled_means(sums, sizes, rng, n_resamples)
-    return _percentile(float(numbers.mean()), means, n=sums.size, method=method, level=level)
+    return percentile_estimate(float(numbers.mean()), means, n=sums.size, method=method, level=level)
 
 
 def bootstrap_statistic(
@@ -114,7 +114,7 @@ def bootstrap_statistic(
         stop = min(start + chunk, n_resamples)
         drawn = rng.integers(n_rows, size=(stop - start, n_rows))
         resampled[start:stop] = statistic(*(array[drawn] for array in arrays))
-    return _percentile(value, resampled, n=n_rows, method=ROWS, level=level)
+    return percentile_estimate(value, resampled, n=n_rows, method=ROWS, level=level)
 
 
 def _check_settings(level: float, n_resamples: int) -> None:
@@ -150,8 +150,19 @@ def _resampled_means(sums: FloatArray, sizes: FloatArray, rng: np.random.Generat
     return means
 
 
-def _percentile(value: float, resampled: FloatArray, *, n: int, method: str, level: float) -> Estimate:
-    """Return the estimate with its percentile interval, or without one and the reason."""
+def percentile_estimate(value: float, resampled: FloatArray, *, n: int, method: str, level: float) -> Estimate:
+    """Return the estimate with its percentile interval, or without one and the reason.
+
+    Args:
+        value: The statistic of the data; NaN where it is undefined.
+        resampled: The statistic of each resample, shape (resamples,); NaN likewise.
+        n: Items there were.
+        method: How the resamples were made.
+        level: Confidence level, a share.
+
+    >>> percentile_estimate(2.0, np.arange(5.0), n=40, method=ROWS, level=0.5).low
+    1.0
+    """
     if np.isnan(value):
         return undefined("the statistic is undefined for these rows", n=n, method=method, level=level)
     n_undefined = int(np.isnan(resampled).sum())

@@ -44,14 +44,23 @@ class MethodScores:
     layout: MethodLayout
     """Says what the log-probabilities are."""
     delta_nats: FloatArray
-    """Good minus bad, shape (rows,); NaN where the method does not apply."""
+    """Good minus bad, shape (rows,), for a rating in points; NaN where the method does not apply."""
     logprobs_nats: FloatArray
-    """Shape (rows, presentations, options); NaN where the method does not apply."""
+    """Shape (rows, presentations, options); NaN where the method does not apply or a presentation is not asked."""
+    word_nats: FloatArray
+    """Log-probability of the one word of a one-sided item, shape (rows,); NaN elsewhere."""
+    argmax: FloatArray
+    """Most probable ratings of the better and the worse side, shape (rows, 2); NaN for other methods."""
 
     @property
     def applies(self) -> BoolArray:
-        """Whether the method applies, shape (rows,)."""
+        """Whether the method gives a difference of two sides, shape (rows,)."""
         return ~np.isnan(self.delta_nats)
+
+    @property
+    def predicts(self) -> BoolArray:
+        """Whether the method gives the log-probability of an item's one word, shape (rows,)."""
+        return ~np.isnan(self.word_nats)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +71,8 @@ class ScoredTable:
     """Name of the corpus; empty for a table without rows."""
     is_choice: BoolArray
     """False where both sides are the same to the model, which is no choice."""
+    is_first_context: FloatArray
+    """1 where the better context is the source's context 1, 0 where it is its context 2; NaN where it says neither."""
     human_delta: FloatArray
     """Human judgment of good minus bad on the corpus's scale; NaN where either is missing."""
     methods: tuple[MethodScores, ...]
@@ -91,8 +102,9 @@ def read_table(frame: pd.DataFrame, layouts: Sequence[MethodLayout]) -> ScoredTa
     return ScoredTable(
         corpus=str(corpora[0]) if len(corpora) else "",
         is_choice=np.array([not _is_flagged(x) for x in table["flags"]], dtype=np.bool_),
+        is_first_context=_is_first_context(table),
         human_delta=_numbers(table, "human_good") - _numbers(table, "human_bad"),
-        methods=tuple(x for x in scores if x.applies.any()),
+        methods=tuple(x for x in scores if x.applies.any() or x.predicts.any()),
         groups=tuple(_groups(table)),
     )
 
@@ -100,6 +112,8 @@ def read_table(frame: pd.DataFrame, layouts: Sequence[MethodLayout]) -> ScoredTa
 def _check_items(frame: pd.DataFrame, layouts: Sequence[MethodLayout]) -> None:
     wanted = [*_REQUIRED, *(f"{x.method}_delta" for x in layouts)]
     wanted += [f"{x.method}_logprobs" for x in layouts if x.is_prompted]
+    wanted += [f"{x.method}_good" for x in layouts if x.kind == "prediction"]
+    wanted += [f"{x.method}_argmax_{side}" for x in layouts if x.kind == "rating" for side in ("good", "bad")]
     if missing := [name for name in wanted if name not in frame.columns]:
         raise BankError(f"the scored table has no columns {missing}; it has {list(frame.columns)}")
     if not frame["item_id"].is_unique:
@@ -118,13 +132,32 @@ def _numbers(table: pd.DataFrame, name: str) -> FloatArray:
     return numbers
 
 
+def _is_first_context(table: pd.DataFrame) -> FloatArray:
+    if "target_number" not in table.columns:
+        return np.full(len(table), np.nan)
+    numbers = table["target_number"].astype("string")
+    return np.select([(numbers == "1").fillna(value=False), (numbers == "2").fillna(value=False)], [1.0, 0.0], np.nan)
+
+
 def _method_scores(table: pd.DataFrame, layout: MethodLayout) -> MethodScores:
     delta = _numbers(table, f"{layout.method}_delta")
+    word = np.full(delta.shape, np.nan)
+    if layout.kind == "prediction" or (layout.kind == "direct" and _has_one_sided(table, layout)):
+        word = np.where(np.isnan(delta), _numbers(table, f"{layout.method}_good"), np.nan)
+        if "target_bad" in table.columns:
+            word[table["target_bad"].notna().to_numpy()] = np.nan
     logprobs = np.full((delta.size, len(layout.presentations), len(layout.options)), np.nan)
-    if layout.is_prompted:
+    if layout.is_prompted and layout.kind != "prediction":
         applies = ~np.isnan(delta)
         logprobs[applies] = _logprobs(table[applies], layout)
-    return MethodScores(layout=layout, delta_nats=delta, logprobs_nats=logprobs)
+    argmax = np.full((delta.size, 2), np.nan)
+    if layout.kind == "rating":
+        argmax = np.column_stack([_numbers(table, f"{layout.method}_argmax_{side}") for side in ("good", "bad")])
+    return MethodScores(layout=layout, delta_nats=delta, logprobs_nats=logprobs, word_nats=word, argmax=argmax)
+
+
+def _has_one_sided(table: pd.DataFrame, layout: MethodLayout) -> bool:
+    return {"target_bad", f"{layout.method}_good"} <= set(table.columns) and bool(table["target_bad"].isna().any())
 
 
 def _logprobs(table: pd.DataFrame, layout: MethodLayout) -> FloatArray:
@@ -135,8 +168,13 @@ def _logprobs(table: pd.DataFrame, layout: MethodLayout) -> FloatArray:
         if not isinstance(values, list | tuple | np.ndarray) or len(values) != width:
             raise BankError(f"{item_id}: {name} is {values!r}; expected {width} numbers, since it has a delta")
     flat = np.array(list(chain.from_iterable(lists)), dtype=np.float64).reshape(-1, width)
-    if not np.isfinite(flat).all():
-        where = int(np.argmin(np.isfinite(flat).all(axis=1)))
+    is_whole = np.isfinite(flat)
+    if layout.asked == "one":
+        empty = np.asarray(np.isnan(layout.reshape(flat)).all(axis=-1))
+        left_out = empty & ~np.asarray(empty.all(axis=1))[:, np.newaxis]
+        is_whole |= left_out.repeat(len(layout.options), axis=1)
+    if not is_whole.all():
+        where = int(np.argmin(is_whole.all(axis=1)))
         raise BankError(f"{table['item_id'].iloc[where]}: {name} is {flat[where]}; expected finite numbers")
     return layout.reshape(flat)
 

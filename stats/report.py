@@ -1,7 +1,8 @@
-"""`report`: scored tables to estimates, tables and a folder that a reader can open.
+"""`report`: scored tables to estimates, tables, figures and a folder that a reader can open.
 
 In: objects with a scored table and its signature (`pairbank.Scored`). Out: the long summary of every corpus x
-model, and `report.md` with its CSV files: n, definitions, seeds and signatures beside every number.
+model, the sections of further analyses, and `report.md` with its CSV files and figures: n, definitions, seeds and
+signatures beside every number.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.files import write_text
 from pairbank.scoring.score import signature_line
+from pairbank.stats.analyses import analysis_named
+from pairbank.stats.figure_style import save_figure
 from pairbank.stats.layout import MethodLayout
+from pairbank.stats.overview import overview_figures
+from pairbank.stats.sections import Figure, ScoredFrame, Section
 from pairbank.stats.summary import summarise
 from pairbank.stats.tables import accuracy_table, agreement_table, headline, to_markdown
 
@@ -30,7 +35,12 @@ DEFINITIONS = """\
   prompted methods the difference is averaged over all presentations of the item.
 - **orders pooled**: every presentation is one trial: right if the correct option is the most probable.
   For judgments of single sentences this is balanced accuracy. The interval resamples items, not trials.
-- **first option chosen**: share of presentations in which the first option is the most probable (.5 = no bias).
+- **first option chosen**: share of presentations in which the option shown first is the most probable (.5 = no bias
+  where both orders are asked; with a fixed order, the share of items).
+- **of likeliest ratings**: share of items whose better side gets the higher of the two most probable ratings, ties
+  counted one half. For ratings, **accuracy** compares expected ratings, in points of the scale.
+- **mean log P**: of the one word of one-sided items, given its context or a question about it. Agreement is then
+  between these log-probabilities, not between differences.
 - **Pearson r, Spearman rho**: between the differences of the method and of `direct` (or of people: mean judgment of
   the better sentence - of the worse one) over the items that both have. **Cohen's kappa, same choice**: between the
   signs of the differences; ties left out.
@@ -38,6 +48,10 @@ DEFINITIONS = """\
   exactly 0 or 1), Fisher z for Pearson, asymptotic for kappa. Items with identical sides are left out
   and counted as excluded.
 """
+
+FIGURES = "figures"
+MOST_ROWS = 40
+"""A longer table is cut on the page; its CSV file is whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +66,9 @@ class Report:
     n_resamples: int
     notes: tuple[str, ...] = ()
     """Deviations and limits that a reader must know."""
+    figures: tuple[Figure, ...] = ()
+    sections: tuple[Section, ...] = ()
+    """The further analyses that were asked for."""
 
     @property
     def accuracy(self) -> pd.DataFrame:
@@ -64,28 +81,44 @@ class Report:
         return agreement_table(headline(self.summary))
 
     def markdown(self) -> str:
-        """Return the report as Markdown."""
+        """Return the report as Markdown; its figures are files beside it."""
         parts = [f"# {self.title}", *self.notes, "## Accuracy", to_markdown(self.accuracy)]
         parts += ["## Agreement", to_markdown(self.agreement)]
         for group_by in ("phenomenon", "language", "negative_type"):
             part = self.summary[(self.summary["group_by"] == group_by)]
             if len(part):
                 parts += [f"## Accuracy by {group_by.replace('_', ' ')}", to_markdown(accuracy_table(part))]
+        parts += _figures_markdown(self.figures)
+        for section in self.sections:
+            parts += _section_markdown(section)
         parts += ["## Definitions", DEFINITIONS.rstrip()]
         parts += [f"Seed {self.seed}, {self.n_resamples} bootstrap resamples."]
+        references = dict.fromkeys(reference for section in self.sections for reference in section.references)
+        if references:
+            parts += ["## References", "\n".join(f"- {reference}" for reference in references)]
         parts += ["## Signatures", "\n".join(f"- `{line}`" for line in self.signatures)]
         return "\n\n".join(parts) + "\n"
 
     def save(self, folder: str | Path) -> Path:
-        """Write `report.md`, `summary.csv`, `accuracy.csv` and `agreement.csv`; return the folder."""
+        """Write `report.md`, a CSV file of every table, and the figures as PNG and SVG; return the folder."""
         root = Path(folder)
         write_text(root / "report.md", self.markdown())
-        for name, table in (
-            ("summary", self.summary),
-            ("accuracy", accuracy_table(self.summary)),
-            ("agreement", agreement_table(self.summary)),
-        ):
+        tables = {
+            "summary": self.summary,
+            "accuracy": accuracy_table(self.summary),
+            "agreement": agreement_table(self.summary),
+        }
+        for section in self.sections:
+            tables |= {f"{section.id}_{name}": table for name, table in section.tables.items()}
+        for name, table in tables.items():
             write_text(root / f"{name}.csv", _csv(table))
+        written = {
+            path
+            for figure in (*self.figures, *(figure for section in self.sections for figure in section.figures))
+            for path in save_figure(figure.draw(), root / FIGURES / figure.name)
+        }
+        for stale in {*root.glob(f"{FIGURES}/*.png"), *root.glob(f"{FIGURES}/*.svg")} - written:
+            stale.unlink()
         return root
 
 
@@ -96,6 +129,7 @@ def report(
     seed: int = 0,
     n_resamples: int = 1000,
     notes: Sequence[str] = (),
+    analyses: Sequence[str] = (),
 ) -> Report:
     """Return every estimate of some scored tables.
 
@@ -105,9 +139,11 @@ def report(
         seed: of the bootstrap; the same seed gives the same bytes.
         n_resamples: bootstrap resamples of each interval.
         notes: sentences that stand at the report's head.
+        analyses: further analyses by name, in the order of their sections (`pairbank.stats.analyses`).
 
     Raises:
-        BankError: nothing to report on, or the same corpus and model twice.
+        BankError: nothing to report on, the same corpus and model twice, or tables that an analysis cannot use.
+        UnknownNameError: an analysis that does not exist.
     """
     if not scored:
         raise BankError("nothing to report on; give at least one scored table")
@@ -115,24 +151,53 @@ def report(
     if len(set(pairs)) < len(pairs):
         twice = sorted({pair for pair in pairs if pairs.count(pair) > 1})
         raise BankError(f"scored twice: {', '.join(f'{c} by {m}' for c, m in twice)}; give each corpus and model once")
-    parts = [
-        summarise(
-            table.to_pandas(),
-            [MethodLayout.from_dict(layout) for layout in table.layouts],
+    chosen = [analysis_named(name) for name in analyses]
+    frames = [
+        ScoredFrame(
+            corpus=table.corpus,
             model=table.model,
-            seed=seed,
-            n_resamples=n_resamples,
+            frame=table.to_pandas(),
+            layouts=tuple(MethodLayout.from_dict(layout) for layout in table.layouts),
+            signature=table.signature,
         )
         for table in scored
     ]
+    parts = [
+        summarise(table.frame, table.layouts, model=table.model, seed=seed, n_resamples=n_resamples) for table in frames
+    ]
+    summary = pd.concat(parts, ignore_index=True)
     return Report(
         title=title,
-        summary=pd.concat(parts, ignore_index=True),
+        summary=summary,
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=seed,
         n_resamples=n_resamples,
         notes=tuple(notes),
+        figures=overview_figures(summary, frames),
+        sections=tuple(analysis(frames, seed=seed, n_resamples=n_resamples) for analysis in chosen),
     )
+
+
+def _section_markdown(section: Section) -> list[str]:
+    parts = [f"## {section.title}", section.text]
+    for name, table in section.tables.items():
+        parts += [f"### {name.replace('_', ' ').capitalize()}", to_markdown(_rounded(table.head(MOST_ROWS)))]
+        if len(table) > MOST_ROWS:
+            parts += [f"The first {MOST_ROWS} of {len(table):,} rows; all are in `{section.id}_{name}.csv`."]
+    parts += _figures_markdown(section.figures)
+    return [*parts, "### How these numbers are defined", section.definitions]
+
+
+def _figures_markdown(figures: Sequence[Figure]) -> list[str]:
+    return [f"![{figure.name}]({FIGURES}/{figure.name}.png)\n\n*{figure.caption}*" for figure in figures]
+
+
+def _rounded(table: pd.DataFrame) -> pd.DataFrame:
+    shown = table.astype(object)
+    for name, column in table.items():
+        if pd.api.types.is_float_dtype(column):
+            shown[name] = [x if pd.isna(x) else f"{x:.3g}" if 0 < abs(x) < 0.1 else f"{x:.3f}" for x in column]
+    return shown
 
 
 def _csv(table: pd.DataFrame) -> str:

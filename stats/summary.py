@@ -17,6 +17,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.accuracy import accuracy, accuracy_pooled, position_bias
 from pairbank.stats.agreement import cohens_kappa, pearson, raw_agreement, spearman
+from pairbank.stats.bootstrap import bootstrap_mean
 from pairbank.stats.columns import Group, MethodScores, ScoredTable, read_table
 from pairbank.stats.rows import DTYPES, SummaryRow
 
@@ -41,8 +42,9 @@ def summarise(
     """Return all estimates of one corpus scored with one model.
 
     Args:
-        frame: Items in the shared schema with, per method m, `m_delta` (nats; null where m does not apply to
-            the row) and for prompted methods `m_logprobs`.
+        frame: Items in the shared schema with, per method m, `m_delta` (nats, or points of a rating; null where m
+            does not apply to the row), for prompted methods `m_logprobs`, for ratings `m_argmax_good` and
+            `m_argmax_bad`, and `m_good` where items have one side only.
         layouts: The methods. One that applies to no row is left out of the result.
         model: Name of the model, copied to every row.
         seed: Of the bootstrap, 0 or more.
@@ -81,6 +83,7 @@ def summarise(
             n_resamples=n_resamples,
         )
         rows += _accuracy_rows(table, group, place)
+        rows += _word_rows(table, group, place)
         rows += _human_accuracy_rows(table, group, place)
         if group.group_by in _AGREEMENT_GROUPINGS:
             rows += _agreement_rows(table, group, place)
@@ -96,12 +99,50 @@ def _accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
         used = rows[table.is_choice[rows]]
         here = replace(place, method=scores.layout.method, metric="accuracy")
         yield here.row(accuracy(scores.delta_nats[used], **here.draws), n_rows=rows.size)
-        if scores.layout.is_prompted:
+        if scores.layout.kind == "rating":
+            yield from _rating_rows(table, scores, used, here, n_rows=rows.size)
+        if scores.layout.is_judged:
             logprobs, layout = scores.logprobs_nats[used], scores.layout
             here = replace(here, metric="accuracy_pooled")
             yield here.row(accuracy_pooled(logprobs, layout, **here.draws), n_rows=rows.size)
             here = replace(here, metric="position_bias")
             yield here.row(position_bias(logprobs, layout, **here.draws), n_rows=rows.size)
+
+
+def _rating_rows(
+    table: ScoredTable, scores: MethodScores, used: IntArray, here: SummaryRow, *, n_rows: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the accuracies of the most probable ratings: ties one half, and ties as context 1 (Ivanova et al. 2024)."""
+    gap = scores.argmax[used, 0] - scores.argmax[used, 1]
+    here = replace(here, metric="accuracy_argmax")
+    yield here.row(accuracy(gap, **here.draws), n_rows=n_rows)
+    first = table.is_first_context[used]
+    if first.size and not np.isnan(first).any():
+        here = replace(here, metric="accuracy_argmax_ties_first")
+        yield here.row(accuracy(np.where(gap == 0, first - 0.5, gap), **here.draws), n_rows=n_rows)
+
+
+def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    """Yield mean log-probabilities of one-sided items, and how those of prompts go with those of `direct`.
+
+    Hu & Levy 2023, Experiment 1: the mean is their task performance, Pearson's r their internal consistency.
+    """
+    direct = next((scores for scores in table.methods if scores.layout.method == DIRECT), None)
+    for scores in table.methods:
+        rows = group.rows[scores.predicts[group.rows]]
+        if not rows.size:
+            continue
+        here = replace(place, method=scores.layout.method, metric="mean_logprob")
+        yield here.row(bootstrap_mean(scores.word_nats[rows], **here.draws), n_rows=rows.size)
+        if direct is None or scores is direct or group.group_by not in _AGREEMENT_GROUPINGS:
+            continue
+        rows = rows[direct.predicts[rows]]
+        if rows.size:
+            x, y = direct.word_nats[rows], scores.word_nats[rows]
+            here = replace(here, versus=DIRECT, metric="pearson_logprob")
+            yield here.row(pearson(x, y), n_rows=rows.size)
+            here = replace(here, metric="spearman_logprob")
+            yield here.row(spearman(x, y, **here.draws), n_rows=rows.size)
 
 
 def _human_accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:

@@ -15,12 +15,18 @@ _ACCURACY = {
     "human_accuracy": "accuracy",
     "accuracy_pooled": "orders pooled",
     "position_bias": "first option chosen",
+    "accuracy_argmax": "of likeliest ratings",
+    "mean_logprob": "mean log P (nats)",
 }
+_WHERE_PRESENT = ("accuracy_argmax", "mean_logprob")
+"""Metrics that get a column only where a method has them."""
 _AGREEMENT = {
     "pearson": "Pearson r",
     "pearson_human": "Pearson r",
+    "pearson_logprob": "Pearson r",
     "spearman": "Spearman rho",
     "spearman_human": "Spearman rho",
+    "spearman_logprob": "Spearman rho",
     "kappa": "Cohen's kappa",
     "raw_agreement": "same choice",
 }
@@ -55,7 +61,8 @@ def accuracy_table(summary: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         Columns model, corpus, group, method, n, excluded, `accuracy`, `orders pooled`, `first option
-        chosen` and notes (why a number or its interval is missing). People are the method `human`.
+        chosen`, where a method has them `of likeliest ratings` and `mean log P (nats)`, and notes (why a number or
+        its interval is missing). People are the method `human`.
 
     >>> row = {"model": "gpt2", "corpus": "toy", "group_by": "all", "group": "", "method": "direct",
     ...        "versus": "", "metric": "accuracy", "value": 0.82, "low": 0.788, "high": 0.851, "n": 640,
@@ -63,7 +70,9 @@ def accuracy_table(summary: pd.DataFrame) -> pd.DataFrame:
     >>> accuracy_table(pd.DataFrame([row]))["accuracy"].item()
     '0.82 [0.79, 0.85]'
     """
-    return _wide(summary, _ACCURACY, ["model", "corpus", "group_by", "group", "method"])
+    present = set(summary["metric"])
+    headings = {key: name for key, name in _ACCURACY.items() if key in present or key not in _WHERE_PRESENT}
+    return _wide(summary, headings, ["model", "corpus", "group_by", "group", "method"])
 
 
 def agreement_table(summary: pd.DataFrame) -> pd.DataFrame:

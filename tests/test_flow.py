@@ -13,9 +13,7 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank.cli import app
-from pairbank.errors import UnknownNameError
 from pairbank.scoring.fake import FakeScorer
-from pairbank.study import StudyError, load_study, study_names
 
 
 @pytest.fixture
@@ -49,6 +47,7 @@ def test_run_makes_a_bank_and_says_what_to_try_next(tmp_path: Path) -> None:
     assert "Limited by the user to 1 items a paradigm." in report
     assert {p.name for p in (out / "reports" / "demo").iterdir()} == {
         "report.md",
+        "figures",
         "summary.csv",
         "accuracy.csv",
         "agreement.csv",
@@ -84,37 +83,6 @@ def test_corpora_lists_every_corpus() -> None:
     shown = run("corpora")
     for name in pairbank.builders.CORPORA:
         assert name in shown
-
-
-def test_shipped_studies_name_corpora_and_methods_that_exist() -> None:
-    from pairbank.builders import corpus_named
-    from pairbank.scoring.score import in_order
-
-    for name in study_names():
-        study = load_study(name)
-        assert [corpus_named(choice.name).name for choice in study.corpora]
-        assert in_order(study.methods) == list(study.methods)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("title = 'x'\nmethods = ['direct']\n", r"no \[\[corpora\]\]"),
-        ("title = 'x'\nmethods = ['direct']\ncolour = 1\n[[corpora]]\nname = 'li'\n", r"unknown key\(s\) colour"),
-        ("title = 'x'\nmethods = ['direct']\n[[corpora]]\nname = 'li'\nsize = 1\n", r"corpora: unknown key\(s\) size"),
-        ("methods = ['direct']\n[[corpora]]\nname = 'li'\n", "missing 1 required keyword-only argument: 'title'"),
-        ("title = ", "not TOML"),
-    ],
-)
-def test_a_mistake_in_a_study_is_explained(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "mine.toml").write_text(text)
-    with pytest.raises(StudyError, match=message):
-        load_study(str(tmp_path / "mine.toml"))
-
-
-def test_a_misspelt_study_comes_with_the_nearest_one() -> None:
-    with pytest.raises(UnknownNameError, match="no study 'dmo'; did you mean 'demo'"):
-        load_study("dmo")
 
 
 def test_the_version_stands_in_one_place() -> None:

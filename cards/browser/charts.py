@@ -106,8 +106,8 @@ class Scatter:
     """Of the points; only read where each is drawn."""
     tips: Sequence[str]
     """Text shown beside each point; only read where each is drawn."""
-    corners: tuple[str, str, str, str]
-    """What it means to lie top right, top left, bottom right, bottom left."""
+    corners: tuple[str, ...]
+    """What it means to lie top right, top left, bottom right, bottom left; empty where it means nothing."""
     selected: str = ""
     """The item or the hexagon selected."""
 
@@ -144,6 +144,8 @@ class Scatter:
         return "".join(parts)
 
     def _corners(self, scale: float) -> str:
+        if not self.corners:
+            return ""
         width, height = PLOT_WIDTH * scale, PLOT_HEIGHT * scale
         sx, sy = np.sign(self.x), np.sign(self.y)
         shares = [float(np.mean((sx == a) & (sy == b))) for a, b in ((1, 1), (-1, 1), (1, -1), (-1, -1))]

@@ -46,7 +46,8 @@ def compared(table: Table, view: View) -> Compared:
 def axis_label(name: str, table: Table) -> str:
     """Return what an axis shows, with its unit."""
     if name != HUMAN:
-        return f"Δ {name} (nats)"
+        what = "log P," if table.is_one_sided() else "Δ"
+        return f"{what} {name} ({table.unit(name)})"
     scales = table.values_of("human_scale")
     return f"Δ people ({scales[0] if len(scales) == 1 else 'judgments'})"
 
@@ -109,7 +110,7 @@ def _scatter(table: Table, view: View, found: Compared) -> Scatter:
         y_axis=axis_of(axis_label(view.method, table), found.y),
         ids=ids,
         tips=tips,
-        corners=("both right", f"only {y_name}", f"only {x_name}", "both wrong"),
+        corners=() if table.is_one_sided() else ("both right", f"only {y_name}", f"only {x_name}", "both wrong"),
         selected=view.item if len(found.rows) <= MOST_DOTS else view.cell,
     )
 

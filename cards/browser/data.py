@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pairbank.builders.schema import ONE_SIDED_TASKS
 from pairbank.cards.bank import SUMMARY
 from pairbank.cards.browser.source import Source, manifest_of, open_source
 from pairbank.errors import BankError, unknown_name
@@ -143,10 +144,24 @@ class Table:
         return self.cache.get(key, lambda: _floats(self.column(name)), lambda a: int(a.nbytes))
 
     def delta(self, method: str) -> FloatArray:
-        """Return good - bad by a method in nats, or by people (`human`) on their scale; shape (rows,)."""
+        """Return good - bad by a method, or by people (`human`) on their scale; shape (rows,).
+
+        Of one-sided items, where there is no difference, the score of the one side.
+        """
         if method == HUMAN:
             return np.asarray(self.numbers("human_good") - self.numbers("human_bad"))
-        return self.numbers(f"{method}_delta")
+        return self.numbers(f"{method}_{'good' if self.is_one_sided() else 'delta'}")
+
+    def is_one_sided(self) -> bool:
+        """Return whether no item has a worse side (word prediction)."""
+        if "task" not in self.names:
+            return False
+        return set(self.values_of("task")) <= set(ONE_SIDED_TASKS)
+
+    def unit(self, method: str) -> str:
+        """Return the unit of a method's scores."""
+        kinds = {facts.name: facts.layout.kind for facts in self.methods}
+        return "points" if kinds.get(method) == "rating" else "nats"
 
     def is_choice(self) -> BoolArray:
         """Return which rows are a choice between two different sides, shape (rows,)."""

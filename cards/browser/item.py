@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from pairbank.cards.browser.data import Bank, MethodFacts, Table
     from pairbank.cards.browser.view import View
+    from pairbank.scoring.prompt import Presentation
     from pairbank.stats.arrays import FloatArray
 
 FACTS = ("subset", "phenomenon", "paradigm", "language", "task", "pair_id")
@@ -98,12 +99,11 @@ def _scores(table: Table, row: Mapping[str, Any]) -> str:
             continue
         sign = "up" if delta > 0 else "down" if delta < 0 else "none"
         tokens = [row.get(f"{method.name}_{side}_n") for side in ("good", "bad")]
-        sizes = (
-            f"<small>{' / '.join(str(n) for n in tokens if n is not None)} tokens</small>" if _told(tokens[0]) else ""
-        )
+        sizes = f"{' / '.join(str(n) for n in tokens if n is not None)} tokens" if _told(tokens[0]) else ""
+        about = "points" if method.layout.kind == "rating" else sizes
         flags = "".join(f' <small class="flag">{esc(words(f))}</small>' for f in row.get(f"{method.name}_flags") or [])
         lines.append(
-            f"<tr><td>{identifier(method.name)} {sizes}{flags}</td><td class='num'>{logprob(good)}</td>"
+            f"<tr><td>{identifier(method.name)} <small>{about}</small>{flags}</td><td class='num'>{logprob(good)}</td>"
             f"<td class='num'>{logprob(bad)}</td><td class='num {sign}'>{nats(delta)}</td></tr>"
         )
     if not lines:
@@ -126,16 +126,19 @@ def _prompt(method: MethodFacts, row: Mapping[str, Any]) -> str:
     [logprobs] = layout.reshape([row[f"{method.name}_logprobs"]])
     head = "".join(f"<th class='num'>{esc(option)}</th>" for option in layout.options)
     templates = filled_templates(method, row)
+    correct = layout.correct or (None,) * len(layout.presentations)
     body = []
-    for name, values, correct in zip(layout.presentations, logprobs, layout.correct, strict=True):
-        cells = "".join(_option(values, k, is_correct=k == correct) for k in range(len(values)))
+    for name, values, right in zip(layout.presentations, logprobs, correct, strict=True):
+        if np.isnan(values).any():  # not asked of this item, or too long for the model
+            continue
+        cells = "".join(_option(values, k, is_correct=k == right) for k in range(len(values)))
         asked = f' data-tip="{esc(templates[name])}"' if name in templates else ""
         body.append(f"<tr><td{asked}>{esc(words(name))}</td>{cells}</tr>")
+    boxed = "Boxed: the option that picks the better side. " if layout.correct else ""
     return (
         f"<details open><summary>{identifier(method.name)} <small>option log-probabilities</small></summary>"
-        f"<table class='pb-table small'><thead><tr><th>presentation</th>{head}</tr></thead>"
-        f"<tbody>{''.join(body)}</tbody></table>"
-        f"{note('Boxed: the option that picks the better side. %: share among these options.')}"
+        f"<div class='pb-scroll' tabindex='0'><table class='pb-table small'><thead><tr><th>presentation</th>{head}</tr>"
+        f"</thead><tbody>{''.join(body)}</tbody></table></div>{note(f'{boxed}%: share among these options.')}"
         f"{_asked(templates)}</details>"
     )
 
@@ -151,18 +154,22 @@ def filled_templates(method: MethodFacts, row: Mapping[str, Any]) -> dict[str, s
 
     It is known if the registry's prompt of this name is the very one that was used, and the texts are there.
     """
-    from pairbank.builders.schema import ONE_SIDED_TASKS
-    from pairbank.scoring.methods import fill
+    from pairbank.scoring.prompt import in_language
     from pairbank.scoring.registry import prompts
-    from pairbank.scoring.requests import joined
+    from pairbank.scoring.slots import fill, slot_values
 
     prompt = prompts().get(method.name)
-    if prompt is None or prompt.sha256 != method.sha256 or row.get("task") in ONE_SIDED_TASKS:
+    if prompt is None or prompt.sha256 != method.sha256 or not set(TEXTS) <= row.keys() or not row["target_good"]:
         return {}
-    if any(row.get(name) is None for name in TEXTS):
-        return {}
-    texts = {s: joined(row[f"context_{s}"], row[f"target_{s}"], row["language"]) for s in ("good", "bad")}
-    return {p.name: "\n".join(x for x in (fill(p.template, texts), prompt.stem) if x) for p in prompt.presentations}
+    values = slot_values(row)
+
+    def text(presentation: Presentation) -> str:
+        parts = [
+            in_language(by_language, row["language"]) for by_language in (presentation.template, presentation.stem)
+        ]
+        return prompt.join.join(fill(part, values) for part in parts if part)
+
+    return {p.name: text(p) for p in prompt.presentations if p.is_asked(row)}
 
 
 def _asked(templates: Mapping[str, str]) -> str:

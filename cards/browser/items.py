@@ -34,7 +34,7 @@ def panel(bank: Bank, table: Table, view: View) -> str:
     shown = delta_names(table, view)
     columns = [Heading(label=f"{len(rows):,} item{'' if len(rows) == 1 else 's'}")]
     columns += [
-        Heading(label="people" if name == HUMAN else name, key=name, is_number=True, tip=f"Good − bad, {_unit(name)}")
+        Heading(label="people" if name == HUMAN else name, key=name, is_number=True, tip=_tip(name, table))
         for name in shown
     ]
     body = [
@@ -93,5 +93,6 @@ def _delta(name: str, value: float) -> str:
     return f'<td class="num {sign}">{logprob(value) if name == HUMAN else nats(value)}</td>'
 
 
-def _unit(name: str) -> str:
-    return "on the scale of the judgments" if name == HUMAN else "nats"
+def _tip(name: str, table: Table) -> str:
+    what = "Log-probability" if table.is_one_sided() else "Good − bad"
+    return f"{what}, {'on the scale of the judgments' if name == HUMAN else table.unit(name)}"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.import_scores import import_scores
     from pairbank.scoring.models import load_model
     from pairbank.scoring.score import Scored, read_scored, score
+    from pairbank.scoring.unigrams import Unigrams, count_unigrams, read_unigrams
     from pairbank.stats.report import Report, report
 
 __version__ = version("pairbank")
@@ -28,6 +29,9 @@ _VERBS = {
     "import_scores": "pairbank.scoring.import_scores",
     "Scored": "pairbank.scoring.score",
     "read_scored": "pairbank.scoring.score",
+    "count_unigrams": "pairbank.scoring.unigrams",
+    "read_unigrams": "pairbank.scoring.unigrams",
+    "Unigrams": "pairbank.scoring.unigrams",
     "report": "pairbank.stats.report",
     "Report": "pairbank.stats.report",
     "write_bank": "pairbank.cards.bank",
@@ -36,10 +40,13 @@ _VERBS = {
 __all__ = [
     "Report",
     "Scored",
+    "Unigrams",
+    "count_unigrams",
     "import_scores",
     "load_corpus",
     "load_model",
     "read_scored",
+    "read_unigrams",
     "report",
     "score",
     "write_bank",

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Literal
 
-from pairbank.errors import PairbankError, unknown_name
+from pairbank.errors import CorpusFileNotFoundError, PairbankError, unknown_name
+from pairbank.records import record_of
 
 if TYPE_CHECKING:
+    import datasets
+
     from pairbank.scoring.backend import Scorer
+    from pairbank.scoring.linking_methods import UnigramTables
     from pairbank.scoring.score import Progress, Scored
     from pairbank.stats.report import Report
 
@@ -30,6 +34,8 @@ class CorpusChoice:
     language: str | None = None
     limit: int | None = None
     """At most this many items a paradigm."""
+    optional: bool = False
+    """Whether the study goes on without it, and says so, where its files cannot be had."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +47,14 @@ class Study:
     corpora: tuple[CorpusChoice, ...]
     methods: tuple[str, ...]
     description: str = ""
+    analyses: tuple[str, ...] = ()
+    """Further analyses of the report, by name."""
+    prompt_format: Literal["auto", "base", "chat"] = "auto"
+    """How prompts are put: `auto` uses a model's chat template if it has one."""
     seed: int = 0
     n_resamples: int = 1000
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    """Deviations from the paper, printed at the report's head."""
 
 
 def study_names() -> list[str]:
@@ -78,19 +89,8 @@ def _parsed(text: str, where: str, name: str) -> Study:
     choices = table.pop("corpora", None)
     if not isinstance(choices, list) or not choices:
         raise StudyError(f"{where}: no [[corpora]]; expected at least one, each with a name")
-    values: dict[str, Any] = {"name": name} | {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
-    values["corpora"] = tuple(cast("CorpusChoice", _record(CorpusChoice, c, f"{where}, corpora")) for c in choices)
-    return cast("Study", _record(Study, values, where))
-
-
-def _record(cls: type[Study | CorpusChoice], values: Mapping[str, Any], where: str) -> Study | CorpusChoice:
-    known = {f.name for f in fields(cls)}
-    if extra := sorted(values.keys() - known):
-        raise StudyError(f"{where}: unknown key(s) {', '.join(extra)}; known: {', '.join(sorted(known))}")
-    try:
-        return cls(**values)
-    except TypeError as error:
-        raise StudyError(f"{where}: {error}") from error
+    corpora = [record_of(CorpusChoice, choice, where=f"{where}, corpora", error=StudyError) for choice in choices]
+    return record_of(Study, {"name": name} | table | {"corpora": corpora}, where=where, error=StudyError)
 
 
 def limited(study: Study, limit: int) -> Study:
@@ -106,6 +106,7 @@ def run_study(
     out: str | Path,
     *,
     data_dir: str | Path | None = None,
+    unigrams: UnigramTables | None = None,
     command: str = "",
     progress: Callable[[str, str], Progress | None] = lambda _corpus, _model: None,
 ) -> tuple[Path, Report]:
@@ -116,23 +117,53 @@ def run_study(
         models: the scorers.
         out: folder of the bank; one that is there already is extended.
         data_dir: where upstream files are; None downloads them.
+        unigrams: token counts for the methods that need them, one table a tokenizer.
         command: how to run this again, for the card.
         progress: called with corpus and model before each is scored; gives the callback of `score`.
     """
-    from pairbank.builders.load import load_corpus
     from pairbank.cards.bank import write_bank
     from pairbank.scoring.score import score
     from pairbank.stats.report import report
 
-    corpora = [
-        load_corpus(c.name, data_dir=data_dir, subset=c.subset, language=c.language, limit=c.limit)
-        for c in study.corpora
-    ]
+    corpora, missing = _corpora(study, data_dir)
     scored: list[Scored] = []
     for model in models:
-        for choice, items in zip(study.corpora, corpora, strict=True):
-            tell = progress(choice.name, model.info.name)
-            scored.append(score(items, model, methods=study.methods, seed=study.seed, progress=tell))
-    made = report(scored, title=study.title, seed=study.seed, n_resamples=study.n_resamples, notes=study.notes)
+        for items in corpora:
+            tell = progress(items["corpus"][0], model.info.name)
+            done = score(items, model, methods=study.methods, unigrams=unigrams, seed=study.seed, progress=tell)
+            scored.append(done)
+    made = report(
+        scored,
+        title=study.title,
+        seed=study.seed,
+        n_resamples=study.n_resamples,
+        notes=(study.description, *study.notes, *missing) if study.description else (*study.notes, *missing),
+        analyses=study.analyses,
+    )
     folder = write_bank(out, corpora=corpora, scored=scored, reports={study.name: made}, command=command)
     return folder, made
+
+
+def _corpora(study: Study, data_dir: str | Path | None) -> tuple[list[datasets.Dataset], list[str]]:
+    """Return the corpora of a study, and a note on each optional one that is not to be had."""
+    from pairbank.builders.load import load_corpus
+
+    found, missing = [], []
+    for c in study.corpora:
+        try:
+            found.append(load_corpus(c.name, data_dir=data_dir, subset=c.subset, language=c.language, limit=c.limit))
+        except CorpusFileNotFoundError as error:
+            if not c.optional:
+                raise
+            missing.append(f"Left out: {error}")
+    if not found:
+        raise StudyError(f"{study.name}: none of its corpora can be had. {' '.join(missing)}")
+    return found, missing
+
+
+def with_corpora(study: Study, names: Sequence[str]) -> Study:
+    """Return the study on other corpora (`NAME` or `NAME:SUBSET`), and a note that says so."""
+    parts = [name.partition(":") for name in names]
+    corpora = tuple(CorpusChoice(name=name, subset=subset or None) for name, _, subset in parts)
+    note = f"Run by the user on {', '.join(names)} instead of {', '.join(c.name for c in study.corpora)}."
+    return replace(study, corpora=corpora, notes=(*study.notes, note))

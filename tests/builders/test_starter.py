@@ -43,6 +43,17 @@ def test_there_are_60_plausibility_pairs_with_one_word_each(starter: datasets.Da
         assert " " not in row["target_good"] + row["target_bad"], row["item_id"]
 
 
+def test_context_pairs_give_each_of_two_targets_its_own_better_context(starter: datasets.Dataset) -> None:
+    pairs = [row for row in starter if row["subset"] == "contexts"]
+    assert len(pairs) == 100
+    assert set(Counter(row["paradigm"] for row in pairs).values()) == {10}
+    for first, second in zip(pairs[::2], pairs[1::2], strict=True):
+        assert first["pair_id"] == second["pair_id"]
+        assert first["target_good"] == first["target_bad"] != second["target_good"] == second["target_bad"]
+        assert (first["context_good"], first["context_bad"]) == (second["context_bad"], second["context_good"])
+        assert first["context_good"] != first["context_bad"]
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_has_20_concept_pairs_of_all_four_negative_types(
     starter: datasets.Dataset, language: str
@@ -59,7 +70,7 @@ def test_every_language_has_20_concept_pairs_of_all_four_negative_types(
 
 
 def test_starter_texts_are_nfc_trimmed_distinct_and_unflagged(starter: datasets.Dataset) -> None:
-    assert len(starter) == 792
+    assert len(starter) == 892
     assert not any(starter["flags"][:])
     for row in starter:
         for side in ("good", "bad"):

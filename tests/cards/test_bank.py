@@ -78,7 +78,7 @@ def test_a_second_model_becomes_a_second_split_and_the_first_stays(tmp_path: Pat
 def test_rows_written_anew_are_the_rows_that_load(tmp_path: Path) -> None:
     # On a local folder, datasets' own cache key is blind to a file's content (shared/LIBRARIES.md 1.2).
     bank = pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1", limit=1)])
-    assert len(datasets.load_dataset(str(bank), "starter_scored", split="fake_1")) == 1 * 28 + 4 + 18 * 4
+    assert len(datasets.load_dataset(str(bank), "starter_scored", split="fake_1")) == 1 * 28 + 4 + 10 + 18 * 4
     again = scored_by("fake-1", limit=2)
     pairbank.write_bank(bank, scored=[again], corpora=[pairbank.load_corpus("starter", limit=2)])
     assert len(datasets.load_dataset(str(bank), "starter_scored", split="fake_1")) == len(again)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,9 +21,12 @@ from naive_reference import token_logprobs, tokens_of
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.backend import ModelInfo
 from pairbank.scoring.causal import CausalScorer
+from pairbank.scoring.head import BLOCK_LOGITS, CHANGES_LOGITS
 from pairbank.scoring.models import load_model
 from pairbank.scoring.packable import packing_problem
+from pairbank.scoring.planner import TRUNK_WORTH_TOKENS
 from pairbank.scoring.requests import Request
+from pairbank.scoring.trunk import computed_trunk
 from tiny_models import ARCHITECTURES, MAX_LENGTH, WINDOW, Architecture, saved_model, tiny_model
 from tiny_tokenizers import SENTENCES, TOKENIZERS
 
@@ -182,6 +186,43 @@ def test_many_sequences_in_any_order_score_as_each_alone(case: Case) -> None:
     assert_close([alone[i] for i in few], [case.naive(*many[i]) for i in few])
 
 
+def test_a_prefix_computed_once_for_many_packs_changes_no_score(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: list[int] = []
+
+    def counted(model: Any, tokens: Any, device: Any) -> Any:  # noqa: ANN401 - as computed_trunk
+        lengths.append(len(tokens))
+        return computed_trunk(model, tokens, device)
+
+    monkeypatch.setattr("pairbank.scoring.causal.computed_trunk", counted)
+    assert case.scorer.trunk_worth_tokens == (
+        math.inf if case.architecture.batching == "padded" else TRUNK_WORTH_TOKENS
+    )
+    if case.architecture.batching == "packed":
+        monkeypatch.setattr(case.scorer, "trunk_worth_tokens", 1)
+    monkeypatch.setattr(case.scorer, "batch_tokens", 24)
+    nouns = ("keys", "dogs", "cabinet", "author", "story", "table", "book")
+    asked = [("The author of the book", f" is in the {noun} {verb}.") for noun in nouns for verb in ("is", "are")]
+    asked += [("A dog barks and the dogs bark again. The", f" {noun} is on the table again.") for noun in nouns]
+    found = scores(case.scorer, asked)
+    assert_close(found, [case.naive(*request) for request in asked])
+    if case.architecture.batching == "packed":
+        assert max(lengths) >= 5
+    if case.architecture.batching == "padded":
+        assert lengths == []
+
+
+def test_the_output_layer_in_blocks_gives_the_same_scores(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = case.model.config.get_text_config()
+    capped = any(getattr(config, name, None) not in (None, 1, 1.0) for name in CHANGES_LOGITS)
+    if capped:
+        assert case.scorer.head is None
+    if case.scorer.head is None:
+        return
+    monkeypatch.setitem(BLOCK_LOGITS, "cpu", 64)
+    asked = REQUESTS[:6]
+    assert_close(scores(case.scorer, asked), [case.naive(*request) for request in asked])
+
+
 def test_direct_scores_of_items_in_four_scripts(case: Case, tmp_path: Path) -> None:
     (tmp_path / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in ITEMS), encoding="utf-8")
     items = pairbank.load_corpus(tmp_path / "items.jsonl")
@@ -266,6 +307,7 @@ def test_the_self_check_sees_a_model_that_ignores_masks_or_positions(case: Case,
     for dtype in ("float32", "bfloat16"):
         scorer = causal(case.folder, attention=attention, dtype=dtype)
         assert scorer.info.backend == "causal-packed"
+        scorer.head = None  # as it is while the check runs at load
         forward = scorer.model.forward
         for argument in ("position_ids", "attention_mask"):
             scorer.model.forward = without(forward, argument)

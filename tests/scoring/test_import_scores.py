@@ -217,8 +217,10 @@ def test_imported_tables_are_saved_read_and_banked_like_ours(tmp_path: Path) -> 
 
 
 def test_a_profile_of_ones_own_may_bring_its_prompt(tmp_path: Path) -> None:
-    shipped = Path(pairbank.__file__).parent / "scoring" / "profiles" / "hu-frank-2024-prompts.toml"
-    (tmp_path / "ask.toml").write_text(shipped.read_text().replace("hf24_paired", "asked"))
+    shipped = Path(pairbank.__file__).parent / "scoring" / "prompts" / "hf24.toml"
+    (tmp_path / "ask.toml").write_text(
+        shipped.read_text().replace("hf24_paired", "asked").replace("hf24_lambada", "word")
+    )
     (tmp_path / "mine.toml").write_text(
         'corpus = "mine"\nprompts = "ask.toml"\n[columns]\n'
         + "".join(f'"asked:{order}_first:{n}" = "{order[0]}{n}"\n' for order in ("good", "bad") for n in (1, 2))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import Counter
 
 import numpy as np
@@ -28,19 +30,21 @@ def paths(pack: Pack) -> list[tuple[int, ...]]:
     return [tuple(int(t) for t in pack.tokens[row]) for row in mask]
 
 
-@given(st.lists(requests(), min_size=1, max_size=30))
-def test_every_requested_position_is_read_once_with_exactly_its_prefix_in_sight(asked: list[EncodedRequest]) -> None:
+@given(st.lists(requests(), min_size=1, max_size=60), st.sampled_from([0, 5, math.inf]))
+def test_every_requested_position_is_read_once_with_exactly_its_prefix_in_sight(
+    asked: list[EncodedRequest], worth: float
+) -> None:
     expected = Counter(
         (index, request.ids[:i], request.ids[i])
         for index, request in enumerate(asked)
         for i in range(request.start, len(request.ids))
     )
     found: Counter[tuple[int, tuple[int, ...], int]] = Counter()
-    for pack in plan(asked, budget_tokens=BUDGET):
-        seen = paths(pack)
-        assert [len(path) - 1 for path in seen] == pack.depths.tolist()
+    for pack in plan(asked, budget_tokens=BUDGET, trunk_worth_tokens=worth):
+        seen, trunk = paths(pack), tuple(int(t) for t in pack.trunk)
+        assert [len(trunk) + len(path) - 1 for path in seen] == pack.depths.tolist()
         for node, token, owner in zip(pack.read_nodes, pack.read_tokens, pack.read_requests, strict=True):
-            found[int(owner), seen[node], int(token)] += 1
+            found[int(owner), (*trunk, *seen[node]), int(token)] += 1
     assert found == expected
 
 
@@ -90,8 +94,45 @@ def test_duplicates_are_computed_once_and_read_for_each(budget: int) -> None:
 
 
 def test_requests_beyond_one_window_are_all_planned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairbank.scoring.planner.WINDOW_REQUESTS", 3)
+    monkeypatch.setattr("pairbank.scoring.planner.WINDOW_TOKENS", 12)  # three sequences of four tokens
     asked = [EncodedRequest(ids=(9, 1, n, n + 1), start=1) for n in range(10)]
     packs = list(plan(asked, budget_tokens=100))
     assert len(packs) == 4
     assert sorted({int(i) for pack in packs for i in pack.read_requests}) == list(range(10))
+
+
+def test_a_sequence_longer_than_the_window_is_planned_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairbank.scoring.planner.WINDOW_TOKENS", 3)
+    asked = [EncodedRequest(ids=tuple(range(n, n + 6)), start=1) for n in range(4)]
+    assert [len(pack.tokens) for pack in plan(asked, budget_tokens=100)] == [5, 5, 5, 5]
+
+
+def test_a_long_common_prefix_is_a_trunk_and_no_part_of_any_pack() -> None:
+    instruction = tuple(range(100, 130))
+    asked = [EncodedRequest(ids=(*instruction, 1, n, 2, n), start=33) for n in range(10)]
+    packs = list(plan(asked, budget_tokens=9))
+    # 31 tokens in common; then n and 2 for each, four to a pack of at most nine
+    assert {tuple(pack.trunk) for pack in packs} == {(*instruction, 1)}
+    assert [len(pack.tokens) for pack in packs] == [8, 8, 4]
+    assert all(pack.trunk is packs[0].trunk for pack in packs)
+
+
+def test_what_is_read_in_a_common_prefix_is_not_lost_to_a_trunk() -> None:
+    asked = [EncodedRequest(ids=(*range(100, 130), n), start=1 + n % 5) for n in range(10)]
+    assert {len(pack.trunk) for pack in plan(asked, budget_tokens=4, trunk_worth_tokens=0)} == {0}
+
+
+def test_two_prompts_have_each_their_trunk_whatever_they_share() -> None:
+    first, second = tuple(range(100, 120)), (*range(100, 105), *range(200, 240))
+    asked = [
+        EncodedRequest(ids=(*start, n, 7, 8), start=len(start) + 2) for start in (first, second) for n in range(20)
+    ]
+    packs = list(plan(asked, budget_tokens=8))
+    assert [key for key, _ in itertools.groupby(tuple(pack.trunk) for pack in packs)] == [second, first]
+
+
+def test_a_pack_ends_where_least_is_computed_again() -> None:
+    # sequences of 4 nodes; the first three share 1, the next three share 3, the budget would cut inside the latter
+    ids = [(9, 1, 1, 1), (9, 2, 1, 1), (9, 3, 1, 1), (9, 4, 4, 1), (9, 4, 4, 2), (9, 4, 4, 3)]
+    packs = list(plan([EncodedRequest(ids=(*one, 5), start=1) for one in ids], budget_tokens=13))
+    assert sorted(len(pack.tokens) for pack in packs) == [6, 10]

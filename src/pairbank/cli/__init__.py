@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from pairbank.cli import browse, corpora, results, scoring
+from pairbank.cli import browse, corpora, methods, results, scoring, unigrams
 from pairbank.errors import PairbankError
 
 app = typer.Typer(
@@ -34,6 +34,7 @@ for _command in (
     corpora.corpora,
     corpora.build,
     scoring.score,
+    unigrams.unigrams,
     results.report,
     results.bank,
     results.run,
@@ -42,6 +43,7 @@ for _command in (
 ):
     app.command()(_command)
 app.command("import")(scoring.import_)
+app.add_typer(methods.app, name="methods")
 
 
 def main() -> None:

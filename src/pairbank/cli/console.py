@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+
+from pairbank.cli.progress import Lines, Meter, stats_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,14 +26,14 @@ def say(text: str) -> None:
     typer.echo(text)
 
 
-def show(table: pd.DataFrame) -> None:
-    """Print a table."""
+def show(table: pd.DataFrame, *, whole: Sequence[str] = ()) -> None:
+    """Print a table; columns named in `whole` are never broken."""
     from rich.console import Console
     from rich.table import Table
 
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for name in table.columns:
-        shown.add_column(str(name), overflow="fold")
+        shown.add_column(str(name), overflow="fold", no_wrap=name in whole)
     for row in table.itertuples(index=False, name=None):
         shown.add_row(*("" if cell is None or cell != cell else str(cell) for cell in row))  # noqa: PLR0124 - NaN
     console = Console()
@@ -60,16 +62,19 @@ def say_report(made: Report) -> None:
 
 def say_work(*scorers: Scorer) -> None:
     """Say on the standard error how much was computed, and what sharing saved (causal models count it)."""
-    from pairbank.scoring.backend import ScoringStats
-
     for scorer in scorers:
-        stats = getattr(scorer, "stats", None)
-        if isinstance(stats, ScoringStats) and stats.n_computed_tokens:
-            typer.echo(
-                f"{scorer.info.name}: {stats.n_computed_tokens:,} tokens computed for {stats.n_sequence_tokens:,} "
-                f"asked ({stats.sharing:.1f}x shared), {stats.n_computed_tokens / stats.seconds:,.0f} tokens/s",
-                err=True,
-            )
+        stats = stats_of(scorer)
+        if stats is None:
+            continue
+        if not stats.n_computed_tokens:
+            typer.echo(f"{scorer.info.name}: nothing to compute, every number was in the store", err=True)
+            continue
+        typer.echo(
+            f"{scorer.info.name}: {stats.n_computed_tokens:,} tokens computed for {stats.n_sequence_tokens:,} asked "
+            f"({stats.sharing:.1f}x shared) in {stats.seconds:,.1f} s, "
+            f"{stats.n_computed_tokens / stats.seconds:,.0f} tokens/s",
+            err=True,
+        )
 
 
 def say_next_steps(folder: Path) -> None:
@@ -99,21 +104,29 @@ def status(text: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def bars() -> Iterator[Callable[[str, str], Progress]]:
-    """Yield a maker of progress callbacks: one bar a corpus and model, with the time gone and left."""
+def bars(*scorers: Scorer) -> Iterator[Callable[[str, str], Progress]]:
+    """Yield a maker of progress callbacks, one a corpus and model: a bar on a terminal, else a line now and then.
+
+    Both say items, items/s, the time left, and for the scorers given that count them tokens/s and what sharing saved.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    count = TextColumn("{task.completed:.0f}/{task.total} items")
-    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True)) as bars:
+    known = {scorer.info.name: stats_of(scorer) for scorer in scorers}
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rates]}"))
+    with Bars(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as shown:
 
         def bar(corpus: str, model: str) -> Progress:
-            task = bars.add_task(f"scoring {corpus} with {model}", total=None)
+            meter = Meter(stats=known.get(model))
+            what = f"scoring {corpus} with {model}"
+            if not console.is_terminal:
+                return Lines(what=what, meter=meter).tell
+            task = shown.add_task(what, total=None, rates="")
 
             def tell(n_done: float, n_total: int) -> None:
-                bars.update(task, completed=n_done, total=n_total)
+                shown.update(task, completed=n_done, total=n_total, rates=meter.rates(n_done, n_total))
 
             return tell
 

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import types
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import typer
+
+from pairbank.scoring.options import DEFAULTS, LoadOptions
 
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder with upstream files, or a root with one folder a corpus.")
 ]
-Methods = Annotated[list[str], typer.Option("--method", "-m", help="direct, or a prompt's id; may be repeated.")]
+Methods = Annotated[
+    list[str], typer.Option("--method", "-m", help="direct, a linking function, or a prompt's id; may be repeated.")
+]
+UnigramFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--unigrams", help="What `pairbank unigrams` wrote; for several tokenizers several times."),
+]
+Prompts = Annotated[
+    list[Path] | None, typer.Option("--prompts", help="TOML file with prompts of your own; may be repeated.")
+]
 Models = Annotated[list[str], typer.Option("--model", help="demo, a folder, or a Hub id; may be repeated.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="At most this many items of each paradigm.")]
 Columns = Annotated[
@@ -30,3 +45,36 @@ def column_map(pairs: list[str] | None) -> dict[str, str] | None:
     if bad := [pair for pair in pairs if "=" not in pair]:
         raise typer.BadParameter(f"{bad[0]!r}: expected SCHEMA_COLUMN=YOUR_COLUMN, as in target_good=Sentence")
     return dict(pair.split("=", 1) for pair in pairs)
+
+
+def takes_model_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command every option of `load_model`, in a panel of its own; the command gets them as `options`."""
+    hints = get_type_hints(LoadOptions, include_extras=True)
+
+    def parameter(name: str) -> inspect.Parameter:
+        kind, help_text = get_args(hints[name])
+        option = typer.Option(help=help_text, rich_help_panel="Model")
+        default: Any = DEFAULTS[name]  # type: ignore[literal-required]
+        annotation = Annotated[_typed_text(kind), option]  # type: ignore[valid-type]
+        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+    own = inspect.signature(command, eval_str=True)
+    kept = [one for one in own.parameters.values() if one.name != "options"]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:  # noqa: ANN401 - what typer parsed
+        options = {name: given.pop(name) for name in DEFAULTS}
+        command(**given, options=options)
+
+    parameters = [*kept, *(parameter(name) for name in DEFAULTS)]
+    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": None}
+    del run.__wrapped__
+    return run
+
+
+def _typed_text(kind: Any) -> Any:  # noqa: ANN401 - an annotation
+    """Return the type that the command line reads an option as: a flag, a number, or text, perhaps none."""
+    members = get_args(kind) if get_origin(kind) in (types.UnionType, Union) else (kind,)
+    base = next((one for one in (bool, int) if one in members), str)
+    return base | None if type(None) in members else base

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from pairbank.cli.console import bars, command_line, quiet_bars, say, say_next_steps, say_report, say_work, status
-from pairbank.cli.options import DataDir, Limit, Models
+from pairbank.cli.options import DataDir, Limit, Models, UnigramFiles, takes_model_options
 from pairbank.cli.scoring import load
+from pairbank.scoring.options import LoadOptions
 
 
 def report(
@@ -48,28 +49,43 @@ def bank(
     say_next_steps(folder)
 
 
+@takes_model_options
 def run(
     study: Annotated[str, typer.Argument(help="A shipped study, or the path of a TOML file.")],
     out: Annotated[Path, typer.Option(help="Folder of the bank.")],
     model: Models = ["demo"],  # noqa: B006 - typer copies it
     data_dir: DataDir = None,
+    corpus: Annotated[
+        list[str] | None, typer.Option(help="Corpora in place of the study's, as NAME or NAME:SUBSET; may be repeated.")
+    ] = None,
     limit: Limit = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps, cuda:1 …")] = "auto",
-    dtype: Annotated[str, typer.Option(help="auto, float32, bfloat16 …")] = "auto",
+    unigrams: UnigramFiles = None,
+    *,
+    options: LoadOptions,
 ) -> None:
     """Run a study end to end: build, score, report, bank. Run it again to continue after a stop.
 
     Example: pairbank run demo --model demo --out demo-bank
     """
-    from pairbank.study import limited, load_study, run_study
+    from pairbank.study import limited, load_study, run_study, with_corpora
 
     plan = load_study(study)
+    if corpus:
+        plan = with_corpora(plan, corpus)
     if limit is not None:
         plan = limited(plan, limit)
     with quiet_bars():
-        scorers = [load(name, device=device, dtype=dtype, bos="auto") for name in model]
-        with bars() as bar:
-            folder, made = run_study(plan, scorers, out, data_dir=data_dir, command=command_line(), progress=bar)
+        scorers = [load(name, **options) for name in model]
+        with bars(*scorers) as bar:
+            folder, made = run_study(
+                plan,
+                scorers,
+                out,
+                data_dir=data_dir,
+                unigrams=unigrams or None,
+                command=command_line(),
+                progress=bar,
+            )
     say_work(*scorers)
     say_report(made)
     say_next_steps(folder)

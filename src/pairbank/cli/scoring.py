@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
 from pairbank.cli.console import bars, quiet_bars, say, say_report, say_work, show, status
-from pairbank.cli.options import Columns, DataDir, Language, Limit, Methods, Subset, column_map
+from pairbank.cli.options import (
+    Columns,
+    DataDir,
+    Language,
+    Limit,
+    Methods,
+    Prompts,
+    Subset,
+    UnigramFiles,
+    column_map,
+    takes_model_options,
+)
+from pairbank.scoring.options import LoadOptions
 
 if TYPE_CHECKING:
-    from pairbank.scoring.backend import BosPolicy, Scorer
+    from pairbank.scoring.backend import Scorer
 
 ALL_METHODS = ("direct", "meta_question_simple", "acceptability_judgment_i")
 
 
+@takes_model_options
 def score(
     corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items (two columns are enough).")],
     out: Annotated[Path, typer.Option(help="Parquet file to write: the items and their new columns.")],
@@ -26,13 +39,15 @@ def score(
     language: Language = None,
     limit: Limit = None,
     column: Columns = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps, cuda:1 …")] = "auto",
-    dtype: Annotated[str, typer.Option(help="auto, float32, bfloat16 …")] = "auto",
-    bos: Annotated[str, typer.Option(help="auto, bos, eos-as-bos or none.")] = "auto",
     over_length: Annotated[
         str, typer.Option(help="error, or nan for items longer than the model's context.")
     ] = "error",
     per_token: Annotated[bool, typer.Option("--per-token", help="Keep the log-probability of every token.")] = False,  # noqa: FBT002
+    prompts: Prompts = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the examples that @…shot methods draw.")] = 0,
+    unigrams: UnigramFiles = None,
+    *,
+    options: LoadOptions,
 ) -> None:
     """Score items with a model, print the results, and write items and scores to one file.
 
@@ -52,8 +67,8 @@ def score(
                 limit=limit,
                 columns=column_map(column),
             )
-        scorer = load(model, device=device, dtype=dtype, bos=bos)
-        with bars() as bar:
+        scorer = load(model, **options)
+        with bars(scorer) as bar:
             tell = bar(items["corpus"][0], scorer.info.name)
             scored = pairbank.score(
                 items,
@@ -62,6 +77,9 @@ def score(
                 progress=tell,
                 over_length="nan" if over_length == "nan" else "error",
                 per_token=per_token,
+                prompts=prompts or (),
+                seed=seed,
+                unigrams=unigrams or None,
             )
         say_work(scorer)
     scored.save(out)
@@ -95,17 +113,21 @@ def import_(
         say(f"{path}: {len(table):,} items with {', '.join(table.methods)}")
 
 
+@takes_model_options
 def bench(
     model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id of a causal model.")] = "demo",
     pairs: Annotated[int, typer.Option(min=2, help="Sentence pairs scored directly.")] = 200,
     prompts: Annotated[int, typer.Option(min=1, help="Pairs asked about, forced choice in both orders.")] = 30,
-    repeats: Annotated[int, typer.Option(min=1, help="Interleaved repeats; the median counts.")] = 3,
+    whole: Annotated[int, typer.Option(min=0, help="Pairs of whole paradigms, scored directly.")] = 0,
+    repeats: Annotated[int, typer.Option(min=1, help="Repeats; the median counts.")] = 3,
     data_dir: DataDir = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, mps, cuda:1 …")] = "auto",
+    *,
+    options: LoadOptions,
 ) -> None:
     """Time this machine and model against the bare forward pass, minicons and lm-evaluation-harness.
 
-    BLiMP sentences with --data-dir, else the starter corpus. Peers take part where they are installed.
+    BLiMP sentences with --data-dir, else the starter corpus. Peers take part where they are installed. Each run of
+    theirs stands between two of ours; ratios over 1 are theirs over ours, in wall-clock and in CPU time.
 
     Example: pairbank bench --model demo --pairs 200
     """
@@ -118,28 +140,33 @@ def bench(
     from pairbank.scoring.causal import CausalScorer
 
     with quiet_bars():
-        scorer = load(model, device=device, dtype="auto", bos="auto")
+        scorer = load(model, **options)
         if not isinstance(scorer, CausalScorer):
             raise typer.BadParameter(f"{model!r} is not a causal model; bench compares causal models")
-        blimp = data_dir is not None
         items = (
-            pairbank.load_corpus("blimp", data_dir=data_dir)
-            if blimp
-            else pairbank.load_corpus("starter", subset="minimal-pairs")
+            pairbank.load_corpus("starter", subset="minimal-pairs")
+            if data_dir is None
+            else pairbank.load_corpus("blimp", data_dir=data_dir)
         )
-        items = items.shuffle(seed=1).select(range(min(max(pairs, prompts), len(items))))
+        drawn = items.shuffle(seed=1)
         rows = []
-        for method, n in (("direct", pairs), ("meta_question_simple", prompts)):
-            with status(f"timing {method}"):
-                some = items.select(range(min(n, len(items))))
-                rows += [dataclasses.asdict(row) for row in timed(scorer, some, method=method, repeats=repeats)]
+        for workload, method, source, n_pairs in (
+            ("random pairs", "direct", drawn, pairs),
+            ("whole paradigms", "direct", items, whole),
+            ("forced choice", "meta_question_simple", drawn, prompts),
+        ):
+            if n_pairs:
+                with status(f"timing {workload}"):
+                    some = source.select(range(min(n_pairs, len(source))))
+                    made = timed(scorer, some, method=method, repeats=repeats)
+                    rows += [{**dataclasses.asdict(row), "workload": workload} for row in made]
     table = pd.DataFrame(rows)
-    for name, digits in (("seconds", 2), ("ratio", 2), ("worst_difference_nats", 6)):
-        table[name] = table[name].round(digits)
+    for name in ("wall_seconds", "cpu_seconds", "wall_ratio", "cpu_ratio", "worst_difference_nats"):
+        table[name] = table[name].round(6 if name.endswith("nats") else 3)
     show(table)
 
 
-def load(name: str, *, device: str, dtype: str, bos: str) -> Scorer:
+def load(name: str, **options: Unpack[LoadOptions]) -> Scorer:
     """Load a model with a status line in place of the library's progress bar."""
     from transformers.utils import logging as transformers_logging
 
@@ -147,4 +174,4 @@ def load(name: str, *, device: str, dtype: str, bos: str) -> Scorer:
 
     with status(f"loading model {name}"):
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        return pairbank.load_model(name, device=device, dtype=dtype, bos=cast("BosPolicy", bos))
+        return pairbank.load_model(name, **options)

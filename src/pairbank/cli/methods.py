@@ -1,0 +1,128 @@
+"""`pairbank methods` and `pairbank methods show`: what can be asked, and exactly what would be sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from pairbank.cli.console import quiet_bars, say, show, status
+from pairbank.cli.options import DataDir, Language, Prompts, Subset
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pairbank.builders.schema import Task
+    from pairbank.scoring.contract import Row
+    from pairbank.scoring.fewshot import Pool
+    from pairbank.scoring.prompt import Prompt
+
+app = typer.Typer(invoke_without_command=True, help="List the methods, or show exactly what one sends.")
+
+
+@app.callback()
+def methods(
+    context: typer.Context,
+    task: Annotated[str | None, typer.Option(help="Only methods for this task: sentence_pair, concept_pair …")] = None,
+    language: Annotated[str | None, typer.Option(help="Only methods for this language (BCP-47).")] = None,
+    prompts: Prompts = None,
+) -> None:
+    """List the methods: `direct`, its kin and every prompt, with paper, what it applies to, and its requests an item.
+
+    A method's name may end in @1shot … @8shot (answered examples before the question; forced choices and judgments)
+    or @chat (a plain-text prompt through the model's chat template).
+
+    Example: pairbank methods --task concept_pair
+    """
+    if context.invoked_subcommand is not None:
+        return
+    import pandas as pd
+
+    from pairbank.scoring.registry import prompts_of
+    from pairbank.scoring.show import method_rows
+
+    show(pd.DataFrame(method_rows(prompts_of(prompts or ()), task=task, language=language)), whole=["id"])
+
+
+@app.command("show")
+def show_method(
+    method: Annotated[str, typer.Argument(help="A method, as `pairbank methods` lists it.")],
+    item: Annotated[list[str] | None, typer.Option(help="A sentence or word; twice for a pair, better first.")] = None,
+    context: Annotated[list[str] | None, typer.Option(help="What stands before it; twice if the sides differ.")] = None,
+    column: Annotated[list[str] | None, typer.Option(help="NAME=TEXT: property, concept_good, concept_bad …")] = None,
+    corpus: Annotated[str | None, typer.Option(help="Take the item from this corpus or file.")] = None,
+    item_id: Annotated[str | None, typer.Option(help="Its id; default: the corpus's first item it applies to.")] = None,
+    data_dir: DataDir = None,
+    subset: Subset = None,
+    language: Language = None,
+    task: Annotated[str | None, typer.Option(help="Task of the --item; default: the method's first.")] = None,
+    model: Annotated[str | None, typer.Option(help="Show it in this model's own format (chat template).")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the examples of @…shot methods.")] = 0,
+    prompts: Prompts = None,
+) -> None:
+    """Print the exact strings that a method sends for one item; what is scored stands between ⟦ and ⟧.
+
+    Without --model as models without a chat template read it.
+
+    Example: pairbank methods show meta_question_simple --item "The dogs bark." --item "The dogs barks."
+    """
+    from pairbank.cli.options import column_map
+    from pairbank.scoring.fake import FakeScorer
+    from pairbank.scoring.methods import FAMILIES, MethodOptions, method_named
+    from pairbank.scoring.registry import prompt_named, prompts_of
+    from pairbank.scoring.show import item_for, shown
+
+    known = prompts_of(prompts or ())
+    prompt = None if method in FAMILIES else prompt_named(method, known)
+    if (corpus is None) == (not item):
+        raise typer.BadParameter("give --item (one or two texts, better first), or --corpus")
+    pool = None
+    if corpus is None:
+        row: Row = item_for(
+            prompt,
+            item or (),
+            contexts=context or (),
+            task=cast("Task | None", task),
+            language=language,
+            columns=column_map(column),
+        )
+    else:
+        row, pool = _from_corpus(corpus, item_id, prompt, data_dir=data_dir, subset=subset, language=language)
+    chosen = method_named(method, options=MethodOptions(seed=seed, pool=pool, prompts=known))
+    if model is None:
+        say(shown(chosen, row, FakeScorer()))
+        return
+    from pairbank.cli.scoring import load
+
+    scorer = load(model, device="auto", dtype="auto", bos="auto")
+    say(shown(chosen, row, scorer))
+
+
+def _from_corpus(
+    name: str,
+    item_id: str | None,
+    prompt: Prompt | None,
+    *,
+    data_dir: Path | None,
+    subset: str | None,
+    language: str | None,
+) -> tuple[Row, Pool]:
+    """Return an item of a corpus, and all its items as the pool of examples."""
+    import pairbank
+    from pairbank.errors import unknown_name
+    from pairbank.scoring.fewshot import Pool
+    from pairbank.scoring.prompted import Prompted
+
+    with quiet_bars(), status(f"building {name}"):
+        rows: Sequence[Row] = pairbank.load_corpus(name, data_dir=data_dir, subset=subset, language=language).to_list()
+    wanted = [
+        row
+        for row in rows
+        if (row["item_id"] == item_id if item_id else prompt is None or Prompted(prompt).applies_to(row))
+    ]
+    if not wanted and item_id:
+        raise unknown_name("item", item_id, [str(row["item_id"]) for row in rows[:5]])
+    if not wanted:
+        raise typer.BadParameter(f"the method applies to no item of {name}; see `pairbank methods`")
+    return wanted[0], Pool(rows)

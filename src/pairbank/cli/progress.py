@@ -1,0 +1,83 @@
+"""How fast scoring goes, as text: items/s, tokens/s, what sharing saved, the time left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from pairbank.scoring.backend import Scorer, ScoringStats
+
+SECONDS_A_LINE = 20.0
+"""Between two lines of progress where no terminal shows a bar."""
+
+
+def stats_of(scorer: Scorer) -> ScoringStats | None:
+    """Return what a scorer counts of its work, if it counts."""
+    from pairbank.scoring.backend import ScoringStats
+
+    stats = getattr(scorer, "stats", None)
+    return stats if isinstance(stats, ScoringStats) else None
+
+
+@dataclass(slots=True, kw_only=True)
+class Meter:
+    """Rates since it was made."""
+
+    stats: ScoringStats | None = None
+    clock: Callable[[], float] = time.monotonic
+    began: float = field(init=False)
+    n_computed: int = field(init=False)
+    n_asked: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.clock()
+        self.n_computed = self.stats.n_computed_tokens if self.stats else 0
+        self.n_asked = self.stats.n_sequence_tokens if self.stats else 0
+
+    def rates(self, n_done: float, n_total: int) -> str:
+        """Return "120/2,000 items, 14.2 items/s, 620 tokens/s, 1.6x shared"; without what is not known yet."""
+        seconds = self.clock() - self.began
+        parts = [f"{n_done:,.0f}/{n_total:,} items"]
+        if seconds > 0:
+            parts.append(f"{n_done / seconds:,.1f} items/s")
+        if self.stats and seconds > 0 and (n_computed := self.stats.n_computed_tokens - self.n_computed):
+            parts += [
+                f"{n_computed / seconds:,.0f} tokens/s",
+                f"{(self.stats.n_sequence_tokens - self.n_asked) / n_computed:.1f}x shared",
+            ]
+        return ", ".join(parts)
+
+    def seconds_left(self, n_done: float, n_total: int) -> float:
+        """Return the time left at the rate so far; NaN before anything is done."""
+        return (self.clock() - self.began) * (n_total - n_done) / n_done if n_done else float("nan")
+
+
+@dataclass(slots=True, kw_only=True)
+class Lines:
+    """Progress as lines on the standard error, for logs: one now and then, and one at the end."""
+
+    what: str
+    meter: Meter
+    say: Callable[[str], None] = lambda line: typer.echo(line, err=True)
+    _last: float = field(init=False)
+    _is_done: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self._last = self.meter.clock()
+
+    def tell(self, n_done: float, n_total: int) -> None:
+        """Take note of items done, and say so where the last line is long ago or this is the end."""
+        now, is_done = self.meter.clock(), n_done >= n_total
+        if self._is_done or not (is_done or now - self._last >= SECONDS_A_LINE):
+            return
+        self._last, self._is_done = now, is_done
+        left = f"{self.meter.clock() - self.meter.began:,.0f} s in all" if is_done else self._left(n_done, n_total)
+        self.say(f"{self.what}: {self.meter.rates(n_done, n_total)}, {left}")
+
+    def _left(self, n_done: float, n_total: int) -> str:
+        return f"about {self.meter.seconds_left(n_done, n_total):,.0f} s left"
