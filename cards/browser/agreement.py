@@ -30,6 +30,8 @@ NOTES = {
     "kappa": "Cohen’s κ between which side each method prefers; ties left out.",
     "raw_agreement": "Share of items on which both prefer the same side; ties left out.",
 }
+MOST_BESIDE = 8
+"""With more methods than this the selected pair stands below the heat map."""
 _STRONG = 0.7
 """From here on the cell is dark enough for light text (and light enough for dark text in the dark)."""
 
@@ -104,8 +106,9 @@ def panel(table: Table, view: View) -> str:
     deltas = np.stack([table.delta(name)[keep] for name in names], axis=1)
     found = matrix(names, deltas, view.measure)
     title = f"<h2>{MEASURES[view.measure]} between methods</h2>"
+    wide = " pb-wide" if len(names) > MOST_BESIDE else ""
     return (
-        f'<div class="pb-split pb-agree"><div>{title}{heat_map(found, view.cell)}{_legend()}'
+        f'<div class="pb-split pb-agree{wide}"><div>{title}{heat_map(found, view.cell)}{_legend()}'
         f'{note(NOTES[view.measure])}</div><div class="pb-side">{_pair(table, view, keep, names)}</div></div>'
     )
 

@@ -36,7 +36,7 @@ def detail(bank: Bank, table: Table, view: View) -> str:
         _texts(row),
         _human(row),
         _scores(table, row),
-        _prompts(table, row),
+        _prompts(table, row, view.method),
         _tokens(row),
         _other_models(bank, table, row, view),
     ]
@@ -116,12 +116,12 @@ def _scores(table: Table, row: Mapping[str, Any]) -> str:
     )
 
 
-def _prompts(table: Table, row: Mapping[str, Any]) -> str:
+def _prompts(table: Table, row: Mapping[str, Any], opened: str) -> str:
     asked = [method for method in table.methods if method.layout.is_prompted and row.get(f"{method.name}_logprobs")]
-    return "".join(_prompt(method, row) for method in asked)
+    return "".join(_prompt(method, row, opened) for method in asked)
 
 
-def _prompt(method: MethodFacts, row: Mapping[str, Any]) -> str:
+def _prompt(method: MethodFacts, row: Mapping[str, Any], opened: str) -> str:
     layout = method.layout
     [logprobs] = layout.reshape([row[f"{method.name}_logprobs"]])
     head = "".join(f"<th class='num'>{esc(option)}</th>" for option in layout.options)
@@ -135,18 +135,21 @@ def _prompt(method: MethodFacts, row: Mapping[str, Any]) -> str:
         asked = f' data-tip="{esc(templates[name])}"' if name in templates else ""
         body.append(f"<tr><td{asked}>{esc(words(name))}</td>{cells}</tr>")
     boxed = "Boxed: the option that picks the better side. " if layout.correct else ""
+    told = f"{boxed}%: share among these options." if len(layout.options) > 1 else "Nats."
+    is_open = " open" if method.name == opened else ""
     return (
-        f"<details open><summary>{identifier(method.name)} <small>option log-probabilities</small></summary>"
+        f"<details{is_open}><summary>{identifier(method.name)} <small>option log-probabilities</small></summary>"
         f"<div class='pb-scroll' tabindex='0'><table class='pb-table small'><thead><tr><th>presentation</th>{head}</tr>"
-        f"</thead><tbody>{''.join(body)}</tbody></table></div>{note(f'{boxed}%: share among these options.')}"
+        f"</thead><tbody>{''.join(body)}</tbody></table></div>{note(told)}"
         f"{_asked(templates)}</details>"
     )
 
 
 def _option(values: FloatArray, k: int, *, is_correct: bool) -> str:
     odds = np.exp(values - values.max())
+    part = f"<small>{100 * odds[k] / odds.sum():.0f}&#8201;%</small>" if len(values) > 1 else ""
     kind = "num right" if is_correct else "num"
-    return f"<td class='{kind}'>{logprob(float(values[k]))}<small>{100 * odds[k] / odds.sum():.0f}&#8201;%</small></td>"
+    return f"<td class='{kind}'>{logprob(float(values[k]))}{part}</td>"
 
 
 def filled_templates(method: MethodFacts, row: Mapping[str, Any]) -> dict[str, str]:

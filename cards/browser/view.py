@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
+import numpy as np
+
 from pairbank.cards.browser.data import DIRECT, HUMAN
 
 if TYPE_CHECKING:
@@ -133,7 +135,7 @@ def _resolve_rows(bank: Bank, names: _Names) -> None:
     models = list(bank.models(corpus))
     table = bank.table(corpus, names.one_of("model", models, models[0] if models else ""))
     axes = axes_of(table)
-    method = names.one_of("method", [name for name in axes if name != HUMAN], _main_method(axes))
+    method = names.one_of("method", [name for name in axes if name != HUMAN], _main_method(table, axes))
     names.one_of("versus", axes, _other(axes, method))
     names.one_of("show", SHOWN, "all")
     names.one_of("measure", MEASURES, "pearson")
@@ -166,10 +168,10 @@ class _Names:
 
 
 def axes_of(table: Table) -> list[str]:
-    """Return what differences a table holds: its methods, then people if any item was judged on both sides."""
+    """Return what differences a table holds: the methods that scored any item, then people if they judged any."""
     names = [method.name for method in table.methods]
-    judged = {"human_good", "human_bad"} <= set(table.names) and bool((table.delta(HUMAN) == table.delta(HUMAN)).any())
-    return [*names, *([HUMAN] if judged else [])]
+    table.load([f"{name}_{part}" for name in names for part in ("good", "delta")])
+    return [name for name in (*names, HUMAN) if bool(np.isfinite(table.delta(name)).any())]
 
 
 def groupings(bank: Bank) -> list[str]:
@@ -178,9 +180,9 @@ def groupings(bank: Bank) -> list[str]:
     return ["all", *(name for name in found if name != "all")]
 
 
-def _main_method(axes: list[str]) -> str:
+def _main_method(table: Table, axes: list[str]) -> str:
+    prompted = [method.name for method in table.methods if method.layout.is_prompted and method.name in axes]
     methods = [name for name in axes if name != HUMAN]
-    prompted = [name for name in methods if name != DIRECT]
     return (prompted or methods or [""])[0]
 
 

@@ -9,6 +9,7 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ import pytest
 
 import pairbank
 from browser_bank import HOSTILE, METHODS, write_hard_bank
+from pairbank.builders.schema import Item, features
 from pairbank.cards.browser import agreement, charts, compare, data, export, filters, items, leaderboard, people, source
 from pairbank.cards.browser.controls import controls
 from pairbank.cards.browser.data import Bank, Cache, open_bank
@@ -24,6 +26,7 @@ from pairbank.cards.browser.item import detail, filled_templates
 from pairbank.cards.browser.view import SHOWN, TABS, View, resolved
 from pairbank.errors import BankError, PairbankError
 from pairbank.files import sha256_of_file
+from pairbank.scoring.fake import FakeScorer
 from pairbank.stats.agreement import cohens_kappa, pearson
 
 TAGS = """a article b bdi button circle code details div em g h1 h2 h3 h4 header i li mark nav p path polygon pre rect
@@ -309,6 +312,33 @@ def test_r_on_the_plot_is_r_of_the_summary(bank: Bank) -> None:
         assert [found.value, found.low, found.high, found.n] == pytest.approx(
             [row["value"], row["low"], row["high"], row["n"]], abs=1e-12
         )
+
+
+def test_words_are_compared_by_their_log_probability(tmp_path: Path) -> None:
+    rows = [
+        Item(
+            item_id=f"words/all/{n}",
+            corpus="words",
+            subset="all",
+            language="en",
+            task="word_prediction",
+            context_good=f"The {n} boats lay in the",
+            target_good="harbour" if n % 2 else "bay",
+        ).row()
+        for n in range(20)
+    ]
+    words = datasets.Dataset.from_list(rows, features=features())
+    prompt = "hl23_word_pred_meta_question_simple"
+    scored = pairbank.score(words, FakeScorer(), methods=["direct", prompt])
+    bank = open_bank(str(pairbank.write_bank(tmp_path / "bank", scored=[scored])))
+    view = view_of(bank, "?tab=compare&corpus=words")
+    assert (view.method, view.versus) == (prompt, "direct")
+    summary = bank.summary[(bank.summary["metric"] == "pearson_logprob") & (bank.summary["group_by"] == "all")]
+    found = compare.compared(bank.table("words", "fake"), view).r
+    assert [found.value, found.n] == pytest.approx([summary["value"].item(), 20], abs=1e-12)
+    page = Page(compare.panel(bank.table("words", "fake"), view, narrow=False)).text
+    assert "log P, direct (nats)" in page
+    assert "both right" not in page
 
 
 def test_matrices_are_those_of_the_statistics_pair_by_pair() -> None:
