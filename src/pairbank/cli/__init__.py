@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from pairbank.cli import corpora, methods, minimalness, neuro, publishing, results, scoring, unigrams
+from pairbank.cli import browse, corpora, methods, minimalness, neuro, publishing, results, scoring, unigrams
 from pairbank.errors import PairbankError
 
 app = typer.Typer(
@@ -38,6 +38,7 @@ for _command in (
     results.report,
     results.bank,
     results.run,
+    browse.browse,
     publishing.publish,
     publishing.merge,
     publishing.strip,

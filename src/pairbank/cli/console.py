@@ -89,6 +89,7 @@ def say_next_steps(folder: Path) -> None:
     load = f"load_dataset({str(folder)!r}, {name + '_scored'!r}, split={split!r})"
     say(f"\n{folder}: {pq.ParquetFile(path).metadata.num_rows:,} scored items in {name}. Try next:")
     say(f'  python -c "from datasets import load_dataset; print({load}[0])"')
+    say(f"  pairbank browse {shlex.quote(str(folder))}")
     say(f"  pairbank report {path}")
     say("  pairbank score my_pairs.csv --model demo --out scored.parquet")
 
