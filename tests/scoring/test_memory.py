@@ -16,20 +16,22 @@ import pytest
 
 from tiny_models import ARCHITECTURES, saved_model
 
-pytest.importorskip("resource", reason="no resource module on this system")
+STATUS = Path("/proc/self/status")
+pytestmark = pytest.mark.skipif(not STATUS.is_file(), reason="no /proc/self/status on this system")
 ALLOWED = 1.15
 SCRIPT = """
-import json, resource, sys
+import json, re, sys
 import datasets
 datasets.disable_progress_bars()
 import pairbank
+def peak():  # of this program alone: ru_maxrss would begin with the peak of the process that started it
+    return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 items = pairbank.load_corpus(sys.argv[1])
 model = pairbank.load_model(sys.argv[2], device="cpu")
 pairbank.score(items.select(range(200)), model)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 scored = pairbank.score(items, model)
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"n_items": len(scored), "before": before, "after": after}))
+print(json.dumps({"n_items": len(scored), "before": before, "after": peak()}))
 """
 
 
@@ -57,7 +59,7 @@ def peak(n_pairs: int, folder: Path, model: Path) -> int:
     )
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["n_items"] == n_pairs
-    assert found["after"] > found["before"] > 0
+    assert found["after"] >= found["before"] > 0
     return int(found["after"])
 
 

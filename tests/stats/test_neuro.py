@@ -118,7 +118,7 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_order_of_items(
     other = probe(items, tiny, seed=1).layers["value"]
     assert not other.equals(probed.layers["value"])
     signature = json.loads((tmp_path / "one" / "neuro.json").read_text())
-    assert signature["model"]["name"] == "llama0"
+    assert signature["model"]["name"] == tiny.info.name
     assert signature["method"]["group_by"] == "subset"
 
 
