@@ -60,9 +60,8 @@ def main(arguments: list[str] | None = None) -> None:
     prefers = pd.DataFrame({way: table[f"{way}_delta"] > 0 for way in WAYS})
     changes = prefers.nunique(axis=1) > 1
     accuracies = wide.loc[WAYS, "accuracy"]
-    print(
-        f"\naccuracy from {accuracies.min():.2f} ({accuracies.idxmin()}) to {accuracies.max():.2f} ({accuracies.idxmax()})"
-    )
+    lowest, highest = accuracies.idxmin(), accuracies.idxmax()
+    print(f"\naccuracy from {accuracies[lowest]:.2f} ({lowest}) to {accuracies[highest]:.2f} ({highest})")
     print(f"{changes.sum()} of {len(changes)} items are answered one way or the other, depending on the question")
     biased = wide["position_bias"][lambda bias: (bias < 0.25) | (bias > 0.75)]
     print(f"{len(biased)} of {len(WAYS)} ways get the same option in more than three of four presentations")

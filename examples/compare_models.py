@@ -50,9 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
         if others.empty:
             print(f"{model} is alone in this bank: score another model and add it with `pairbank bank`")
         else:
-            print(
-                f"{model}: r with itself {grid.loc[model, model]:.2f}, with the others {others.mean():.2f} on average"
-            )
+            print(f"{model}: r with itself {grid.loc[model, model]:.2f}, with others {others.mean():.2f} on average")
 
 
 if __name__ == "__main__":
