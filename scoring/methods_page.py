@@ -30,8 +30,8 @@ prompt's id, `@chat` sends a prompt that its paper sent as plain text through th
 - **Requests** are the strings scored (or written) an item.
 - **Its own accuracy** is that of its source; reports have both.
 - Every prompt's section ends with its first presentation, as a model without a chat template reads it. Slots stand in
-  braces; the answer options, of which each is scored, between {OPEN} and {CLOSE}. `pairbank methods show METHOD` fills
-  in the slots.
+  braces (`{{good}}` is the whole better sentence, `{{target_good}}` its target); the answer options, of which each is
+  scored, between {OPEN} and {CLOSE}. `pairbank methods show METHOD --corpus CORPUS` fills in the slots.
 
 Where a paper and its code differ, the notes say how, and which of them an id is."""
 BOTH_SIDES = {"direct": "log P(target_good | context_good) − log P(target_bad | context_bad)"}
