@@ -56,13 +56,14 @@ def main(arguments: list[str] | None = None) -> None:
 
     # From here on plain `datasets` and pandas: nobody needs pairbank to read a bank.
     table = load_dataset(str(bank), f"{scored.corpus}_scored", split=scored.model_slug).to_pandas()
-    print("Where the probabilities prefer the worse sentence (nats):")
     wrong = table[table["direct_delta"] < 0].sort_values("direct_delta")
-    print(wrong[["direct_delta", "target_good", "target_bad"]].round(2).to_string(index=False))
-    print("\nand where the model, asked, contradicts its own probabilities:")
+    print(f"The probabilities prefer the worse sentence in {len(wrong)} of {len(table)} pairs (nats):")
+    for pair in wrong.itertuples():
+        print(f"  {pair.direct_delta:7.2f}  {pair.target_good} / {pair.target_bad}")
     against = table[table["direct_delta"] * table["meta_question_simple_delta"] < 0]
-    shown = ["direct_delta", "meta_question_simple_delta", "meta_question_simple_first_choice", "target_good"]
-    print(against[shown].round(2).to_string(index=False))
+    print(f"In {len(against)} pairs the model, asked, contradicts its own probabilities (measured, asked):")
+    for pair in against.itertuples():
+        print(f"  {pair.direct_delta:7.2f} {pair.meta_question_simple_delta:7.2f}  {pair.target_good}")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import pytest
 import typer
 
 import pairbank
+from pairbank.builders import CORPORA
 from pairbank.cli import app
 from pairbank.scoring.methods import FAMILIES
 from pairbank.scoring.registry import prompts
@@ -120,6 +121,16 @@ def test_every_page_is_in_the_index_and_every_analysis_metric_and_function_on_it
     assert {name for name in ANALYSES if f"| `{name}` |" not in analyses} == set()
     linking = (ROOT / "docs" / "linking.md").read_text(encoding="utf-8")
     assert {name for name in FAMILIES if f"| `{name}` |" not in linking} == set()
+
+
+def test_the_readme_names_every_corpus() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.split("## Corpora", 1)[1].split("\n\n[docs", 1)[0]
+    assert {name for name in CORPORA if f"`{name}`" not in table} == set()
+    analyses = (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
+    needs = " ".join(re.findall(r"^\|.*\|([^|]*)\|$", analyses, flags=re.MULTILINE))
+    named = set(re.findall(r"`([\w-]+)`", needs))
+    assert named - {"direct"} <= set(CORPORA)
 
 
 def test_every_metric_of_the_summary_is_defined() -> None:

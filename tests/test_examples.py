@@ -22,7 +22,10 @@ def test_ones_own_pairs_become_a_report_and_a_bank(tmp_path: Path, capsys: pytes
     run("your_own_pairs", "--model", "fake", "--out", str(tmp_path / "mine"))
     shown = capsys.readouterr().out
     assert shown.count("meta_question_simple") >= 2
-    assert "contradicts its own probabilities" in shown
+    wrong = int(re.findall(r"the worse sentence in (\d) of 8 pairs", shown)[0])
+    contradicted = int(re.findall(r"In (\d) pairs the model, asked, contradicts", shown)[0])
+    assert len(re.findall(r"^ +-?\d+\.\d\d +[A-Z]", shown, flags=re.MULTILINE)) == wrong > 0
+    assert len(re.findall(r"^ +-?\d+\.\d\d +-?\d+\.\d\d  [A-Z]", shown, flags=re.MULTILINE)) == contradicted > 0
     assert (tmp_path / "mine" / "report" / "report.md").is_file()
     assert pairbank.check_bank(tmp_path / "mine" / "bank") is not None
 
