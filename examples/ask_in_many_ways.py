@@ -1,6 +1,6 @@
 """One set of items, ten ways of asking: how much of an answer is the question's?
 
-    python examples/ask_in_many_ways.py --model demo --limit 2
+    python examples/ask_in_many_ways.py --model demo
 
 Labels (1/2, A/B, first/second, 2/1), the question's place, wording, judging one sentence at a time, and two answered
 examples before the question. The items stay the same, so whatever differs is due to the asking.
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--model", default="demo", help="demo, a folder, a Hub id, or fake (random numbers)")
     parser.add_argument("--corpus", default="starter")
     parser.add_argument("--subset", default="minimal-pairs", help="a subset of sentence pairs")
-    parser.add_argument("--limit", type=int, default=2, help="items of each paradigm")
+    parser.add_argument("--limit", type=int, default=1, help="items of each paradigm")
     chosen = parser.parse_args(arguments)
 
     items = pairbank.load_corpus(chosen.corpus, subset=chosen.subset, limit=chosen.limit)
