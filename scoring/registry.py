@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from pairbank.errors import unknown_name
@@ -25,6 +26,7 @@ __all__ = [
     "Prompt",
     "PromptError",
     "parse_prompts",
+    "prompt_files",
     "prompt_named",
     "prompts",
     "prompts_of",
@@ -65,12 +67,17 @@ class MethodName:
 @functools.cache
 def prompts() -> Mapping[str, Prompt]:
     """Return the prompts that ship with pairbank, by id."""
-    folder = resources.files("pairbank.scoring") / "prompts"
     found: dict[str, Prompt] = {}
-    for file in sorted(folder.iterdir(), key=lambda f: f.name):
-        if file.name.endswith(".toml") and file.name != "designs.toml":
-            _add(found, parse_prompts(file.read_text(encoding="utf-8"), Path(file.name)), file.name)
+    for file in prompt_files():
+        _add(found, parse_prompts(file.read_text(encoding="utf-8"), Path(file.name)), file.name)
     return found
+
+
+def prompt_files() -> list[Traversable]:
+    """Return the files of prompts that ship with pairbank, a paper each, in the order of their names."""
+    folder = resources.files("pairbank.scoring") / "prompts"
+    files = [file for file in folder.iterdir() if file.name.endswith(".toml") and file.name != "designs.toml"]
+    return sorted(files, key=lambda file: file.name)
 
 
 def prompts_of(files: Sequence[str | Path]) -> Mapping[str, Prompt]:

@@ -1,8 +1,8 @@
 """How often the better side is preferred: in, deltas or answer log-probabilities in nats; out, Estimate.
 
-Two definitions, which can differ by a quarter on the same answers: the delta averaged over orders (Hu & Levy 2023,
-section 4.4) and every presentation as a trial of its own (Hu & Frank 2024). Ties are credited the share that
-a fair guess among the tied options would get: one half between two.
+Two definitions, which can differ by a quarter on the same answers: the delta averaged over orders (Song et al. 2025,
+equation 1) and every presentation as a trial of its own (Hu & Levy 2023; Hu & Frank 2024). Ties are credited the
+share that a fair guess among the tied options would get: one half between two.
 """
 
 from __future__ import annotations

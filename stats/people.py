@@ -138,7 +138,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     if not correlations:
         raise BankError(
             f"none of {sorted({t.corpus for t in tables})} has {_LEAST} scored pairs that people rated on both sides; "
-            "compare with people on a corpus that has ratings, such as li, li_adger or dtfit"
+            "compare with people on a corpus that has ratings, such as li, li-adger or dtfit"
         )
     long, by_bin = long_table(correlations), long_table(binned, BIN_COLUMNS)
     return Section(

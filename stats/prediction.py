@@ -38,7 +38,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     rows = [row for table in tables for row in _rows(table, seed=seed, n_resamples=n_resamples)]
     if not rows:
         raise BankError(
-            f"none of {sorted({t.corpus for t in tables})} has scored items of the task {TASK}; score p18 or news_2023"
+            f"none of {sorted({t.corpus for t in tables})} has scored items of the task {TASK}; score p18 or news-2023"
         )
     found = long_table(rows)
     return Section(

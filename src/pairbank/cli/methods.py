@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -27,6 +28,7 @@ def methods(
     task: Annotated[str | None, typer.Option(help="Only methods for this task: sentence_pair, concept_pair …")] = None,
     language: Annotated[str | None, typer.Option(help="Only methods for this language (BCP-47).")] = None,
     prompts: Prompts = None,
+    markdown: Annotated[bool, typer.Option(help="Print the page docs/methods.md.")] = False,  # noqa: FBT002
 ) -> None:
     """List the methods: `direct`, its kin and every prompt, with paper, what it applies to, and its requests an item.
 
@@ -37,9 +39,15 @@ def methods(
     """
     if context.invoked_subcommand is not None:
         return
+    from pairbank.scoring.registry import prompts_of
+
+    if markdown:
+        from pairbank.scoring.methods_page import methods_markdown
+
+        sys.stdout.write(methods_markdown(prompts_of(prompts or ())))
+        return
     import pandas as pd
 
-    from pairbank.scoring.registry import prompts_of
     from pairbank.scoring.show import method_rows
 
     show(pd.DataFrame(method_rows(prompts_of(prompts or ()), task=task, language=language)), whole=["id"])

@@ -1,0 +1,142 @@
+"""What the documentation says can be done: every command line parses, every link resolves, every snippet compiles."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import pairbank
+from pairbank.builders import CORPORA
+from pairbank.cli import app
+from pairbank.scoring.methods import FAMILIES
+from pairbank.scoring.registry import prompts
+from pairbank.stats.analyses import ANALYSES
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+
+
+def command_lines(text: str) -> Iterator[str]:
+    """Yield every command line: a line of a block of shell, or between backticks; comments left out."""
+    shell = "\n".join(re.findall(r"^```sh\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL))
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    indented = "\n".join(line[4:] for line in prose.splitlines() if line.startswith("    "))
+    for line in [*shell.splitlines(), *indented.splitlines(), *re.findall(r"`([^`\n]*)`", prose)]:
+        if re.match(r"\s*pairbank [a-z]", line):
+            yield line.split(" #")[0].strip()
+
+
+def parse(line: str) -> None:
+    """Raise unless the command exists and takes every option of the line, with a value where it needs one."""
+    words = shlex.split(line.replace("[", "").replace("]", ""))[1:]
+    command: Any = typer.main.get_command(app)
+    assert words[0] in command.commands, f"{line!r}: no command {words[0]!r}"
+    while words and words[0] in getattr(command, "commands", {}):
+        command = command.commands[words.pop(0)]
+    options = {name: p for p in command.params for name in (*p.opts, *p.secondary_opts) if name.startswith("-")}
+    arguments = [p for p in command.params if not any(name.startswith("-") for name in p.opts)]
+    n_given = 0
+    while words:
+        word = words.pop(0)
+        if not word.startswith("-"):
+            n_given += word != "…"
+            continue
+        assert word in options or word == "--help", f"{line!r}: {command.name} has no option {word}"
+        if word != "--help" and not options[word].is_flag:
+            assert words, f"{line!r}: {word} needs a value"
+            words.pop(0)
+    many = any(p.nargs == -1 for p in arguments)
+    assert many or n_given <= len(arguments), f"{line!r}: {n_given} arguments for {len(arguments)}"
+
+
+def test_a_command_line_that_does_not_exist_is_found() -> None:
+    with pytest.raises(AssertionError, match="no command 'scoer'"):
+        parse("pairbank scoer li")
+    with pytest.raises(AssertionError, match="score has no option --modle"):
+        parse("pairbank score li --modle gpt2")
+    with pytest.raises(AssertionError, match="--out needs a value"):
+        parse("pairbank score li --out")
+    with pytest.raises(AssertionError, match="2 arguments for 1"):
+        parse("pairbank browse one two")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_command_line_parses(page: Path) -> None:
+    for line in command_lines(page.read_text(encoding="utf-8")):
+        parse(line)
+
+
+def test_command_lines_are_found_wherever_they_stand() -> None:
+    blocks = "```sh\npairbank browse B # look\n```\n\n```text\npairbank x\n```"
+    page = f"`pairbank corpora`\n\n    pairbank methods # all\n\n{blocks}"
+    assert list(command_lines(page)) == ["pairbank browse B", "pairbank methods", "pairbank corpora"]
+
+
+def test_the_readme_lists_every_command() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.split("## Commands", 1)[1].split("\n## ", 1)[0]
+    group: Any = typer.main.get_command(app)
+    assert {name for name in group.commands if f"| `pairbank {name}" not in table} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_link_within_the_repository_resolves(page: Path) -> None:
+    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = (page.parent / path) if path else page
+        assert linked.exists(), f"{page.name}: {target} is not there"
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", linked.read_text(encoding="utf-8"), flags=re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}, target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_python_snippet_compiles_and_calls_what_there_is(page: Path) -> None:
+    snippets = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for snippet in snippets:
+        for node in ast.walk(ast.parse(snippet)):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "pairbank":
+                assert hasattr(pairbank, node.attr), f"{page.name}: pairbank.{node.attr}"
+            if isinstance(node, ast.keyword) and node.arg == "methods":
+                assert set(ast.literal_eval(node.value)) <= {*FAMILIES, *prompts()}
+            if isinstance(node, ast.keyword) and node.arg == "analyses":
+                assert set(ast.literal_eval(node.value)) <= set(ANALYSES)
+
+
+def test_every_page_is_in_the_index_and_every_analysis_metric_and_function_on_its_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    assert {page.name for page in PAGES[1:] if page.name != "README.md" and f"({page.name})" not in index} == set()
+    analyses = (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
+    assert {name for name in ANALYSES if f"| `{name}` |" not in analyses} == set()
+    linking = (ROOT / "docs" / "linking.md").read_text(encoding="utf-8")
+    assert {name for name in FAMILIES if f"| `{name}` |" not in linking} == set()
+
+
+def test_the_readme_names_every_corpus() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.split("## Corpora", 1)[1].split("\n\n[docs", 1)[0]
+    assert {name for name in CORPORA if f"`{name}`" not in table} == set()
+    analyses = (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
+    needs = " ".join(re.findall(r"^\|.*\|([^|]*)\|$", analyses, flags=re.MULTILINE))
+    named = set(re.findall(r"`([\w-]+)`", needs))
+    assert named - {"direct"} <= set(CORPORA)
+
+
+def test_every_metric_of_the_summary_is_defined() -> None:
+    page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    summary = (ROOT / "stats" / "summary.py").read_text(encoding="utf-8")
+    metrics = set(re.findall(r'metric="(\w+)"', summary))
+    metrics |= {f"{m}{end}" for m in ("f1", "accuracy") for end in ("_layer", "_chosen", "_control", "_selectivity")}
+    assert len(metrics) > 20
+    assert {metric for metric in metrics if f"`{metric}`" not in page} == set()
