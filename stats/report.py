@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.files import write_text
+from pairbank.files import defused, write_text
 from pairbank.scoring.score import signature_line
 from pairbank.stats.analyses import analysis_named
 from pairbank.stats.figure_style import save_figure
@@ -214,11 +214,7 @@ def _csv(table: pd.DataFrame) -> str:
     """Return a table as CSV; a cell that a spreadsheet would run as a formula is defused with an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.columns)
+    writer.writerow([defused(str(name)) for name in table.columns])
     for row in table.itertuples(index=False, name=None):
-        writer.writerow(["" if pd.isna(cell) else _safe(cell) for cell in row])
+        writer.writerow(["" if pd.isna(cell) else defused(cell) if isinstance(cell, str) else cell for cell in row])
     return out.getvalue()
-
-
-def _safe(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
