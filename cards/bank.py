@@ -118,7 +118,7 @@ def write_bank(
     _check_old_scores(draft)
     _state_licences(draft.manifest, licences or {})
     _name_reports(reports or {})
-    summary = summary_of(draft.root, draft.manifest, draft.scored)
+    summary = summary_of(draft.root, draft.manifest, draft.scored, list((reports or {}).values()))
     with tempfile.TemporaryDirectory() as folder_of_reports:
         made = Path(folder_of_reports)
         for name, part in (reports or {}).items():

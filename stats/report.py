@@ -49,6 +49,8 @@ DEFINITIONS = """\
   and counted as excluded.
 """
 
+SEED, N_RESAMPLES = 0, 1_000
+"""Of the bootstrap, where nobody asks for others; a bank's results are made with them."""
 FIGURES = "figures"
 MOST_ROWS = 40
 """A longer table is cut on the page; its CSV file is whole."""
@@ -69,6 +71,15 @@ class Report:
     figures: tuple[Figure, ...] = ()
     sections: tuple[Section, ...] = ()
     """The further analyses that were asked for."""
+    tables: tuple[Scored, ...] = ()
+    """What it was computed from."""
+
+    def summary_of(self, table: Scored, *, seed: int = SEED, n_resamples: int = N_RESAMPLES) -> pd.DataFrame | None:
+        """Return this very table's part of the summary; None for another one, or other draws than asked for."""
+        if (seed, n_resamples) != (self.seed, self.n_resamples) or not any(one is table for one in self.tables):
+            return None
+        rows = (self.summary["corpus"] == table.corpus) & (self.summary["model"] == table.model)
+        return self.summary[rows].reset_index(drop=True)
 
     @property
     def accuracy(self) -> pd.DataFrame:
@@ -126,8 +137,8 @@ def report(
     scored: Sequence[Scored],
     *,
     title: str = "pairbank report",
-    seed: int = 0,
-    n_resamples: int = 1000,
+    seed: int = SEED,
+    n_resamples: int = N_RESAMPLES,
     notes: Sequence[str] = (),
     analyses: Sequence[str] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -185,6 +196,7 @@ def report(
             ),
             *sections,
         ),
+        tables=tuple(scored),
     )
 
 
