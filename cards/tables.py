@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from pairbank.cards.layout import SUMMARY, scores_path, tables
 from pairbank.errors import BankError
-from pairbank.files import replaced_atomically
+from pairbank.files import ROWS_A_GROUP, replaced_atomically
 from pairbank.scoring.score import Scored, read_scored
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def write_table(path: Path, items: datasets.Dataset) -> None:
     """Write a Dataset to one parquet file that carries its Features."""
     table: pa.Table = items.with_format("arrow")[:]
     with replaced_atomically(path) as temporary:
-        pq.write_table(table.cast(items.features.arrow_schema), temporary)
+        pq.write_table(table.cast(items.features.arrow_schema), temporary, row_group_size=ROWS_A_GROUP)
 
 
 def write_summary(path: Path, summary: pd.DataFrame) -> None:

@@ -47,7 +47,7 @@ def test_a_log_gets_a_line_now_and_then_and_one_at_the_end() -> None:
 
 
 def test_downloads_are_told_at_the_start_and_then_now_and_then() -> None:
-    clock, lines = Clock(), []
+    clock, lines = Clock(), list[str]()
     told = Downloads(clock=clock, say=lines.append)
     told.tell(DownloadProgress(name="a.csv", done_bytes=1_000_000, total_bytes=45_600_000))
     told.tell(DownloadProgress(name="a.csv", done_bytes=2_000_000, total_bytes=45_600_000))

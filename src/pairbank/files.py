@@ -81,6 +81,8 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401 - JSON is any
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
 
 
+ROWS_A_GROUP = 16_384
+"""Of a parquet file: so that one row of a long table is read without the others."""
 FORMULA = r"\A([=+\-@\t\r\n])"
 """How a cell of a CSV file starts that a spreadsheet would run."""
 

@@ -552,6 +552,17 @@ def _own_items(corpus: str) -> list[Item]:
     ]
 
 
+def test_a_row_of_a_long_table_is_read_without_the_others(bank: Bank, tmp_path: Path) -> None:
+    short = bank.table("hard", "fake_1")
+    pq.write_table(pq.read_table(short.path), tmp_path / "long.parquet", row_group_size=16)
+    long = data.Table(
+        path=tmp_path / "long.parquet", corpus="hard", model="fake-1", signature=short.signature, cache=Cache()
+    )
+    for position in (0, 15, 16, 40, 63, 64, short.n_rows - 1):
+        assert repr(long.row(position)) == repr(short.row(position))
+    assert (long.path, "target_good") not in long.cache
+
+
 def test_empty_states_say_what_to_do(bank: Bank, tmp_path: Path) -> None:
     from pairbank.cards.browser.app import rendered
 
