@@ -552,6 +552,17 @@ def _own_items(corpus: str) -> list[Item]:
     ]
 
 
+def test_contexts_that_differ_are_marked_and_a_single_corpus_is_not_offered(tmp_path: Path) -> None:
+    corpus = pairbank.load_corpus("starter", subset="contexts", limit=1)
+    scored = pairbank.score(corpus, FakeScorer(name="fake-1"), methods=["direct"])
+    bank = open_bank(str(pairbank.write_bank(tmp_path / "bank", scored=[scored])))
+    view = resolved(bank, View(tab="items", item="starter/contexts/1-t1")).view
+    shown = detail(bank, bank.table(view.corpus, view.model), view)
+    assert "Mara is <mark>afraid</mark> of heights." in shown
+    assert "Mara is <mark>fond</mark> of heights." in shown
+    assert not controls(bank, View())["within"].is_visible
+
+
 def test_a_row_of_a_long_table_is_read_without_the_others(bank: Bank, tmp_path: Path) -> None:
     short = bank.table("hard", "fake_1")
     pq.write_table(pq.read_table(short.path), tmp_path / "long.parquet", row_group_size=16)
