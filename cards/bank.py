@@ -26,6 +26,7 @@ from pairbank.cards.layout import (
     SUMMARY,
     bank_files,
     data_files,
+    is_slug,
     items_path,
     read_manifest,
     scores_path,
@@ -117,7 +118,7 @@ def write_bank(
     _check_old_scores(draft)
     _state_licences(draft.manifest, licences or {})
     _name_reports(reports or {})
-    summary = summary_of(draft.root, draft.manifest, draft.scored)
+    summary = summary_of(draft.root, draft.manifest, draft.scored, list((reports or {}).values()))
     with tempfile.TemporaryDirectory() as folder_of_reports:
         made = Path(folder_of_reports)
         for name, part in (reports or {}).items():
@@ -153,7 +154,7 @@ def _take_items(draft: _Draft, items: datasets.Dataset, facts: Mapping[str, Any]
 
 def _take_scored(draft: _Draft, table: Scored) -> None:
     corpus, slug = table.corpus, table.model_slug
-    if not re.fullmatch(r"\w+(\.\w+)*", slug) or slug == "all":
+    if not is_slug(slug):
         raise BankError(f"model {table.model[:80]!r}: {slug[:80]!r} cannot name a split; score it under another name")
     models = draft.manifest["scores"].setdefault(corpus, {})
     for other, signature in models.items():

@@ -46,13 +46,28 @@ def config_name(corpus: str) -> str:
     return f"{safe or 'corpus'}_{sha256_of_text(corpus)[:8]}"
 
 
+def is_slug(name: str) -> bool:
+    """Return whether a name can be that of a split, and so of a file.
+
+    >>> is_slug("SmolLM2_135M"), is_slug("../SmolLM2"), is_slug("all")
+    (True, False, False)
+    """
+    return re.fullmatch(r"\w+(\.\w+)*", name) is not None and name != "all"
+
+
 def items_path(corpus: str) -> str:
     """Return where a corpus's items stand."""
     return f"data/{config_name(corpus)}/items.parquet"
 
 
 def scores_path(corpus: str, slug: str) -> str:
-    """Return where a model's scores of a corpus stand."""
+    """Return where a model's scores of a corpus stand.
+
+    Raises:
+        BankError: the slug, which may come from somebody else's manifest, cannot name a split.
+    """
+    if not is_slug(slug):
+        raise BankError(f"corpus {corpus[:80]!r}: {slug[:80]!r} cannot name a split; this is no manifest of pairbank's")
     return f"scores/{config_name(corpus)}/{slug}.parquet"
 
 

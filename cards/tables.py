@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,14 @@ import pyarrow.parquet as pq
 
 from pairbank.cards.layout import SUMMARY, scores_path, tables
 from pairbank.errors import BankError
-from pairbank.files import replaced_atomically
+from pairbank.files import ROWS_A_GROUP, replaced_atomically
 from pairbank.scoring.score import Scored, read_scored
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
+
+    from pairbank.stats.report import Report
 
 
 def read_table(path: Path) -> datasets.Dataset:
@@ -30,7 +32,7 @@ def write_table(path: Path, items: datasets.Dataset) -> None:
     """Write a Dataset to one parquet file that carries its Features."""
     table: pa.Table = items.with_format("arrow")[:]
     with replaced_atomically(path) as temporary:
-        pq.write_table(table.cast(items.features.arrow_schema), temporary)
+        pq.write_table(table.cast(items.features.arrow_schema), temporary, row_group_size=ROWS_A_GROUP)
 
 
 def write_summary(path: Path, summary: pd.DataFrame) -> None:
@@ -53,10 +55,13 @@ def read_summary(root: Path) -> pd.DataFrame | None:
     return pq.read_table(path).to_pandas() if path.is_file() else None
 
 
-def summary_of(root: Path, manifest: Mapping[str, Any], new: Mapping[tuple[str, str], Scored]) -> pd.DataFrame | None:
+def summary_of(
+    root: Path, manifest: Mapping[str, Any], new: Mapping[tuple[str, str], Scored], reports: Sequence[Report] = ()
+) -> pd.DataFrame | None:
     """Return every estimate of a bank: computed from its tables, new ones in place of those on disk.
 
     Rows of a table without texts are the ones computed when it had them: people's judgments went with the texts.
+    Rows that a report has of the very same table are taken from it.
     """
     import pandas as pd
 
@@ -67,7 +72,8 @@ def summary_of(root: Path, manifest: Mapping[str, Any], new: Mapping[tuple[str, 
     for corpus, slug in tables(manifest):
         table = new.get((corpus, slug)) or read_scored(root / scores_path(corpus, slug))
         if "human_good" in table.dataset.column_names:
-            parts.append(report([table]).summary)
+            known = [found for one in reports if (found := one.summary_of(table)) is not None]
+            parts.append(known[0] if known else report([table]).summary)
             continue
         kept = None if old is None else old[(old["corpus"] == corpus) & (old["model"] == table.model)]
         if kept is None or not len(kept):

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from pairbank.builders.schema import COLUMNS
 from pairbank.errors import BankError, ScoringError
-from pairbank.files import replaced_atomically, sha256_of_text, sha256_of_texts
+from pairbank.files import ROWS_A_GROUP, replaced_atomically, sha256_of_text, sha256_of_texts
 from pairbank.scoring.fewshot import Pool
 from pairbank.scoring.generated import Generated, generated_records
 from pairbank.scoring.linking_methods import UnigramTables
@@ -91,7 +91,7 @@ class Scored:
         table: pa.Table = self.dataset.with_format("arrow")[:]
         metadata = {**(table.schema.metadata or {}), METADATA_KEY: signature_json(self.signature)}
         with replaced_atomically(path) as temporary:
-            pq.write_table(table.replace_schema_metadata(metadata), temporary)
+            pq.write_table(table.replace_schema_metadata(metadata), temporary, row_group_size=ROWS_A_GROUP)
         return path
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.files import write_text
+from pairbank.files import defused, write_text
 from pairbank.scoring.score import signature_line
 from pairbank.stats.analyses import analysis_named
 from pairbank.stats.figure_style import save_figure
@@ -49,6 +49,8 @@ DEFINITIONS = """\
   and counted as excluded.
 """
 
+SEED, N_RESAMPLES = 0, 1_000
+"""Of the bootstrap, where nobody asks for others; a bank's results are made with them."""
 FIGURES = "figures"
 MOST_ROWS = 40
 """A longer table is cut on the page; its CSV file is whole."""
@@ -69,6 +71,15 @@ class Report:
     figures: tuple[Figure, ...] = ()
     sections: tuple[Section, ...] = ()
     """The further analyses that were asked for."""
+    tables: tuple[Scored, ...] = ()
+    """What it was computed from."""
+
+    def summary_of(self, table: Scored, *, seed: int = SEED, n_resamples: int = N_RESAMPLES) -> pd.DataFrame | None:
+        """Return this very table's part of the summary; None for another one, or other draws than asked for."""
+        if (seed, n_resamples) != (self.seed, self.n_resamples) or not any(one is table for one in self.tables):
+            return None
+        rows = (self.summary["corpus"] == table.corpus) & (self.summary["model"] == table.model)
+        return self.summary[rows].reset_index(drop=True)
 
     @property
     def accuracy(self) -> pd.DataFrame:
@@ -126,8 +137,8 @@ def report(
     scored: Sequence[Scored],
     *,
     title: str = "pairbank report",
-    seed: int = 0,
-    n_resamples: int = 1000,
+    seed: int = SEED,
+    n_resamples: int = N_RESAMPLES,
     notes: Sequence[str] = (),
     analyses: Sequence[str] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -185,6 +196,7 @@ def report(
             ),
             *sections,
         ),
+        tables=tuple(scored),
     )
 
 
@@ -214,11 +226,7 @@ def _csv(table: pd.DataFrame) -> str:
     """Return a table as CSV; a cell that a spreadsheet would run as a formula is defused with an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.columns)
+    writer.writerow([defused(str(name)) for name in table.columns])
     for row in table.itertuples(index=False, name=None):
-        writer.writerow(["" if pd.isna(cell) else _safe(cell) for cell in row])
+        writer.writerow(["" if pd.isna(cell) else defused(cell) if isinstance(cell, str) else cell for cell in row])
     return out.getvalue()
-
-
-def _safe(cell: object) -> object:
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from pairbank.cli.progress import Lines, Meter
+from pairbank.builders.downloads import DownloadProgress
+from pairbank.cli.progress import Downloads, Lines, Meter
 from pairbank.scoring.backend import ScoringStats
 
 
@@ -43,3 +44,13 @@ def test_a_log_gets_a_line_now_and_then_and_one_at_the_end() -> None:
         "scoring li with m: 80/100 items, 2.0 items/s, about 10 s left",
         "scoring li with m: 100/100 items, 2.0 items/s, 50 s in all",
     ]
+
+
+def test_downloads_are_told_at_the_start_and_then_now_and_then() -> None:
+    clock, lines = Clock(), list[str]()
+    told = Downloads(clock=clock, say=lines.append)
+    told.tell(DownloadProgress(name="a.csv", done_bytes=1_000_000, total_bytes=45_600_000))
+    told.tell(DownloadProgress(name="a.csv", done_bytes=2_000_000, total_bytes=45_600_000))
+    clock.now += 6
+    told.tell(DownloadProgress(name="b.csv", done_bytes=500_000, total_bytes=None))
+    assert lines == ["downloading a.csv: 1.0 of 45.6 MB", "downloading file 2, b.csv: 0.5 MB"]

@@ -63,7 +63,7 @@ def _summary_choices(bank: Bank, view: View) -> dict[str, Choices]:
     tasks = sorted({task for facts in bank.corpora.values() for task in facts.get("tasks", [])})
     groups = groups_of(bank, view) if view.by != "all" else []
     return {
-        "within": _all("All corpora", bank.corpora),
+        "within": _all("All corpora", bank.corpora) if len(bank.corpora) > 1 else [],
         "by": [("whole corpus" if name == "all" else words(name), name) for name in groupings(bank)],
         "group": _all("All groups", groups),
         "task": _all("Any task", tasks) if len(bank.corpora) > 1 and len(tasks) > 1 else [],

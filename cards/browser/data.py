@@ -189,10 +189,17 @@ class Table:
         found = int(pc.index(self.column("item_id"), item_id).as_py())
         return None if found < 0 else found
 
-    def row(self, position: int, names: Sequence[str] | None = None) -> dict[str, Any]:
-        """Return one row, all its columns or those named."""
-        self.load(names or self.names)
-        return {name: self.column(name)[position].as_py() for name in names or self.names}
+    def row(self, position: int) -> dict[str, Any]:
+        """Return one row, all its columns; of a long table, only the part of the file that holds it is read."""
+        with pq.ParquetFile(self.path) as file:
+            if file.num_row_groups > 1:
+                sizes = [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)]
+                ends = np.cumsum(sizes)
+                group = int(np.searchsorted(ends, position, side="right"))
+                found = file.read_row_group(group).slice(position - int(ends[group]) + sizes[group], 1)
+                return dict(found.to_pylist()[0])
+        self.load(self.names)
+        return {name: self.column(name)[position].as_py() for name in self.names}
 
     def rows(self, positions: Sequence[int], names: Sequence[str]) -> list[dict[str, Any]]:
         """Return some columns of some rows; a column that the table lacks is None."""

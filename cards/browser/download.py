@@ -8,6 +8,7 @@ from pairbank.cards.browser.export import filters_of
 from pairbank.cards.browser.filters import chosen
 from pairbank.cards.browser.parts import note
 from pairbank.cards.browser.text import esc, isolated, words
+from pairbank.cards.layout import config_name
 
 if TYPE_CHECKING:
     from pairbank.cards.browser.data import Bank, Table
@@ -40,7 +41,9 @@ def panel(bank: Bank, table: Table, view: View) -> str:
 
 def python_code(bank: Bank, table: Table, view: View) -> str:
     """Return lines that load the chosen rows with `datasets`; the text search isn't part of them."""
-    config, split = (f"{table.corpus}_scored", view.model) if view.model else (table.corpus, "items")
+    config, split = config_name(table.corpus), "items"
+    if view.model:
+        config, split = f"{config}_scored", view.model
     lines = [
         "from datasets import load_dataset",
         f"rows = load_dataset({bank.source.name!r}, {config!r}, split={split!r})",

@@ -22,6 +22,7 @@ from pyarrow import csv
 
 from pairbank.cards.browser.filters import chosen
 from pairbank.cards.browser.view import FILTERS, View, resolved
+from pairbank.files import FORMULA, defused
 from pairbank.scoring.score import METADATA_KEY, signature_json, signature_line
 
 if TYPE_CHECKING:
@@ -33,17 +34,12 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 8_192
 CHUNK_BYTES = 2**18
-_FORMULA = r"\A([=+\-@\t\r\n])"
 _FILTER_KEY = b"pairbank_filter"
 
 
-def defused(column: pa.Array) -> pa.Array:
-    """Return a text column in which no cell starts a formula.
-
-    >>> defused(pa.array(["=1+1", "a=1", None])).to_pylist()
-    ["'=1+1", 'a=1', None]
-    """
-    return pc.replace_substring_regex(column, pattern=_FORMULA, replacement=r"'\1")
+def _defused_column(column: pa.Array) -> pa.Array:
+    """Return a text column in which no cell starts a formula: `pairbank.files.defused`, a column at once."""
+    return pc.replace_substring_regex(column, pattern=FORMULA, replacement=r"'\1")
 
 
 def batches(table: Table, view: View) -> Iterator[pa.RecordBatch]:
@@ -69,7 +65,7 @@ def csv_chunks(table: Table, view: View) -> Iterator[bytes]:
         columns = [_cells(column) for column in batch.columns]
         out = io.BytesIO()
         csv.write_csv(
-            pa.RecordBatch.from_arrays(columns, names=[_defused_name(name) for name in batch.schema.names]),
+            pa.RecordBatch.from_arrays(columns, names=[defused(name) for name in batch.schema.names]),
             out,
             write_options=csv.WriteOptions(include_header=k == 0),
         )
@@ -83,7 +79,7 @@ def _cells(column: pa.Array) -> pa.Array:
         lists = [None if value is None else json.dumps(value, ensure_ascii=False) for value in column.to_pylist()]
         return pa.array(lists, pa.string())
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return defused(column)
+        return _defused_column(column)
     return column
 
 
@@ -92,10 +88,6 @@ def _numbers_as_json(column: pa.Array) -> pa.Array:
     lists = pa.ListArray.from_arrays(pc.subtract(column.offsets, column.offsets[0]), column.flatten().cast(pa.string()))
     inside = pc.binary_join(lists, ", ")
     return pc.if_else(pc.is_valid(column), pc.binary_join_element_wise("[", inside, "]", ""), None)
-
-
-def _defused_name(name: str) -> str:
-    return re.sub(_FORMULA, r"'\1", name)
 
 
 def parquet_chunks(table: Table, view: View) -> Iterator[bytes]:

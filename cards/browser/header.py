@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pairbank.cards.browser.parts import pick
 from pairbank.cards.browser.text import count, esc, isolated
 from pairbank.cards.browser.view import TABS
+from pairbank.cards.texts import is_left_out
 from pairbank.scoring.score import signature_line
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def _corpus(name: str, facts: Mapping[str, Any]) -> str:
     source = facts.get("source") or {}
     licence = source.get("licence") or "unknown"
     release = f" {facts['version']}" if facts.get("version") else ""
-    return f"<b>{isolated(name)}</b>{esc(release)}, {count(facts['n_items'], 'item')}, licence: {esc(licence)}"
+    texts = "; texts left out" if is_left_out(facts) else ""
+    return f"<b>{isolated(name)}</b>{esc(release)}, {count(facts['n_items'], 'item')}, licence: {esc(licence)}{texts}"
 
 
 def _cite(bank: Bank) -> str:

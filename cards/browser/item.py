@@ -67,12 +67,13 @@ def _texts(row: Mapping[str, Any]) -> str:
         return note("The corpus's terms forbid publishing its text; build it from your own copy to read it.")
     good, bad = row["target_good"], row.get("target_bad")
     targets = [isolated(good, language), ""] if bad is None else both_marked(good, bad, language)
+    first, second = (row.get(f"context_{side}") or "" for side in ("good", "bad"))
+    contexts = [isolated(first, language), ""] if bad is None else both_marked(first, second, language)
     parts = []
-    for side, target in zip(("good", "bad"), targets, strict=True):
+    for side, target, text, context in zip(("good", "bad"), targets, (first, second), contexts, strict=True):
         if not target:
             continue
-        context = row.get(f"context_{side}") or ""
-        before = f'<span class="pb-context">{isolated(context, language)}</span> ' if context else ""
+        before = f'<span class="pb-context">{context}</span> ' if text else ""
         sign = "✓" if side == "good" else "✗"
         parts.append(
             f'<p class="pb-{side}"><i aria-label="{side}">{sign}</i><span dir="auto">{before}{target}</span></p>'

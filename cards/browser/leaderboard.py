@@ -38,13 +38,12 @@ def board(bank: Bank, view: View) -> pd.DataFrame:
     import pandas as pd
 
     summary = bank.summary
-    keep = (summary["group_by"] == view.by) & summary["metric"].isin(list(METRICS))
+    keep = summary["metric"].isin(list(METRICS))
     if view.within:
         keep &= summary["corpus"] == view.within
     if view.group:
         keep &= summary["group"] == view.group
-    if view.task:
-        keep &= summary["corpus"].isin(corpora_with(bank, view.task))
+    keep &= _of_task(bank, view) if view.task else summary["group_by"] == view.by
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     for estimate in summary[keep].to_dict("records"):
         key = tuple(str(estimate[name]) for name in KEYS)
@@ -66,6 +65,16 @@ def sorted_board(frame: pd.DataFrame, sort: str) -> pd.DataFrame:
     if column in (*KEYS, "n", *METRICS.values()):
         return frame.sort_values(column, ascending=not sort.startswith("-"), kind="stable", na_position="last")
     return frame.sort_values(["corpus", "group", "accuracy"], ascending=[True, True, False], kind="stable")
+
+
+def _of_task(bank: Bank, view: View) -> pd.Series[bool]:
+    """Return which estimates are of a task: of its items, or of all where a corpus isn't broken down by task."""
+    by, corpus = bank.summary["group_by"], bank.summary["corpus"]
+    with_it = (by == view.by) & corpus.isin(corpora_with(bank, view.task))
+    if view.by != "all":
+        return with_it
+    is_split = by == "task"
+    return (is_split & (bank.summary["group"] == view.task)) | (with_it & ~corpus.isin(corpus[is_split].unique()))
 
 
 def corpora_with(bank: Bank, task: str) -> list[str]:

@@ -15,6 +15,7 @@ from pairbank.records import record_of
 if TYPE_CHECKING:
     import datasets
 
+    from pairbank.builders.downloads import DownloadProgress
     from pairbank.scoring.backend import Scorer
     from pairbank.scoring.linking_methods import UnigramTables
     from pairbank.scoring.score import Progress, Scored
@@ -119,6 +120,7 @@ def run_study(
     unigrams: UnigramTables | None = None,
     command: str = "",
     progress: Callable[[str, str], Progress | None] = lambda _corpus, _model: None,
+    downloads: Callable[[DownloadProgress], None] | None = None,
 ) -> tuple[Path, Report]:
     """Build, score, report and write the bank of a study; return its folder and report.
 
@@ -130,6 +132,7 @@ def run_study(
         unigrams: token counts for the methods that need them, one table a tokenizer.
         command: how to run this again, for the card.
         progress: called with corpus and model before each is scored; gives the callback of `score`.
+        downloads: told of every piece of a file that is downloaded.
     """
     from pairbank.cards.bank import write_bank
     from pairbank.scoring.score import score
@@ -139,7 +142,7 @@ def run_study(
     from pairbank.stats.report import report
 
     features = features_from_entries(study.models)
-    corpora, missing = _corpora(study, data_dir)
+    corpora, missing = _corpora(study, data_dir, downloads)
     scored: list[Scored] = []
     for model in models:
         counts = unigrams if unigrams is not None else _unigrams(study, model, data_dir)
@@ -179,14 +182,16 @@ def run_study(
     return folder, made
 
 
-def _corpora(study: Study, data_dir: str | Path | None) -> tuple[list[datasets.Dataset], list[str]]:
+def _corpora(
+    study: Study, data_dir: str | Path | None, downloads: Callable[[DownloadProgress], None] | None
+) -> tuple[list[datasets.Dataset], list[str]]:
     """Return the corpora of a study, and a note on each optional one that is not to be had."""
     from pairbank.scoring.minimalness import add_minimalness
 
     found, missing = [], []
     for choice in study.corpora:
         try:
-            items = _items(choice, data_dir)
+            items = _items(choice, data_dir, downloads)
         except CorpusFileNotFoundError as error:
             if not choice.optional:
                 raise
@@ -200,12 +205,21 @@ def _corpora(study: Study, data_dir: str | Path | None) -> tuple[list[datasets.D
     return found, missing
 
 
-def _items(choice: CorpusChoice, data_dir: str | Path | None) -> datasets.Dataset:
+def _items(
+    choice: CorpusChoice, data_dir: str | Path | None, downloads: Callable[[DownloadProgress], None] | None
+) -> datasets.Dataset:
     from pairbank.builders.load import first_of_each_paradigm, load_corpus
 
     # What `where` leaves out must not count towards the limit.
     limit = None if choice.where else choice.limit
-    items = load_corpus(choice.name, data_dir=data_dir, subset=choice.subset, language=choice.language, limit=limit)
+    items = load_corpus(
+        choice.name,
+        data_dir=data_dir,
+        subset=choice.subset,
+        language=choice.language,
+        limit=limit,
+        progress=downloads,
+    )
     for column, value in choice.where.items():
         if column not in items.column_names:
             raise StudyError(f"corpus {choice.name!r} has no column {column!r}; it has {', '.join(items.column_names)}")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import datasets
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -21,6 +22,7 @@ from pairbank.builders.schema import Item, features
 from pairbank.cards.browser import agreement, charts, compare, data, export, filters, items, leaderboard, people, source
 from pairbank.cards.browser.controls import controls
 from pairbank.cards.browser.data import Bank, Cache, open_bank
+from pairbank.cards.browser.download import python_code
 from pairbank.cards.browser.header import citations, header
 from pairbank.cards.browser.item import detail, filled_templates
 from pairbank.cards.browser.view import SHOWN, TABS, View, resolved
@@ -398,6 +400,19 @@ def test_the_leaderboard_shows_the_summarys_figures_and_sorts(bank: Bank) -> Non
     assert set(by_subset["group"]) == {"odd"}
 
 
+def test_a_task_is_limited_to_its_items_where_the_results_are_broken_down_by_task(bank: Bank) -> None:
+    summary = bank.summary
+    whole = summary[(summary["corpus"] == "hard") & (summary["group_by"] == "all")]
+    one = whole.assign(group_by="task", group="sentence_pair", n=7)
+    other = whole.assign(group_by="task", group="concept_pair", n=3)
+    before = leaderboard.board(bank, View())
+    bank.summary = pd.concat([summary, one, other], ignore_index=True)
+    after = leaderboard.board(bank, View(task="sentence_pair"))
+    assert set(after["n"]) == {7}
+    assert len(after) == len(before)
+    assert set(leaderboard.board(bank, View())["n"]) == set(before["n"])
+
+
 def test_people_are_correlated_with_every_method(bank: Bank) -> None:
     found = people.correlations(bank, View())
     assert set(found["method"]) == set(METHODS)
@@ -459,6 +474,104 @@ def test_items_without_published_text_are_shown_by_id(bank: Bank, tmp_path: Path
     assert "text not published" in text
     assert "forbid publishing" in text
     assert compare.panel(closed, View(method="direct", versus="meta_question_simple"), narrow=False)
+
+
+def test_a_bank_without_texts_opens_on_every_tab_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pairbank.cards.browser.app import rendered
+
+    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))
+    rows = [item.row() for item in _own_items("../my <pairs>")]
+    own = datasets.Dataset.from_list(rows, features=features())
+    scored = [pairbank.score(own, FakeScorer(name=name), methods=METHODS) for name in ("fake-1", "fake-2")]
+    full = pairbank.write_bank(tmp_path / "full", scored=scored)
+    closed = open_bank(str(pairbank.strip_texts(full, tmp_path / "public")))
+    assert "texts left out" in Page(header(closed)).text
+    for tab in TABS:
+        page = Page(rendered(closed, View(tab=tab, item="own/1"), narrow=False)[2]).text
+        assert "cannot be shown" not in page
+        assert "sees the river" not in page
+        assert ("text not published" in page) == (tab in ("compare", "items"))
+        assert ("Pearson" in page) == (tab in ("people", "agreement"))
+    view = resolved(closed, View(tab="download")).view
+    table = closed.table(view.corpus, view.model)
+    sent = b"".join(export.csv_chunks(table, view)).decode()
+    assert len(sent.splitlines()) == 1 + len(own)
+    assert "target_good" not in sent.splitlines()[0]
+    exact = pq.read_table(io.BytesIO(b"".join(export.parquet_chunks(table, view))))
+    assert exact["direct_delta"].to_pylist() == scored[0].dataset["direct_delta"][:]
+
+
+def test_the_lines_of_python_load_a_corpus_of_an_odd_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))
+    rows = [item.row() for item in _own_items("../my <pairs>")]
+    own = datasets.Dataset.from_list(rows, features=features())
+    scored = pairbank.score(own, FakeScorer(name="fake-1"), methods=["direct"])
+    bank = open_bank(str(pairbank.write_bank(tmp_path / "bank", scored=[scored])))
+    for slug, config in (("fake_1", "my_pairs_11459350_scored"), ("", "my_pairs_11459350")):
+        code = python_code(bank, bank.table("../my <pairs>", slug), View(corpus="../my <pairs>", model=slug))
+        assert f", {config!r}, " in code
+        found: dict[str, datasets.Dataset] = {}
+        exec(code, found)  # noqa: S102 - the lines that the page offers
+        assert found["rows"]["item_id"][:] == own["item_id"][:]
+
+
+def test_a_manifest_cannot_name_a_file_outside_the_bank(tmp_path: Path) -> None:
+    from pairbank.cards.browser.app import rendered
+
+    pairbank.write_bank(tmp_path / "bank", corpora=[pairbank.load_corpus("starter", limit=1)])
+    path = tmp_path / "bank" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    pq.write_table(pa.table({"item_id": ["secret"]}), tmp_path / "secret.parquet")
+    signature = {"model": {"name": "m"}, "corpus": {"items_sha256": ""}, "methods": {}}
+    path.write_text(json.dumps(manifest | {"scores": {"starter": {"../../../secret": signature}}}))
+    with pytest.raises(BankError, match=r"'\.\./\.\./\.\./secret' cannot name a split"):
+        open_bank(str(tmp_path / "bank")).table("starter", "../../../secret")
+    shown = rendered(open_bank(str(tmp_path / "bank")), View(tab="items"), narrow=False)[2]
+    assert "cannot name a split" in Page(shown).text
+    with pytest.raises(BankError, match="cannot name a split"):
+        pairbank.check_bank(tmp_path / "bank")
+
+
+def _own_items(corpus: str) -> list[Item]:
+    return [
+        Item(
+            item_id=f"own/{n}",
+            corpus=corpus,
+            subset="one",
+            language="en",
+            task="sentence_pair",
+            target_good=f"The pilot number {n} sees the river.",
+            target_bad=f"The pilot number {n} see the river.",
+            context_good="",
+            context_bad="",
+            human_good=5.0 + n % 3,
+            human_bad=4.5,
+            human_scale="likert7",
+        )
+        for n in range(9)
+    ]
+
+
+def test_contexts_that_differ_are_marked_and_a_single_corpus_is_not_offered(tmp_path: Path) -> None:
+    corpus = pairbank.load_corpus("starter", subset="contexts", limit=1)
+    scored = pairbank.score(corpus, FakeScorer(name="fake-1"), methods=["direct"])
+    bank = open_bank(str(pairbank.write_bank(tmp_path / "bank", scored=[scored])))
+    view = resolved(bank, View(tab="items", item="starter/contexts/1-t1")).view
+    shown = detail(bank, bank.table(view.corpus, view.model), view)
+    assert "Mara is <mark>afraid</mark> of heights." in shown
+    assert "Mara is <mark>fond</mark> of heights." in shown
+    assert not controls(bank, View())["within"].is_visible
+
+
+def test_a_row_of_a_long_table_is_read_without_the_others(bank: Bank, tmp_path: Path) -> None:
+    short = bank.table("hard", "fake_1")
+    pq.write_table(pq.read_table(short.path), tmp_path / "long.parquet", row_group_size=16)
+    long = data.Table(
+        path=tmp_path / "long.parquet", corpus="hard", model="fake-1", signature=short.signature, cache=Cache()
+    )
+    for position in (0, 15, 16, 40, 63, 64, short.n_rows - 1):
+        assert repr(long.row(position)) == repr(short.row(position))
+    assert (long.path, "target_good") not in long.cache
 
 
 def test_empty_states_say_what_to_do(bank: Bank, tmp_path: Path) -> None:

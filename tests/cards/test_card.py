@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from unittest import mock
 
 import matplotlib.pyplot as plt
 import pytest
@@ -19,6 +20,7 @@ from pairbank.cards.layout import read_manifest
 from pairbank.cards.tables import read_summary
 from pairbank.errors import BankError
 from pairbank.scoring.fake import FakeScorer
+from pairbank.stats.summary import summarise
 
 
 @pytest.fixture
@@ -184,3 +186,14 @@ def test_a_bank_whose_tables_do_not_fit_together_is_not_whole(tmp_path: Path, sc
         pairbank.check_bank(bank)
     with pytest.raises(BankError, match=r"not a bank \(no manifest.json\)"):
         pairbank.check_bank(tmp_path)
+
+
+def test_estimates_that_a_report_has_of_the_same_table_are_not_computed_again(tmp_path: Path, scored_by: Score) -> None:
+    scored = scored_by("fake-1")
+    made, other_draws = pairbank.report([scored]), pairbank.report([scored], n_resamples=20)
+    with mock.patch("pairbank.stats.report.summarise", wraps=summarise) as computed:
+        known = pairbank.write_bank(tmp_path / "a", scored=[scored], reports={"mine": made})
+        assert computed.call_count == 0
+        anew = pairbank.write_bank(tmp_path / "b", scored=[scored], reports={"mine": other_draws})
+        assert computed.call_count == 1
+    assert (known / "results/summary.parquet").read_bytes() == (anew / "results/summary.parquet").read_bytes()

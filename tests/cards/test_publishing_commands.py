@@ -1,4 +1,4 @@
-"""`pairbank publish`, `merge` and `strip` on the command line."""
+"""`pairbank check`, `publish`, `merge` and `strip` on the command line."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pairbank
 from bank_fixtures import Score
 from hub_emulator import FakeHub
 from pairbank.cli import app
+from pairbank.errors import BankError
 from pairbank.scoring.fake import FakeScorer
 
 # huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
@@ -35,6 +36,14 @@ def test_publish_shows_the_difference_then_says_where_the_bank_is(
     assert f"{hub.url}/datasets/acme/bank is at {hub.repo('acme/bank').head.oid[:12]}" in shown
     assert hub.repo("acme/bank").private
     assert "there was nothing to change" in run("publish", bank, "acme/bank")
+
+
+def test_check_says_that_a_bank_is_whole_or_what_is_wrong(tmp_path: Path, scored_by: Score) -> None:
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1")])
+    assert run("check", str(bank)).strip() == f"{bank}: whole; corpora: 1, scored tables: 1"
+    (bank / "README.md").write_text("changed")
+    with pytest.raises(BankError, match=r"README\.md: changed since the bank was written"):
+        run("check", str(bank))
 
 
 def test_merge_says_how_to_open_the_result(tmp_path: Path, scored_by: Score) -> None:

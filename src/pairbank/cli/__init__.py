@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -30,25 +31,16 @@ def _root(
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(message)s", stream=sys.stderr)
 
 
-for _command in (
-    corpora.corpora,
-    corpora.build,
-    scoring.score,
-    unigrams.unigrams,
-    results.report,
-    results.bank,
-    results.run,
-    browse.browse,
-    publishing.publish,
-    publishing.merge,
-    publishing.strip,
-    scoring.bench,
-    neuro.neuro,
-    minimalness.minimalness,
-):
-    app.command()(_command)
-app.command("import")(scoring.import_)
-app.add_typer(methods.app, name="methods")
+_PANELS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Data": (corpora.corpora, corpora.build, minimalness.minimalness),
+    "Scoring": (scoring.score, scoring.import_, neuro.neuro, unigrams.unigrams, scoring.bench),
+    "Results": (results.run, results.report, results.bank, browse.browse),
+    "Publishing": (publishing.check, publishing.publish, publishing.merge, publishing.strip),
+}
+for _panel, _commands in _PANELS.items():
+    for _command in _commands:
+        app.command(_command.__name__.rstrip("_"), rich_help_panel=_panel)(_command)
+app.add_typer(methods.app, name="methods", rich_help_panel="Scoring")
 
 
 def main() -> None:

@@ -57,7 +57,7 @@ def say_report(made: Report) -> None:
     ):
         for model, part in table.groupby("model", sort=False):
             say(f"\n{heading}: {model}")
-            show(part.drop(columns=["model", "notes"]))
+            show(part.drop(columns=["model", "notes"]), whole=["method"])
 
 
 def say_work(*scorers: Scorer) -> None:

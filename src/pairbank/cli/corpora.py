@@ -11,6 +11,7 @@ import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
 from pairbank.cli.options import Columns, DataDir, Language, Limit, Subset, column_map
+from pairbank.cli.progress import Downloads
 
 
 def corpora(
@@ -59,6 +60,7 @@ def build(
             limit=limit,
             repair=repair,
             columns=column_map(column),
+            progress=Downloads().tell,
         )
     manifest = (manifest_of(items) or {}) | {"n_items": len(items)}
     brief = ("corpus", "version", "n_rows", "n_usable", "n_items", "languages", "tasks", "n_by_flag", "files")

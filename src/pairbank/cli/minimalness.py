@@ -9,6 +9,7 @@ import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
 from pairbank.cli.options import Columns, DataDir, Device, Language, Limit, Subset, column_map
+from pairbank.cli.progress import Downloads
 
 if TYPE_CHECKING:
     import datasets
@@ -48,7 +49,13 @@ def minimalness(
             read_scored(corpus)
             if _is_scored(corpus)
             else pairbank.load_corpus(
-                corpus, data_dir=data_dir, subset=subset, language=language, limit=limit, columns=column_map(column)
+                corpus,
+                data_dir=data_dir,
+                subset=subset,
+                language=language,
+                limit=limit,
+                columns=column_map(column),
+                progress=Downloads().tell,
             )
         )
         made: datasets.Dataset | Scored = (

@@ -11,6 +11,7 @@ import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
 from pairbank.cli.options import Columns, DataDir, Device, Dtype, Language, Limit, Subset, column_map
+from pairbank.cli.progress import Downloads
 from pairbank.cli.scoring import load
 
 if TYPE_CHECKING:
@@ -51,7 +52,13 @@ def neuro(
     with quiet_bars():
         with status(f"building {corpus}"):
             items = pairbank.load_corpus(
-                corpus, data_dir=data_dir, subset=subset, language=language, limit=limit, columns=column_map(column)
+                corpus,
+                data_dir=data_dir,
+                subset=subset,
+                language=language,
+                limit=limit,
+                columns=column_map(column),
+                progress=Downloads().tell,
             )
         scorer = load(model, device=device, dtype=dtype, bos="auto")
         with _bars() as tell:

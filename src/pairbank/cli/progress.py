@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,10 +12,12 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
+    from pairbank.builders.downloads import DownloadProgress
     from pairbank.scoring.backend import Scorer, ScoringStats
 
 SECONDS_A_LINE = 20.0
 """Between two lines of progress where no terminal shows a bar."""
+SECONDS_A_DOWNLOAD_LINE = 5.0
 
 
 def stats_of(scorer: Scorer) -> ScoringStats | None:
@@ -81,3 +85,26 @@ class Lines:
 
     def _left(self, n_done: float, n_total: int) -> str:
         return f"about {self.meter.seconds_left(n_done, n_total):,.0f} s left"
+
+
+@dataclass(slots=True, kw_only=True)
+class Downloads:
+    """Downloads as lines on the standard error: one at the start, then now and then. Safe in threads."""
+
+    clock: Callable[[], float] = time.monotonic
+    say: Callable[[str], None] = lambda line: typer.echo(line, err=True)
+    _last: float = field(init=False, default=-math.inf)
+    _names: set[str] = field(init=False, default_factory=set)
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+
+    def tell(self, file: DownloadProgress) -> None:
+        """Take note of a piece that came, and say so where the last line is long ago."""
+        with self._lock:
+            now = self.clock()
+            self._names.add(file.name)
+            if now - self._last < SECONDS_A_DOWNLOAD_LINE:
+                return
+            self._last = now
+            which = f"file {len(self._names):,}, {file.name}" if len(self._names) > 1 else file.name
+        total = f" of {file.total_bytes / 1e6:,.1f}" if file.total_bytes else ""
+        self.say(f"downloading {which}: {file.done_bytes / 1e6:,.1f}{total} MB")

@@ -1,4 +1,4 @@
-"""`pairbank publish`, `merge` and `strip`: a bank to the Hub, two banks to one, a bank without its private texts."""
+"""`pairbank check`, `publish`, `merge` and `strip`: is a bank whole, to the Hub, two to one, without private texts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,19 @@ from pairbank.cli.console import quiet_bars, say, say_next_steps, status
 BENCHMARK = "Publish eval.yaml too; the Hub refuses frameworks that it does not know."
 PROPOSE = "Propose each model's results to its own repository, as a pull request; publishes eval.yaml."
 BankFolder = Annotated[Path, typer.Argument(help="Folder of a bank.")]
+
+
+def check(bank: BankFolder) -> None:
+    """Say whether a bank is whole: files, hashes, tables, signatures and the figures of its card.
+
+    Example: pairbank check demo-bank
+    """
+    import pairbank
+
+    with quiet_bars(), status("checking"):
+        manifest = pairbank.check_bank(bank)
+    n_tables = sum(len(models) for models in manifest["scores"].values())
+    say(f"{bank}: whole; corpora: {len(manifest['corpora'])}, scored tables: {n_tables}")
 
 
 def publish(

@@ -9,6 +9,7 @@ import typer
 
 from pairbank.cli.console import bars, command_line, quiet_bars, say, say_next_steps, say_report, say_work, status
 from pairbank.cli.options import DataDir, Limit, Models, UnigramFiles, licences, takes_model_options
+from pairbank.cli.progress import Downloads
 from pairbank.cli.scoring import load
 from pairbank.scoring.options import LoadOptions
 
@@ -89,6 +90,7 @@ def run(
                 unigrams=unigrams or None,
                 command=command_line(),
                 progress=bar,
+                downloads=Downloads().tell,
             )
     say_work(*scorers)
     say_report(made)

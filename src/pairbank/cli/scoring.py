@@ -20,6 +20,7 @@ from pairbank.cli.options import (
     column_map,
     takes_model_options,
 )
+from pairbank.cli.progress import Downloads
 from pairbank.scoring.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def score(
                 language=language,
                 limit=limit,
                 columns=column_map(column),
+                progress=Downloads().tell,
             )
         scorer = load(model, **options)
         with bars(scorer) as bar:
