@@ -18,7 +18,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.files import write_text
-from pairbank.scoring.score import signature_line
+from pairbank.scoring.signature import signature_line
 from pairbank.stats.analyses import analysis_named
 from pairbank.stats.figure_style import save_figure
 from pairbank.stats.layout import MethodLayout
@@ -28,7 +28,7 @@ from pairbank.stats.summary import summarise
 from pairbank.stats.tables import accuracy_table, agreement_table, headline, to_markdown
 
 if TYPE_CHECKING:
-    from pairbank.scoring.score import Scored
+    from pairbank.scoring.scored import Scored
 
 DEFINITIONS = """\
 - **accuracy**: share of items whose difference (good - bad, in nats) is positive, ties counted one half. For
