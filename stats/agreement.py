@@ -93,6 +93,26 @@ def spearman(
     return bootstrap_statistic(codes, rank_correlation, rng=rng, level=level, n_resamples=n_resamples)
 
 
+def spearman_value(x: ArrayLike, y: ArrayLike) -> Estimate:
+    """Return Spearman's rho (mid-ranks for ties) without an interval, as `spearman` would have it.
+
+    Args:
+        x: One number per item, shape (items,).
+        y: The other number of the same items.
+
+    Raises:
+        BankError: If the lengths differ or a number is not finite.
+
+    >>> round(spearman_value([1, 2, 3, 4, 5], [2, 1, 4, 3, 5]).value, 3)
+    0.8
+    """
+    first, second = paired_vectors(x, y, names=("x", "y"))
+    if reason := _why_uncorrelated(first, second):
+        return undefined(reason, n=first.size, method="")
+    (rho,) = rank_correlation(rank_codes(first)[np.newaxis], rank_codes(second)[np.newaxis])
+    return without_interval(float(rho), "none was asked for", n=first.size, method="")
+
+
 def cohens_kappa(delta_a: ArrayLike, delta_b: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Return Cohen's kappa between the choices of two methods: which side each one prefers.
 
