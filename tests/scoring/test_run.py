@@ -93,7 +93,7 @@ def test_a_token_that_the_output_layer_does_not_have_is_an_error() -> None:
 def test_a_model_that_gives_logits_in_float32_over_bfloat16_weights_has_a_linear_head() -> None:
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    class Upcasting(LlamaForCausalLM):
+    class Upcasting(LlamaForCausalLM):  # type: ignore[no-untyped-call]
         def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the model's
             output = super().forward(*args, **kwargs)
             output.logits = output.logits.float()
