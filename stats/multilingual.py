@@ -120,7 +120,8 @@ def _text(cells: pd.DataFrame, means: pd.DataFrame, correlations: pd.DataFrame, 
         first, last = by_language.idxmax(), by_language.idxmin()
         ends = f"best {first} ({by_language.max():.2f}), worst {last} ({by_language.min():.2f})"
         types = _by_type(means[means["method"] == method])
-        parts.append(f"`{method}`: mean accuracy {by_language.mean():.2f} over languages, {ends}{types}.")
+        measure = "F1" if set(part["metric"]) == {"f1"} else "accuracy"
+        parts.append(f"`{method}`: mean {measure} {by_language.mean():.2f} over languages, {ends}{types}.")
     parts += _correlations_said(correlations)
     parts.append(f"Pairs with identical sides are left out. Seed {seed}, {n_resamples} resamples.")
     return "\n\n".join(parts)

@@ -47,10 +47,6 @@ def test_shipped_studies_name_corpora_and_methods_that_exist() -> None:
             "limit is '5'; expected a",
         ),
         ("title = 'x'\nmethods = ['direct', 3]\n[[corpora]]\nname = 'li'\n", r"expected a list \(each: a text\)"),
-        (
-            "title = 'x'\nmethods = []\nprompt_format = 'chatty'\n[[corpora]]\nname = 'li'\n",
-            "one of 'auto', 'base', 'chat'",
-        ),
         ("title = ", "not TOML"),
     ],
 )

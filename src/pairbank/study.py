@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pairbank.errors import CorpusFileNotFoundError, PairbankError, unknown_name
 from pairbank.records import record_of
@@ -61,8 +61,6 @@ class Study:
     """Columns by whose values hidden states are probed (`pairbank.probe`); none = no probes."""
     models: tuple[Mapping[str, str | int | float], ...] = ()
     """Declared features of models (name, family, generation, size_billions, type), for `introspection`."""
-    prompt_format: Literal["auto", "base", "chat"] = "auto"
-    """How prompts are put: `auto` uses a model's chat template if it has one."""
     seed: int = 0
     n_resamples: int = 1000
     notes: tuple[str, ...] = ()
