@@ -21,6 +21,7 @@ ACCURACY = {
     "orders pooled": ("accuracy_pooled",),
     "first option chosen": ("position_bias",),
     "of likeliest ratings": ("accuracy_argmax",),
+    "no answer found": ("unparsed",),
     "mean log P (nats)": ("mean_logprob",),
 }
 AGREEMENT = {

@@ -233,7 +233,7 @@ class CausalScorer:
 
 
 def default_batch_tokens(model: PreTrainedModel) -> int:
-    """Return how many tokens a forward pass takes: one pack on a CPU; on a GPU, what its free memory holds."""
+    """Return how many tokens a forward pass takes: on a CPU a fixed number; on a GPU, what its free memory holds."""
     device = input_device(model)
     if device.type != "cuda":
         return CPU_BATCH_TOKENS

@@ -37,8 +37,8 @@ class Example:
 class Pool:
     """The items that examples are drawn from, by task and language, in the order of their ids."""
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> None:
-        kept = (*POOL_COLUMNS, *CONCEPT_COLUMNS.values(), *columns)
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        kept = (*POOL_COLUMNS, *CONCEPT_COLUMNS.values())
         ordered = sorted(({name: row.get(name) for name in kept} for row in rows), key=lambda row: str(row["item_id"]))
         self._by_kind: dict[tuple[str, str], list[Row]] = {}
         for row in ordered:

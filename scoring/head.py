@@ -44,7 +44,8 @@ def linear_head(model: PreTrainedModel, ids: torch.Tensor) -> torch.nn.Linear | 
         ours = head(model.base_model(input_ids=ids, use_cache=False).last_hidden_state)
     except (AttributeError, RuntimeError, TypeError):
         return None
-    same = whole.shape == ours.shape and torch.allclose(whole, ours, rtol=1e-4, atol=1e-4)
+    # in one type: some models give logits in float32 whatever their own type is
+    same = whole.shape == ours.shape and torch.allclose(whole.float(), ours.float(), rtol=1e-4, atol=1e-4)
     return head if same else None
 
 
@@ -70,7 +71,8 @@ def head_logprobs_nats(
     most = BLOCK_LOGITS.get(hidden.device.type, BLOCK_LOGITS_ACCELERATOR)
     size = max(1, most // len(hidden))
     normalisers = []
-    chosen = torch.empty(len(tokens), device=hidden.device)
+    # a token that the output layer does not have keeps NaN, which is refused below
+    chosen = torch.full((len(tokens),), torch.nan, device=hidden.device)
     for first in range(0, head.out_features, size):
         last = min(first + size, head.out_features)
         logits = torch.nn.functional.linear(hidden, head.weight[first:last], _part(head.bias, first, last)).float()

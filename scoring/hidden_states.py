@@ -39,7 +39,15 @@ if TYPE_CHECKING:
 Precision = Literal["float32", "float16"]
 SHARD_TEXTS = 512
 """Texts of one file; the most that a kill can lose."""
-NUMBER_MAKERS = ("hidden_states.py", "requests.py", "causal.py", "masked.py", "forward.py", "readout.py")
+NUMBER_MAKERS = (
+    "hidden_states.py",
+    "requests.py",
+    "causal.py",
+    "masked.py",
+    "forward.py",
+    "readout.py",
+    "packable.py",
+)
 States = npt.NDArray[np.float32 | np.float16]
 
 

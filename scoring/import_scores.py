@@ -32,7 +32,8 @@ from pairbank.scoring.import_profile import (
 )
 from pairbank.scoring.import_rows import ImportedRow, imported_rows
 from pairbank.scoring.methods import Method, Prompted
-from pairbank.scoring.score import Scored, corpus_signature, with_columns
+from pairbank.scoring.scored import Scored, with_columns
+from pairbank.scoring.signature import corpus_signature
 from pairbank.scoring.store import schema_of
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.files import cache_dir, replaced_atomically, sha256_of_text
 from pairbank.scoring.checkpoints import fingerprint
 from pairbank.scoring.requests import joined
-from pairbank.scoring.score import Scored
+from pairbank.scoring.scored import Scored
 
 if TYPE_CHECKING:
     import datasets

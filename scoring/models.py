@@ -7,6 +7,7 @@ scorer's `ModelInfo`, and so in the signature of each number.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     LoadedModel: TypeAlias = CausalScorer | MaskedScorer | Seq2SeqScorer
 
 logger = logging.getLogger(__name__)
+SHOWN_COMMIT = 12
+"""Characters of a commit in a model's name."""
 
 __all__ = ["DEMO", "demo_folder", "fingerprint", "load_model"]
 
@@ -92,7 +95,7 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
     """Return what the signature records; the makers of scorers add what is theirs."""
     device_map = chosen["device_map"]
     return ModelInfo(
-        name=checkpoint.name,
+        name=_name(checkpoint, chosen["revision"]),
         model_id=checkpoint.model_id,
         revision=checkpoint.revision or str(getattr(model.config, "_commit_hash", None) or "unknown"),
         architecture=type(model).__name__,
@@ -110,6 +113,20 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
         gguf_file=checkpoint.gguf_file,
         trust_remote_code=chosen["trust_remote_code"],
     )
+
+
+def _name(checkpoint: Checkpoint, revision: str | None) -> str:
+    """Return the name in tables: of a revision that was asked for on the Hub, with that, so that two can be compared.
+
+    >>> _name(Checkpoint(path="org/model", model_id="org/model", name="model"), "step1000")
+    'model@step1000'
+    >>> _name(Checkpoint(path="org/model", model_id="org/model", name="model"), "refs/pr/1")
+    'model@refs-pr-1'
+    """
+    if revision is None or checkpoint.revision:
+        return checkpoint.name
+    is_commit = re.fullmatch(r"[0-9a-f]{40}", revision) is not None
+    return f"{checkpoint.name}@{revision[:SHOWN_COMMIT] if is_commit else revision.replace('/', '-')}"
 
 
 def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:

@@ -34,7 +34,9 @@ class LoadOptions(TypedDict, total=False):
         "4bit (nf4, double quantisation, bfloat16 compute, as Song et al. 2025 run models of more than 70B) or 8bit, "
         "with bitsandbytes.",
     ]
-    revision: Annotated[str | None, "Commit, tag or branch on the Hub."]
+    revision: Annotated[
+        str | None, "Commit, tag or branch on the Hub; it is then part of the model's name (model@revision)."
+    ]
     gguf_file: Annotated[str | None, "The GGUF file in the folder or on the Hub; it is dequantised."]
     bos: Annotated[
         Literal["auto", "bos", "eos-as-bos", "none"],

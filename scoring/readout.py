@@ -96,14 +96,16 @@ def refuse_special_tokens(
     Args:
         ids: token ids of the text.
         special: 1 for each token that the tokenizer put around the text by itself.
-        tokenizer: it knows the special tokens; the unknown token is not one of them here.
+        tokenizer: it knows the special tokens; the unknown token is not one of them here, unless it ends or begins
+            texts too, as GPT-2's does.
         where: the item, for the error.
         allowed: special tokens that were put into the text on purpose, each as often as it may occur.
 
     Raises:
         ScoringError: there is one more.
     """
-    left, known = list(allowed), {*tokenizer.all_special_ids, *allowed} - {tokenizer.unk_token_id}
+    others = {tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.cls_token_id, tokenizer.sep_token_id}
+    left, known = list(allowed), {*tokenizer.all_special_ids, *allowed} - ({tokenizer.unk_token_id} - others)
     for token, is_around in zip(ids, special, strict=True):
         if is_around or token not in known:
             continue

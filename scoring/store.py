@@ -28,6 +28,7 @@ ARROW_TYPES: dict[ColumnKind, pa.DataType] = {
     "list<string>": pa.list_(pa.string()),
 }
 NUMBER_MAKERS = (
+    "run.py",
     "requests.py",
     "planner.py",
     "forward.py",

@@ -119,6 +119,26 @@ def position_bias(
     return _share_of_trials(first, rng=rng, level=level, n_resamples=n_resamples)
 
 
+def unparsed_share(
+    shares: ArrayLike, *, rng: np.random.Generator, level: float = 0.95, n_resamples: int = 1000
+) -> Estimate:
+    """Return the share of written texts in which no answer was found, the mean over items.
+
+    Args:
+        shares: Of each item's texts, the share without an answer, shape (items,).
+        rng: Source of the bootstrap resamples.
+        level: Confidence level, a share.
+        n_resamples: Bootstrap resamples.
+
+    Raises:
+        BankError: If a share is NaN or infinite.
+
+    >>> unparsed_share([0.0, 0.5, 1.0, 0.5], rng=np.random.default_rng(7)).value
+    0.5
+    """
+    return _with_wilson(bootstrap_mean(shares, rng=rng, level=level, n_resamples=n_resamples))
+
+
 def _chosen(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
     """Return the credit of each option: 1 for the most probable, shared where several tie; NaN where not asked."""
     if not layout.is_prompted:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pairbank.files import sha256_of_text
 from pairbank.stats.figures import curves, heat_map, intervals, roc_curves
 from pairbank.stats.sections import Figure
 
@@ -24,18 +25,26 @@ MOST_LINES = 24
 """Lines of an interval plot that fit a page."""
 MOST_CELLS = 30
 """Rows or columns of a heat map whose numbers can be read."""
+LONGEST_NAME = 80
 DIRECT = "direct"
 
 
 def file_name(*parts: object) -> str:
     """Return a file name without ending from labels that may hold anything.
 
+    A hash keeps apart what would be alike once letters that are not ASCII, or a long end, are gone.
+
     >>> file_name("people", "li: adger", "a/b")
     'people_li_adger_a_b'
+    >>> file_name("accuracy", "\u4e2d"), file_name("accuracy", "\u6587")
+    ('accuracy_83016d78', 'accuracy_af86c534')
     """
     text = " ".join(str(part) for part in parts)
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "-._") else " " for c in text)
-    return "_".join(kept.split()).strip(".")[:80]
+    name = "_".join(kept.split()).strip(".")
+    if text.isascii() and len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 9].strip('.')}_{sha256_of_text(text)[:8]}"
 
 
 def correlation_figures(found: pd.DataFrame, *, section: str, metric: str, x_label: str) -> Iterator[Figure]:

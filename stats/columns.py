@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from pairbank.stats.layout import MethodLayout
 
 IDENTICAL_SIDES = "identical_sides"
-GROUPINGS = ("subset", "phenomenon", "language", "negative_type")
+GROUPINGS = ("subset", "task", "phenomenon", "language", "negative_type")
+"""Columns by whose values accuracies are given, beside the whole corpus."""
+OVER_LENGTH = "over_length"
+"""Flag of an item whose prompt leaves the model no room to write."""
+DIRECT = "direct"
 _REQUIRED = ("item_id", "corpus", "subset", "phenomenon", "language", "human_good", "human_bad", "flags")
 
 
@@ -48,9 +52,11 @@ class MethodScores:
     logprobs_nats: FloatArray
     """Shape (rows, presentations, options); NaN where the method does not apply or a presentation is not asked."""
     word_nats: FloatArray
-    """Log-probability of the one word of a one-sided item, shape (rows,); NaN elsewhere."""
+    """Log-probability of the target of a one-sided item (a word, a sentence), shape (rows,); NaN elsewhere."""
     argmax: FloatArray
     """Most probable ratings of the better and the worse side, shape (rows, 2); NaN for other methods."""
+    unparsed: FloatArray
+    """Share of the texts written for an item without an answer, shape (rows,); NaN for methods that read answers."""
 
     @property
     def applies(self) -> BoolArray:
@@ -76,7 +82,7 @@ class ScoredTable:
     human_delta: FloatArray
     """Human judgment of good minus bad on the corpus's scale; NaN where either is missing."""
     methods: tuple[MethodScores, ...]
-    """The methods that apply to at least one row, in the order given."""
+    """The methods that were asked of at least one row, in the order given."""
     groups: tuple[Group, ...]
     """All rows, then each value of each column that has at least two."""
 
@@ -101,10 +107,10 @@ def read_table(frame: pd.DataFrame, layouts: Sequence[MethodLayout]) -> ScoredTa
     corpora = table["corpus"].unique()
     return ScoredTable(
         corpus=str(corpora[0]) if len(corpora) else "",
-        is_choice=np.array([not _is_flagged(x) for x in table["flags"]], dtype=np.bool_),
+        is_choice=np.array([not has_flag(x, IDENTICAL_SIDES) for x in table["flags"]], dtype=np.bool_),
         is_first_context=_is_first_context(table),
         human_delta=_numbers(table, "human_good") - _numbers(table, "human_bad"),
-        methods=tuple(x for x in scores if x.applies.any() or x.predicts.any()),
+        methods=tuple(x for x in scores if x.applies.any() or x.predicts.any() or not np.isnan(x.unparsed).all()),
         groups=tuple(_groups(table)),
     )
 
@@ -143,7 +149,7 @@ def _is_first_context(table: pd.DataFrame) -> FloatArray:
 def _method_scores(table: pd.DataFrame, layout: MethodLayout) -> MethodScores:
     delta = _numbers(table, f"{layout.method}_delta")
     word = np.full(delta.shape, np.nan)
-    if layout.kind == "prediction" or (layout.kind == "direct" and _has_one_sided(table, layout)):
+    if layout.kind == "prediction" or (layout.method == DIRECT and _has_one_sided(table, layout)):
         word = np.where(np.isnan(delta), _numbers(table, f"{layout.method}_good"), np.nan)
         if "target_bad" in table.columns:
             word[table["target_bad"].notna().to_numpy()] = np.nan
@@ -154,7 +160,26 @@ def _method_scores(table: pd.DataFrame, layout: MethodLayout) -> MethodScores:
     argmax = np.full((delta.size, 2), np.nan)
     if layout.kind == "rating" and layout.has_logprobs:
         argmax = np.column_stack([_numbers(table, f"{layout.method}_argmax_{side}") for side in ("good", "bad")])
-    return MethodScores(layout=layout, delta_nats=delta, logprobs_nats=logprobs, word_nats=word, argmax=argmax)
+    return MethodScores(
+        layout=layout,
+        delta_nats=delta,
+        logprobs_nats=logprobs,
+        word_nats=word,
+        argmax=argmax,
+        unparsed=_unparsed(table, layout),
+    )
+
+
+def _unparsed(table: pd.DataFrame, layout: MethodLayout) -> FloatArray:
+    """Return the share of each item's texts without an answer; NaN where nothing was written."""
+    name = f"{layout.method}_unparsed"
+    if layout.readout != "generation" or name not in table.columns:
+        return np.full(len(table), np.nan)
+    n_asked = 1 if layout.asked == "one" else len(layout.presentations)
+    shares = _numbers(table, name) / n_asked
+    if (flags := f"{layout.method}_flags") in table.columns:
+        shares[[has_flag(cell, OVER_LENGTH) for cell in table[flags]]] = np.nan
+    return shares
 
 
 def _has_one_sided(table: pd.DataFrame, layout: MethodLayout) -> bool:
@@ -180,9 +205,9 @@ def _logprobs(table: pd.DataFrame, layout: MethodLayout) -> FloatArray:
     return layout.reshape(flat)
 
 
-def _is_flagged(flags: object) -> bool:
-    """Return whether a cell of the flags column (list, array or null) says the sides are identical."""
-    return isinstance(flags, list | tuple | np.ndarray) and IDENTICAL_SIDES in list(flags)
+def has_flag(flags: object, flag: str) -> bool:
+    """Return whether a cell of a column of flags (list, array or null) has this one."""
+    return isinstance(flags, list | tuple | np.ndarray) and flag in list(flags)
 
 
 def _groups(table: pd.DataFrame) -> Iterator[Group]:

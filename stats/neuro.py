@@ -232,7 +232,7 @@ def _signature(
     items: Items, model: Scorer, group_by: str, *, n_folds: int, precision: str, seed: int
 ) -> dict[str, Any]:
     from pairbank.builders.hub import manifest_of
-    from pairbank.scoring.score import corpus_signature
+    from pairbank.scoring.signature import corpus_signature
 
     return {
         "pairbank": version("pairbank"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.stats.analysis_figures import file_name
 from pairbank.stats.figures import curves
 from pairbank.stats.sections import Figure, Section
 
@@ -67,7 +68,7 @@ def _figures(layers: pd.DataFrame) -> tuple[Figure, ...]:
         n_groups = part["group"].nunique()
         found.append(
             Figure(
-                name=f"neuro_{corpus}_{model}".replace("/", "_"),
+                name=file_name("neuro", corpus, model),
                 caption=(
                     f"{corpus} by {model}: F1 of a linear probe of the last token's hidden state at each layer "
                     f"(0 = embedding), mean over {n_groups} groups, against the same probe with exchanged labels."

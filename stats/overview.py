@@ -11,12 +11,11 @@ from typing import Any
 
 import pandas as pd
 
+from pairbank.stats.analysis_figures import MOST_SERIES, file_name
 from pairbank.stats.figures import heat_map, intervals, scatter_panels
 from pairbank.stats.sections import Figure, ScoredFrame
 from pairbank.stats.tables import headline
 
-MOST_SERIES = 8
-"""Colours that can be told apart."""
 MOST_SCATTERS = 6
 """Pairs of corpus and model whose differences are drawn; the rest is in the scored tables."""
 DIRECT = "direct"
@@ -52,7 +51,7 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
         least, most = int(part["n"].min()), int(part["n"].max())
         n = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         yield Figure(
-            name=f"accuracy_{_file_name(place)}",
+            name=file_name("accuracy", place),
             caption=(
                 f"Accuracy on {place} (n = {n} items): share of items whose good side scores higher, ties one half. "
                 "Lines are 95 % intervals (bootstrap over items)."
@@ -70,7 +69,7 @@ def _agreement(shown: pd.DataFrame) -> Iterator[Figure]:
         matrix = part.pivot_table(index="model" if several else "where", columns="method", values="value", sort=False)
         if matrix.empty:
             continue
-        name = f"agreement_{_file_name(where)}" if several else "agreement"
+        name = file_name("agreement", where) if several else "agreement"
         yield Figure(
             name=name,
             caption=(
@@ -97,7 +96,7 @@ def _scatters(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
             continue
         n_drawn += 1
         yield Figure(
-            name=f"scatter_{_file_name(table.corpus)}_{_file_name(table.model)}",
+            name=file_name("scatter", table.corpus, table.model),
             caption=(
                 f"{table.corpus} by {table.model}: each item's difference (good - bad) by probability and by each "
                 "question. Points in the upper right and lower left quadrants are items on which both agree."
@@ -107,8 +106,3 @@ def _scatters(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
                 x_label="direct: log P(good) - log P(bad), nats", y_label="prompted: good - bad",
             ),
         )  # fmt: skip
-
-
-def _file_name(text: object) -> str:
-    kept = "".join(c if c.isascii() and (c.isalnum() or c in "-.") else " " for c in str(text))
-    return "_".join(kept.split()).strip(".")[:60]

@@ -125,7 +125,7 @@ def _method_rows(
         return
     kept = codes[applies]
     found = {"accuracy": wilson_by_group((np.sign(delta[applies]) + 1) / 2, kept, len(names))}
-    if layout.correct:
+    if layout.is_judged and layout.has_logprobs:
         lists = layout.reshape(frame.loc[applies, f"{layout.method}_logprobs"].to_list())
         found["accuracy_pooled"] = student_by_group(item_shares(lists, layout.correct), kept, len(names))
     for metric, estimates in found.items():

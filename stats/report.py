@@ -18,17 +18,18 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.files import defused, write_text
-from pairbank.scoring.score import signature_line
+from pairbank.scoring.signature import signature_line
 from pairbank.stats.analyses import analysis_named
+from pairbank.stats.columns import GROUPINGS
 from pairbank.stats.figure_style import save_figure
 from pairbank.stats.layout import MethodLayout
 from pairbank.stats.overview import overview_figures
 from pairbank.stats.sections import Figure, ScoredFrame, Section
 from pairbank.stats.summary import summarise
-from pairbank.stats.tables import accuracy_table, agreement_table, headline, to_markdown
+from pairbank.stats.tables import accuracy_table, agreement_table, headline, html_as_text, to_markdown
 
 if TYPE_CHECKING:
-    from pairbank.scoring.score import Scored
+    from pairbank.scoring.scored import Scored
 
 DEFINITIONS = """\
 - **accuracy**: share of items whose difference (good - bad, in nats) is positive, ties counted one half. For
@@ -39,14 +40,16 @@ DEFINITIONS = """\
   where both orders are asked; with a fixed order, the share of items).
 - **of likeliest ratings**: share of items whose better side gets the higher of the two most probable ratings, ties
   counted one half. For ratings, **accuracy** compares expected ratings, in points of the scale.
-- **mean log P**: of the one word of one-sided items, given its context or a question about it. Agreement is then
-  between these log-probabilities, not between differences.
+- **no answer found**: where the model writes its answer, the share of texts in which none was found, over all items;
+  accuracy is over the items with an answer.
+- **mean log P**: of the one word (or sentence) of one-sided items, given its context or a question about it. Agreement
+  is then between these log-probabilities, not between differences.
 - **Pearson r, Spearman rho**: between the differences of the method and of `direct` (or of people: mean judgment of
   the better sentence - of the worse one) over the items that both have. **Cohen's kappa, same choice**: between the
   signs of the differences; ties left out.
 - Intervals are at level .95: percentile bootstrap over items for shares and Spearman (Wilson for a share of
-  exactly 0 or 1), Fisher z for Pearson, asymptotic for kappa. Items with identical sides are left out
-  and counted as excluded.
+  exactly 0 or 1), Fisher z for Pearson, asymptotic for kappa. Spearman rho of a subset has none where subsets are many.
+  Items with identical sides are left out and counted as excluded.
 """
 
 SEED, N_RESAMPLES = 0, 1_000
@@ -93,9 +96,9 @@ class Report:
 
     def markdown(self) -> str:
         """Return the report as Markdown; its figures are files beside it."""
-        parts = [f"# {self.title}", *self.notes, "## Accuracy", to_markdown(self.accuracy)]
+        parts = [f"# {html_as_text(self.title)}", *self.notes, "## Accuracy", to_markdown(self.accuracy)]
         parts += ["## Agreement", to_markdown(self.agreement)]
-        for group_by in ("phenomenon", "language", "negative_type"):
+        for group_by in (column for column in GROUPINGS if column != "subset"):
             part = self.summary[(self.summary["group_by"] == group_by)]
             if len(part):
                 parts += [f"## Accuracy by {group_by.replace('_', ' ')}", to_markdown(accuracy_table(part))]
@@ -153,7 +156,8 @@ def report(
         n_resamples: bootstrap resamples of each interval.
         notes: sentences that stand at the report's head.
         analyses: further analyses by name, in the order of their sections (`pairbank.stats.analyses`).
-        options: more arguments of an analysis, by its name: `{"introspection": {"features": ...}}`.
+        options: more arguments of an analysis, by its name: `{"introspection": {"features": ...}}`; those of one that
+            is not asked for are not used.
         sections: sections made elsewhere, put behind those of the analyses.
 
     Raises:
@@ -167,6 +171,8 @@ def report(
         twice = sorted({pair for pair in pairs if pairs.count(pair) > 1})
         raise BankError(f"scored twice: {', '.join(f'{c} by {m}' for c, m in twice)}; give each corpus and model once")
     chosen = [analysis_named(name) for name in analyses]
+    for name in options or {}:
+        analysis_named(name)
     frames = [
         ScoredFrame(
             corpus=table.corpus,
@@ -211,7 +217,7 @@ def _section_markdown(section: Section) -> list[str]:
 
 
 def _figures_markdown(figures: Sequence[Figure]) -> list[str]:
-    return [f"![{figure.name}]({FIGURES}/{figure.name}.png)\n\n*{figure.caption}*" for figure in figures]
+    return [f"![{figure.name}]({FIGURES}/{figure.name}.png)\n\n*{html_as_text(figure.caption)}*" for figure in figures]
 
 
 def _rounded(table: pd.DataFrame) -> pd.DataFrame:

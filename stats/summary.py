@@ -1,8 +1,9 @@
 """Every number of one corpus and one model: in, the scored table; out, one long table of estimates.
 
 Accuracies for every grouping, agreement between `direct` and each prompted method (Hu & Levy 2023; Song et
-al. 2025) and with people for the whole corpus and its subsets. Each row draws from a generator of its own,
-seeded by what the row is, so that its interval does not depend on which other rows are computed.
+al. 2025) and with people for the whole corpus and its subsets; Spearman's bootstrap, which takes most of the time,
+only where the subsets are few. Each row draws from a generator of its own, seeded by what the row is, so that its
+interval does not depend on which other rows are computed.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.accuracy import accuracy, accuracy_pooled, position_bias
-from pairbank.stats.agreement import cohens_kappa, pearson, raw_agreement, spearman
+from pairbank.stats.accuracy import accuracy, accuracy_pooled, position_bias, unparsed_share
+from pairbank.stats.agreement import cohens_kappa, pearson, raw_agreement, spearman, spearman_value
 from pairbank.stats.bootstrap import bootstrap_mean
 from pairbank.stats.columns import Group, MethodScores, ScoredTable, read_table
+from pairbank.stats.results import Estimate, without_interval
 from pairbank.stats.rows import DTYPES, SummaryRow
+from pairbank.stats.tables import MOST_SUBSETS
 
 if TYPE_CHECKING:
-    from pairbank.stats.arrays import IntArray
+    from pairbank.stats.arrays import FloatArray, IntArray
     from pairbank.stats.layout import MethodLayout
 
 DIRECT = "direct"
@@ -53,8 +56,8 @@ def summarise(
     Returns:
         One row per group, method and metric, with the columns and types of `DTYPES`. `n` counts the items
         used and `n_excluded` those that the method applies to but the number leaves out: identical sides, and
-        for kappa and raw agreement ties too. Intervals are at level .95. An undefined value is NaN with a
-        `reason`.
+        for kappa and raw agreement ties too. Intervals are at level .95; Spearman's rho of a subset has none where
+        there are more than `MOST_SUBSETS` subsets. An undefined value is NaN with a `reason`.
 
     Raises:
         BankError: If the table is not one corpus in the shared schema with complete scores, or the seed is
@@ -83,6 +86,7 @@ def summarise(
             n_resamples=n_resamples,
         )
         rows += _accuracy_rows(table, group, place)
+        rows += _unparsed_rows(table, group, place)
         rows += _word_rows(table, group, place)
         rows += _human_accuracy_rows(table, group, place)
         if group.group_by in _AGREEMENT_GROUPINGS:
@@ -109,6 +113,16 @@ def _accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
             yield here.row(accuracy_pooled(logprobs, layout, **here.draws), n_rows=rows.size)
             here = replace(here, metric="position_bias")
             yield here.row(position_bias(logprobs, layout, **here.draws), n_rows=rows.size)
+
+
+def _unparsed_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    """Yield, of methods whose answers the model writes, the share of texts in which no answer was found."""
+    for scores in table.methods:
+        rows = group.rows[~np.isnan(scores.unparsed[group.rows])]
+        if rows.size:
+            here = replace(place, method=scores.layout.method, metric="unparsed")
+            used = rows[table.is_choice[rows]]
+            yield here.row(unparsed_share(scores.unparsed[used], **here.draws), n_rows=rows.size)
 
 
 def _rating_rows(
@@ -144,7 +158,7 @@ def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[
             here = replace(here, versus=DIRECT, metric="pearson_logprob")
             yield here.row(pearson(x, y), n_rows=rows.size)
             here = replace(here, metric="spearman_logprob")
-            yield here.row(spearman(x, y, **here.draws), n_rows=rows.size)
+            yield here.row(_spearman(table, x, y, here), n_rows=rows.size)
 
 
 def _human_accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -168,11 +182,23 @@ def _agreement_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iter
         here = replace(place, method=scores.layout.method, versus=DIRECT, metric="pearson")
         yield here.row(pearson(x, y), n_rows=rows.size)
         here = replace(here, metric="spearman")
-        yield here.row(spearman(x, y, **here.draws), n_rows=rows.size)
+        yield here.row(_spearman(table, x, y, here), n_rows=rows.size)
         here = replace(here, metric="kappa")
         yield here.row(cohens_kappa(x, y), n_rows=rows.size)
         here = replace(here, metric="raw_agreement")
         yield here.row(raw_agreement(x, y, **here.draws), n_rows=rows.size)
+
+
+def _spearman(table: ScoredTable, x: FloatArray, y: FloatArray, here: SummaryRow) -> Estimate:
+    """Return rho, with its bootstrap interval for a whole corpus, and for its subsets where they are few."""
+    n_subsets = sum(group.group_by == here.group_by for group in table.groups)
+    if here.group_by == "all" or n_subsets <= MOST_SUBSETS:
+        return spearman(x, y, **here.draws)
+    found = spearman_value(x, y)
+    if not found.is_defined:
+        return found
+    reason = f"no interval for each of more than {MOST_SUBSETS} subsets"
+    return without_interval(found.value, reason, n=found.n, method="")
 
 
 def _rows_of_both(a: MethodScores, b: MethodScores, group: Group) -> IntArray:
@@ -190,4 +216,4 @@ def _people_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterato
         here = replace(place, method=scores.layout.method, versus=HUMAN, metric="pearson_human")
         yield here.row(pearson(x, y), n_rows=rows.size)
         here = replace(here, metric="spearman_human")
-        yield here.row(spearman(x, y, **here.draws), n_rows=rows.size)
+        yield here.row(_spearman(table, x, y, here), n_rows=rows.size)

@@ -5,6 +5,7 @@ A summary may be several summaries put under each other, and may be filtered fir
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,9 +17,10 @@ _ACCURACY = {
     "accuracy_pooled": "orders pooled",
     "position_bias": "first option chosen",
     "accuracy_argmax": "of likeliest ratings",
+    "unparsed": "no answer found",
     "mean_logprob": "mean log P (nats)",
 }
-_WHERE_PRESENT = ("accuracy_argmax", "mean_logprob")
+_WHERE_PRESENT = ("accuracy_argmax", "unparsed", "mean_logprob")
 """Metrics that get a column only where a method has them."""
 _AGREEMENT = {
     "pearson": "Pearson r",
@@ -61,8 +63,8 @@ def accuracy_table(summary: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         Columns model, corpus, group, method, n, excluded, `accuracy`, `orders pooled`, `first option
-        chosen`, where a method has them `of likeliest ratings` and `mean log P (nats)`, and notes (why a number or
-        its interval is missing). People are the method `human`.
+        chosen`, where a method has them `of likeliest ratings`, `no answer found` and `mean log P (nats)`, and notes
+        (why a number or its interval is missing). People are the method `human`.
 
     >>> row = {"model": "gpt2", "corpus": "toy", "group_by": "all", "group": "", "method": "direct",
     ...        "versus": "", "metric": "accuracy", "value": 0.82, "low": 0.788, "high": 0.851, "n": 640,
@@ -96,21 +98,32 @@ def agreement_table(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def to_markdown(table: pd.DataFrame) -> str:
-    r"""Return a table as GitHub Markdown: no index, null as an empty cell, one line per row.
+    r"""Return a table as GitHub Markdown: no index, null as an empty cell, one line per row, HTML shown as text.
 
     >>> print(to_markdown(pd.DataFrame({"a|b": ["1|2", "x\ny"], "n": [3, None]}, dtype=object)))
     | a\|b | n |
     | --- | --- |
     | 1\|2 | 3 |
     | x<br>y |  |
+    >>> print(to_markdown(pd.DataFrame({"a": ["<b>&lt;"]})).splitlines()[2])
+    | &lt;b&gt;&amp;lt; |
     """
     cells = [[str(name) for name in table.columns], ["---"] * len(table.columns)]
     cells += [["" if pd.isna(x) else str(x) for x in row] for row in table.itertuples(index=False, name=None)]
     return "\n".join(f"| {' | '.join(_escaped(x) for x in row)} |" for row in cells)
 
 
+def html_as_text(text: str) -> str:
+    """Return a text whose HTML a page of Markdown shows and does not obey, as the dataset card has it.
+
+    >>> html_as_text("a <b> & c &lt;")
+    'a &lt;b&gt; & c &amp;lt;'
+    """
+    return re.sub(r"&(?=#?\w+;)", "&amp;", text).replace("<", "&lt;").replace(">", "&gt;")
+
+
 def _escaped(text: str) -> str:
-    return "<br>".join(text.replace("\\", "\\\\").replace("|", "\\|").splitlines())
+    return "<br>".join(html_as_text(text).replace("\\", "\\\\").replace("|", "\\|").splitlines())
 
 
 def _wide(summary: pd.DataFrame, headings: Mapping[str, str], keys: list[str]) -> pd.DataFrame:

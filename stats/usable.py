@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.columns import IDENTICAL_SIDES
+from pairbank.stats.columns import IDENTICAL_SIDES, has_flag
 from pairbank.stats.rows import DTYPES
 from pairbank.stats.tables import MOST_SUBSETS
 
@@ -91,12 +91,8 @@ def usable_rows(table: ScoredFrame) -> Usable:
         raise BankError(f"{table.corpus} by {table.model}: item_id {twice!r} stands in several rows")
     if "flags" not in rows.columns:
         return Usable(frame=rows, n_identical=0)
-    identical = np.array([_is_identical(flags) for flags in rows["flags"]], dtype=np.bool_)
+    identical = np.array([has_flag(flags, IDENTICAL_SIDES) for flags in rows["flags"]], dtype=np.bool_)
     return Usable(frame=rows[~identical], n_identical=int(identical.sum()))
-
-
-def _is_identical(flags: object) -> bool:
-    return isinstance(flags, list | tuple | np.ndarray) and IDENTICAL_SIDES in list(flags)
 
 
 def numbers(frame: pd.DataFrame, name: str) -> FloatArray:

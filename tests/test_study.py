@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
 import pytest
+from numpy.typing import NDArray
 
-from pairbank.errors import UnknownNameError
+import pairbank
+from pairbank.errors import BankError, ScoringError, UnknownNameError
 from pairbank.scoring.fake import FakeScorer
 from pairbank.stats.analyses import analysis_named
 from pairbank.study import CorpusChoice, Study, StudyError, load_study, run_study, study_names, with_corpora
+
+if TYPE_CHECKING:
+    from pairbank.stats.report import Report
 
 
 def test_shipped_studies_name_corpora_and_methods_that_exist() -> None:
@@ -73,3 +84,92 @@ def test_a_study_can_be_run_on_other_corpora_and_says_so() -> None:
     study = with_corpora(_study(CorpusChoice(name="xcomps")), ["starter:concepts", "blimp"])
     assert study.corpora == (CorpusChoice(name="starter", subset="concepts"), CorpusChoice(name="blimp"))
     assert study.notes == ("Run by the user on starter:concepts, blimp instead of xcomps.",)
+
+
+def _run(study: Study, folder: Path, *models: FakeScorer) -> Report:
+    _, made = run_study(study, models or [FakeScorer()], folder / "bank")
+    return made
+
+
+def test_only_items_with_the_columns_values_are_run_and_they_alone_count_to_the_limit(tmp_path: Path) -> None:
+    chosen = CorpusChoice(name="starter", where={"subset": "minimal-pairs", "language": "en"}, limit=1)
+    made = _run(_study(chosen), tmp_path)
+    items = pairbank.load_corpus("starter", subset="minimal-pairs").to_pandas()
+    n_paradigms = items[items["language"] == "en"]["paradigm"].nunique()
+    (whole,) = made.summary[made.summary["group_by"] == "all"]["n"]
+    assert whole == n_paradigms > 1
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [({"colour": "red"}, "has no column 'colour'"), ({"subset": "none"}, r"has no item with \{'subset': 'none'\}")],
+)
+def test_a_choice_that_fits_no_item_is_explained(where: dict[str, str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=message):
+        _run(_study(CorpusChoice(name="starter", where=where)), tmp_path)
+
+
+def test_unigrams_are_counted_over_the_corpora_that_the_study_names(tmp_path: Path) -> None:
+    study = replace(
+        _study(CorpusChoice(name="starter", limit=1)), methods=("direct", "slor"), unigrams_from=("starter",)
+    )
+    folder, made = run_study(study, [FakeScorer()], tmp_path / "bank")
+    assert "slor" in set(made.summary["method"])
+    signature = json.loads((folder / "manifest.json").read_text())
+    (source,) = [text for text in _strings(signature) if text == "items of corpora"]
+    assert source
+    with pytest.raises(ScoringError, match="slor needs unigram counts"):
+        run_study(replace(study, unigrams_from=()), [FakeScorer()], tmp_path / "other")
+
+
+def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
+
+
+def test_distances_between_the_sides_come_from_the_embedding_model_that_the_study_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    class Letters:
+        id = "letters@1"
+
+        def is_too_long(self, texts: Sequence[str]) -> list[bool]:
+            return [False] * len(texts)
+
+        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            return np.array([[1.0 + text.count(c) for c in "aeiou"] for text in texts], dtype=np.float32)
+
+    def load(name: object, **_options: object) -> Letters:
+        asked.append(name)
+        return Letters()
+
+    monkeypatch.setattr("pairbank.scoring.minimalness.load_embedder", load)
+    study = replace(_study(CorpusChoice(name="starter", limit=1)), minimalness="org/mine")
+    folder, _ = run_study(study, [FakeScorer()], tmp_path / "bank")
+    assert asked == ["org/mine"]
+    items = pd.read_parquet(folder / "data" / "starter" / "items.parquet")
+    assert set(items["cosine_distance_model"].dropna()) == {"letters@1"}
+    run_study(replace(study, minimalness="default"), [FakeScorer()], tmp_path / "default")
+    assert asked[1:] == [None]
+
+
+def test_declared_features_of_models_reach_the_analysis_of_introspection(tmp_path: Path) -> None:
+    entry: dict[str, str | float] = {"family": "Mine", "generation": "1", "size_billions": 0.1, "type": "base"}
+    study = replace(
+        _study(CorpusChoice(name="starter", subset="minimal-pairs", language="en")),
+        methods=("direct", "meta_question_simple"),
+        analyses=("introspection",),
+        models=({"name": "one"} | entry, {"name": "two"} | entry | {"generation": "2"}),
+    )
+    made = _run(study, tmp_path, FakeScorer(name="one"), FakeScorer(name="two"))
+    kinds = {
+        kind for table in made.sections[0].tables.values() if "match_type" in table for kind in table["match_type"]
+    }
+    assert "same family" in kinds
+    with pytest.raises(BankError, match="model 'one' is declared twice"):
+        _run(replace(study, models=study.models[:1] * 2), tmp_path)

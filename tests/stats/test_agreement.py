@@ -142,6 +142,16 @@ def test_an_item_that_either_method_ties_on_is_left_out() -> None:
     assert raw_agreement(a, b, rng=generator()).value == 0.7
 
 
+@pytest.mark.parametrize("cells", [(3, 1, 2, 9), (40, 1, 0, 3), (0, 7, 4, 2), (350, 80, 91, 1200), (1, 0, 1, 1)])
+def test_kappa_and_its_standard_error_are_those_of_statsmodels(cells: tuple[int, int, int, int]) -> None:
+    from statsmodels.stats import inter_rater
+
+    expected = inter_rater.cohens_kappa(np.reshape(cells, (2, 2)))
+    found = cohens_kappa(*deltas(cells))
+    assert found.value == pytest.approx(expected.kappa, abs=1e-12)
+    assert (found.high - found.low) / 2 == pytest.approx(stats.norm.ppf(0.975) * expected.std_kappa, abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("a", "b", "reason"),
     [

@@ -143,3 +143,61 @@ def test_contradictory_layouts_are_refused(layout: MethodLayout, changes: dict[s
 def test_a_rating_has_no_pooled_accuracy() -> None:
     with pytest.raises(BankError, match="likert is a rating; it has no correct options"):
         accuracy_pooled(RATING.reshape([[-1.0] * 6]), RATING, rng=np.random.default_rng(0))
+
+
+WRITTEN = MethodLayout(
+    method="free",
+    kind="forced_choice",
+    presentations=("good_first", "bad_first"),
+    options=("1", "2"),
+    correct=(0, 1),
+    readout="generation",
+)
+
+
+def test_texts_without_an_answer_are_counted_over_all_items() -> None:
+    # two of two texts, one of two, none; the fourth prompt left no room to write, the fifth was not asked
+    frame = items(
+        5,
+        free_delta=[NAN, 1.0, -1.0, NAN, NAN],
+        free_unparsed=[2, 1, 0, 0, None],
+        free_flags=[["unparsed"], ["unparsed"], [], ["over_length"], None],
+    )
+    rows = summarise(frame, [WRITTEN], model="m", n_resamples=20).set_index("metric")
+    assert rows.loc["unparsed", "value"] == pytest.approx((1 + 0.5 + 0) / 3, abs=1e-12)
+    assert rows.loc["unparsed", "n"] == 3
+    assert rows.loc["accuracy", "n"] == 2
+    fixed = MethodLayout.from_dict(WRITTEN.to_dict() | {"asked": "one", "counterbalanced": False})
+    one = items(2, free_delta=[NAN, 1.0], free_unparsed=[1, 0], free_flags=[[], []])
+    assert values(one, fixed)["free", "unparsed"] == 0.5
+
+
+def test_a_method_whose_every_answer_is_unparsed_still_has_its_row() -> None:
+    frame = items(2, free_delta=[NAN, NAN], free_unparsed=[2, 2], free_flags=[["unparsed"]] * 2)
+    assert values(frame, WRITTEN) == {("free", "unparsed"): 1.0}
+
+
+def test_paradigms_of_written_choices_have_no_orders_to_pool() -> None:
+    from pairbank.stats.paradigms import section
+    from pairbank.stats.sections import ScoredFrame
+
+    frame = items(4, free_delta=[1.0, 1.0, -1.0, 0.0], paradigm=["a", "a", "b", "b"])
+    made = section([ScoredFrame(corpus="toy", model="m", frame=frame, layouts=(WRITTEN,))], seed=0, n_resamples=20)
+    assert made.tables["accuracy"][["group", "metric", "value"]].to_numpy().tolist() == [
+        ["a", "accuracy", 1.0],
+        ["b", "accuracy", 0.25],
+    ]
+
+
+def test_the_mean_of_a_linking_function_is_no_mean_log_probability() -> None:
+    slor = MethodLayout(method="slor", kind="direct", presentations=(), options=(), correct=())
+    empty = dict.fromkeys(("direct_delta", "slor_delta", "target_bad"), [None] * 2)
+    frame = items(2, direct_good=[-10.0, -20.0], slor_good=[3.0, 4.0], **empty)
+    assert values(frame, DIRECT, slor) == {("direct", "mean_logprob"): -15.0}
+
+
+def test_tasks_are_grouped_where_a_corpus_has_several() -> None:
+    frame = items(4, direct_delta=[1.0, 1.0, -1.0, 1.0], task=["sentence_pair"] * 2 + ["context_pair"] * 2)
+    rows = summarise(frame, [DIRECT], model="m", n_resamples=20)
+    by_task = rows[rows["group_by"] == "task"].set_index("group")["value"].to_dict()
+    assert by_task == {"context_pair": 0.5, "sentence_pair": 1.0}

@@ -209,3 +209,21 @@ def test_the_types_of_the_columns_do_not_depend_on_the_data() -> None:
 def test_a_negative_seed_is_refused() -> None:
     with pytest.raises(BankError, match="seed is -1; expected 0 or more"):
         summarise(scored(), [DIRECT], model="gpt2", seed=-1)
+
+
+def test_many_subsets_have_spearman_without_the_bootstrap_and_the_cheap_numbers_as_ever() -> None:
+    frame = scored(260)
+    frame["subset"] = [f"s{i % 13:02d}" for i in range(260)]
+    many = summarise(frame, [DIRECT, META], model="gpt2", n_resamples=50)
+    keys = ["group_by", "group", "method", "versus", "metric"]
+    rho = cell(many, group_by="subset", group="s03", method="meta", metric="spearman")
+    part = frame[frame["subset"] == "s03"]
+    assert rho.value == pytest.approx(stats.spearmanr(part["direct_delta"], part["meta_delta"]).statistic, abs=1e-12)
+    assert (rho.n, rho.reason) == (20, "no interval for each of more than 12 subsets")
+    assert np.isnan(rho.low)
+    few = summarise(frame[frame["subset"] < "s12"], [DIRECT, META], model="gpt2", n_resamples=50)
+    both = many.merge(few[few["group_by"] == "subset"], on=keys, suffixes=("", "_few"))
+    is_rho = both["metric"].str.startswith("spearman")
+    assert both[is_rho]["low_few"].notna().any()
+    np.testing.assert_array_equal(both["value"], both["value_few"])
+    np.testing.assert_array_equal(both[~is_rho]["low"], both[~is_rho]["low_few"])

@@ -1,0 +1,139 @@
+"""`Scored`: a table of items with the columns of methods, and its signature; to a parquet file and back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pairbank.errors import BankError, ScoringError
+from pairbank.files import ROWS_A_GROUP, replaced_atomically
+from pairbank.scoring.signature import METADATA_KEY, signature_json
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas as pd
+
+    from pairbank.scoring.contract import Method
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """A scored corpus: the items with the methods' columns, and the signature that every number carries."""
+
+    dataset: datasets.Dataset
+    signature: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, key: int | str) -> Any:  # noqa: ANN401 - as a Dataset does
+        return self.dataset[key]
+
+    @property
+    def corpus(self) -> str:
+        """Name of the corpus."""
+        return str(self.signature["corpus"]["name"])
+
+    @property
+    def model(self) -> str:
+        """Short name of the model."""
+        return str(self.signature["model"]["name"])
+
+    @property
+    def model_slug(self) -> str:
+        """The model's name as a split name."""
+        return str(self.signature["model"]["slug"])
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods scored."""
+        return tuple(self.signature["methods"])
+
+    @property
+    def layouts(self) -> list[dict[str, Any]]:
+        """How each method's log-probabilities are laid out."""
+        return [definition["layout"] for definition in self.signature["methods"].values()]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table as a DataFrame."""
+        frame: pd.DataFrame = self.dataset.to_pandas()
+        return frame
+
+    def save(self, path: str | Path) -> Path:
+        """Write one parquet file that carries the signature in its schema metadata; return its path."""
+        path = Path(path)
+        table: pa.Table = self.dataset.with_format("arrow")[:]
+        metadata = {**(table.schema.metadata or {}), METADATA_KEY: signature_json(self.signature)}
+        with replaced_atomically(path) as temporary:
+            pq.write_table(table.replace_schema_metadata(metadata), temporary, row_group_size=ROWS_A_GROUP)
+        return path
+
+
+def read_scored(path: str | Path) -> Scored:
+    """Read what `Scored.save` wrote.
+
+    Raises:
+        BankError: the file is not a scored table of pairbank's.
+    """
+    import datasets
+
+    path = Path(path)
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+    except (pa.ArrowException, OSError) as error:
+        raise BankError(
+            f"{path}: not a readable parquet file ({error}); give a file that `pairbank score` wrote"
+        ) from error
+    if METADATA_KEY not in metadata:
+        raise BankError(f"{path}: carries no signature; expected a file that `pairbank score` wrote")
+    signature = json.loads(metadata[METADATA_KEY])
+    return Scored(dataset=datasets.Dataset(pq.read_table(path)), signature=signature)
+
+
+def with_columns(
+    items: datasets.Dataset, methods: Sequence[Method], shards: Mapping[str, Sequence[pa.Table]]
+) -> datasets.Dataset:
+    """Return items and score columns as one Dataset with explicit Features."""
+    import datasets
+
+    kinds = {name: kind for method in methods for name, kind in method.columns.items()}
+    if clash := [name for name in kinds if name in items.column_names]:
+        raise ScoringError(f"items already have the column(s) {', '.join(clash)}; score the unscored items")
+    score_features = datasets.Features({name: _feature(kind) for name, kind in kinds.items()})
+    table: pa.Table = items.with_format("arrow")[:]
+    for method in methods:
+        part = pa.concat_tables(shards[method.name]).combine_chunks()
+        for name in part.schema.names:
+            table = table.append_column(name, part[name])
+    features = datasets.Features({**items.features, **score_features})
+    return datasets.Dataset(
+        table.cast(features.arrow_schema),
+        info=datasets.DatasetInfo(features=features),
+        fingerprint=_fingerprint(items, table.select(list(kinds))),
+    )
+
+
+def _fingerprint(items: datasets.Dataset, scores: pa.Table) -> str:
+    """Return what tells this table from others; left to itself, datasets would pickle all of it in memory for one."""
+    digest = hashlib.sha256(items._fingerprint.encode())
+    for name in scores.column_names:
+        digest.update(name.encode())
+        for chunk in scores[name].chunks:
+            for buffer in chunk.buffers():
+                digest.update(b"" if buffer is None else buffer)
+    return digest.hexdigest()
+
+
+def _feature(kind: str) -> Any:  # noqa: ANN401 - a datasets feature
+    import datasets
+
+    if kind.startswith("list"):
+        return datasets.List(datasets.Value(kind[5:-1]))
+    return datasets.Value(kind)
