@@ -74,8 +74,19 @@ def test_every_file_of_scoring_is_a_maker_of_numbers_or_known_not_to_be() -> Non
     # What the others decide is in the key by itself: the model's facts, a prompt's and a unigram table's hash, texts.
     others = {
         *("__init__", "backend", "bench", "checkpoints", "documents", "fake", "hidden_states", "import_profile"),
-        *("import_rows", "import_scores", "methods", "minimalness", "models", "options", "prompt_checks"),
-        *("prompt_file", "registry", "score", "scored", "show", "signature", "store", "vocabulary", "writing"),
+        *("import_rows", "import_scores", "methods", "methods_page", "minimalness", "models", "options"),
+        *(
+            "prompt_checks",
+            "prompt_file",
+            "registry",
+            "score",
+            "scored",
+            "show",
+            "signature",
+            "store",
+            "vocabulary",
+            "writing",
+        ),
     }
     folder = Path(store.__file__).parent
     makers = {name.removesuffix(".py") for name in store.NUMBER_MAKERS}
