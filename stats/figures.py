@@ -109,7 +109,8 @@ def heat_map(
     values = matrix.to_numpy(dtype=float)
     n_rows, n_columns = values.shape
     with styled():
-        made = drawing(max(3.2, 2.2 + 0.62 * n_columns), max(2.0, 1.4 + 0.36 * n_rows))
+        longest = max(len(label(name)) for name in matrix.columns)
+        made = drawing(max(3.2, 2.2 + 0.62 * n_columns), 0.5 + 0.05 * longest + max(1.3, 0.36 * n_rows))
         axes = made.add_subplot(title=label(title))
         image = axes.imshow(
             values, cmap=DIVERGING if diverging else SEQUENTIAL, vmin=limits[0], vmax=limits[1], aspect="auto"
