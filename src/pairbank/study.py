@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.backend import Scorer
     from pairbank.scoring.linking_methods import UnigramTables
     from pairbank.scoring.score import Progress, Scored
+    from pairbank.stats.neuro import Probed
     from pairbank.stats.report import Report
 
 
@@ -135,34 +136,20 @@ def run_study(
         downloads: told of every piece of a file that is downloaded.
     """
     from pairbank.cards.bank import write_bank
-    from pairbank.scoring.score import score
+    from pairbank.stats.analyses import analysis_named
     from pairbank.stats.model_features import features_from_entries
-    from pairbank.stats.neuro import probe
     from pairbank.stats.neuro_section import neuro_section
     from pairbank.stats.report import report
 
     features = features_from_entries(study.models)
+    for name in study.analyses:
+        analysis_named(name)
     corpora, missing = _corpora(study, data_dir, downloads)
     scored: list[Scored] = []
     for model in models:
         counts = unigrams if unigrams is not None else _unigrams(study, model, data_dir)
-        scored += [
-            score(
-                items,
-                model,
-                methods=study.methods,
-                prompts=study.prompts,
-                unigrams=counts,
-                seed=study.seed,
-                progress=progress(items["corpus"][0], model.info.name),
-            )
-            for items in corpora
-        ]
-    probed = [
-        probe(items, model, groups=study.probe, seed=study.seed)
-        for model in (models if study.probe else ())
-        for items in corpora
-    ]
+        scored += [_scored(study, items, model, counts, progress) for items in corpora]
+    probed = _probed(study, models, corpora)
     options: dict[str, dict[str, Any]] = {}
     if features:
         options["introspection"] = {"features": features}
@@ -180,6 +167,35 @@ def run_study(
     )
     folder = write_bank(out, corpora=corpora, scored=scored, reports={study.name: made}, command=command)
     return folder, made
+
+
+def _scored(
+    study: Study,
+    items: datasets.Dataset,
+    model: Scorer,
+    unigrams: UnigramTables | None,
+    progress: Callable[[str, str], Progress | None],
+) -> Scored:
+    from pairbank.scoring.score import score
+
+    return score(
+        items,
+        model,
+        methods=study.methods,
+        prompts=study.prompts,
+        unigrams=unigrams,
+        seed=study.seed,
+        progress=progress(items["corpus"][0], model.info.name),
+    )
+
+
+def _probed(study: Study, models: Sequence[Scorer], corpora: Sequence[datasets.Dataset]) -> list[Probed]:
+    """Return what probes find in each model's hidden states of each corpus, where the study asks for probes."""
+    from pairbank.stats.neuro import probe
+
+    if not study.probe:
+        return []
+    return [probe(items, model, groups=study.probe, seed=study.seed) for model in models for items in corpora]
 
 
 def _corpora(
