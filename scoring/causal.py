@@ -8,23 +8,26 @@ sequences longer than a window that a tree mask would not limit.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from pairbank.errors import ScoringError
 from pairbank.scoring.backend import ExampleTurn, ModelInfo, Progress, ScoringStats
 from pairbank.scoring.forward import Reads, input_device, padded_rows, tree_rows
 from pairbank.scoring.head import head_logprobs_nats
+from pairbank.scoring.lanes import n_lanes, side_by_side
 from pairbank.scoring.packable import packing_window
-from pairbank.scoring.planner import Pack, plan
-from pairbank.scoring.readout import is_out_of_memory, read_logprobs_nats, scoring_mode, with_unknown_flag
+from pairbank.scoring.planner import IntArray, Pack, plan
+from pairbank.scoring.readout import FloatArray, is_out_of_memory, read_logprobs_nats, scoring_mode, with_unknown_flag
 from pairbank.scoring.requests import EncodedRequest, Request, encoded
 from pairbank.scoring.trunk import Trunk, computed_trunk
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_Job = Callable[[], "_Made"]
 Batching = Literal["packed", "padded"]
 PACK_TOKENS = 128
 """Nodes of one pack: attention within a pack is dense, so its cost grows with the square of this."""
@@ -44,6 +48,8 @@ Not probed at load, for nothing is to be gained: SmolLM2-135M's products take 99
 CUDA_BATCH_TOKENS = (4_096, 65_536)
 """Least and most nodes of a forward pass on a GPU; in between, what fits into its free memory."""
 CUDA_MEMORY_SHARE = 0.4
+PASSES_A_LANE = 4
+"""Tokens are shared out among at least so many forward passes a lane, where a pass is not smaller than a pack."""
 TRUNK_SHARE = 4
 """A trunk's token costs a row of a pass, in memory, about this part of what a node costs."""
 
@@ -75,6 +81,7 @@ class CausalScorer:
         """Nodes that a trunk has to save; infinity until `packable.trunk_problem` found none."""
         self._window = packing_window(model.config)
         self._told_of_window = False
+        self._n_lanes = n_lanes(model)
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         """Return question and answer stem: through the chat template, or one line after the other."""
@@ -118,9 +125,7 @@ class CausalScorer:
         brings_own = list(ids[:1]) == [self.tokenizer.bos_token_id]
         return self.info.bos_id if self._adds_bos and not brings_own else None
 
-    def token_logprobs(
-        self, requests: Sequence[EncodedRequest], *, progress: Progress
-    ) -> list[npt.NDArray[np.float64]]:
+    def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
         """Return each request's token log-probabilities in nats.
 
         When memory runs out, the batch is halved and the run goes on with what is not done yet.
@@ -128,7 +133,7 @@ class CausalScorer:
         Raises:
             ScoringError: the model gave NaN or an infinite value, or one sequence alone does not fit.
         """
-        results: list[npt.NDArray[np.float64] | None] = [None] * len(requests)
+        results: list[FloatArray | None] = [None] * len(requests)
         began = time.perf_counter()
         with scoring_mode(self.model):
             while pending := [i for i, result in enumerate(results) if result is None]:
@@ -160,15 +165,12 @@ class CausalScorer:
 
     def _passes(
         self, requests: Sequence[EncodedRequest], pending: Sequence[int]
-    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield (request of each value, value) a forward pass; sequences beyond a sliding window go unpacked."""
-        if self.batching == "padded":
-            yield from self._padded(requests, pending)
-            return
-        within = [i for i in pending if len(requests[i].ids) - 1 <= self._window]
-        beyond = [i for i in pending if len(requests[i].ids) - 1 > self._window]
-        yield from self._packed(requests, within)
-        if beyond and not self._told_of_window:
+        limit = -1 if self.batching == "padded" else self._window
+        within = [i for i in pending if len(requests[i].ids) - 1 <= limit]
+        beyond = [i for i in pending if len(requests[i].ids) - 1 > limit]
+        if beyond and self.batching == "packed" and not self._told_of_window:
             self._told_of_window = True
             logger.warning(
                 "%s: sequences longer than its window of %d tokens are scored in padded batches, which is slower but "
@@ -176,60 +178,84 @@ class CausalScorer:
                 self.info.name,
                 self._window,
             )
-        yield from self._padded(requests, beyond)
+        size = self._pass_tokens(sum(len(requests[i].ids) - 1 for i in pending))
+        jobs = itertools.chain(self._packed(requests, within, size), self._padded(requests, beyond, size))
+        for made in side_by_side(_run, jobs, n=self._n_lanes):
+            self.stats.n_computed_tokens += made.n_tokens
+            yield made.owners, made.values
 
-    def _packed(
-        self, requests: Sequence[EncodedRequest], chosen: Sequence[int]
-    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
+    def _pass_tokens(self, n_tokens: int) -> int:
+        """Return how many tokens a forward pass takes: fewer where the last ones would leave other lanes idle."""
+        if self._n_lanes == 1:
+            return self.batch_tokens
+        return min(self.batch_tokens, max(PACK_TOKENS, n_tokens // (PASSES_A_LANE * self._n_lanes)))
+
+    def _packed(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
         index = np.array(chosen, dtype=np.int64)
-        packs = self.packs([requests[i] for i in chosen])
         trunk: Trunk | None = None
         tokens = np.zeros(0, dtype=np.int64)
-        for batch in self._batches(packs):
+        for batch in _batches(self.packs([requests[i] for i in chosen]), size):
             if batch[0].trunk is not tokens:
                 tokens = batch[0].trunk
                 trunk = computed_trunk(self.model, tokens, input_device(self.model)) if len(tokens) else None
                 self.stats.n_computed_tokens += len(tokens)
-            rows, reads = tree_rows(self.model, batch, trunk=trunk, hidden=self.head is not None)
-            self.stats.n_computed_tokens += sum(len(pack.tokens) for pack in batch)
-            yield index[reads.owners], self._gathered(rows, reads)
+            n_tokens = sum(len(pack.tokens) for pack in batch)
+            forward = partial(tree_rows, self.model, batch, trunk=trunk, hidden=self.head is not None)
+            yield partial(self._pass, forward, index=index, n_tokens=n_tokens)
+
+    def _padded(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
+        order = sorted(chosen, key=lambda i: (len(requests[i].ids), requests[i].ids, i))
+        while order:
+            longest = len(requests[order[-1]].ids) - 1
+            n = max(1, size // max(1, longest))
+            batch, order = order[-n:], order[:-n]
+            forward = partial(padded_rows, self.model, [requests[i] for i in batch], hidden=self.head is not None)
+            yield partial(self._pass, forward, index=np.array(batch, dtype=np.int64), n_tokens=longest * len(batch))
+
+    def _pass(self, forward: Callable[[], tuple[torch.Tensor, Reads]], *, index: IntArray, n_tokens: int) -> _Made:
+        """Run one forward pass; log-probabilities come from its logits, or its hidden states, of the rows read."""
+        rows, reads = forward()
+        where: dict[str, Any] = {"rows": reads.rows, "tokens": reads.tokens, "model_name": self.info.name}
+        values = (
+            read_logprobs_nats(rows, **where) if self.head is None else head_logprobs_nats(self.head, rows, **where)
+        )
+        return _Made(owners=index[reads.owners], values=values, n_tokens=n_tokens)
 
     def packs(self, requests: Sequence[EncodedRequest]) -> Iterator[Pack]:
         """Yield the packs that requests are computed in."""
         budget_tokens = min(PACK_TOKENS, self.batch_tokens)
         return plan(requests, budget_tokens=budget_tokens, trunk_worth_tokens=self.trunk_worth_tokens)
 
-    def _batches(self, packs: Iterator[Pack]) -> Iterator[list[Pack]]:
-        """Yield packs with the same trunk together while their padded total keeps to the budget."""
-        batch: list[Pack] = []
-        for pack in packs:
-            longest = max(len(p.tokens) for p in (*batch, pack))
-            # each row of a pass holds the keys and values of the trunk once more, in one layer at a time
-            n_tokens = (longest + len(pack.trunk) // TRUNK_SHARE) * (len(batch) + 1)
-            if batch and (n_tokens > self.batch_tokens or pack.trunk is not batch[0].trunk):
-                yield batch
-                batch = []
-            batch.append(pack)
-        if batch:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """What a forward pass made."""
+
+    owners: IntArray
+    """(n_reads,) the request of each value."""
+    values: FloatArray
+    """(n_reads,) log-probabilities in nats."""
+    n_tokens: int
+    """Computed for them."""
+
+
+def _run(job: _Job) -> _Made:
+    return job()
+
+
+def _batches(packs: Iterator[Pack], size: int) -> Iterator[list[Pack]]:
+    """Yield packs with the same trunk together while their padded total keeps to `size` tokens."""
+    batch: list[Pack] = []
+    for pack in packs:
+        longest = max(len(p.tokens) for p in (*batch, pack))
+        # each row of a pass holds the keys and values of the trunk once more, in one layer at a time
+        n_tokens = (longest + len(pack.trunk) // TRUNK_SHARE) * (len(batch) + 1)
+        if batch and (n_tokens > size or pack.trunk is not batch[0].trunk):
             yield batch
-
-    def _padded(
-        self, requests: Sequence[EncodedRequest], chosen: Sequence[int]
-    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
-        order = sorted(chosen, key=lambda i: (len(requests[i].ids), requests[i].ids, i))
-        while order:
-            longest = len(requests[order[-1]].ids) - 1
-            size = max(1, self.batch_tokens // max(1, longest))
-            batch, order = order[-size:], order[:-size]
-            hidden = self.head is not None
-            rows, reads = padded_rows(self.model, [requests[i] for i in batch], hidden=hidden)
-            self.stats.n_computed_tokens += longest * len(batch)
-            yield np.array(batch, dtype=np.int64)[reads.owners], self._gathered(rows, reads)
-
-    def _gathered(self, rows: torch.Tensor, reads: Reads) -> npt.NDArray[np.float64]:
-        """Return the log-probabilities from the logits, or from the hidden states, of the rows read."""
-        where: dict[str, Any] = {"rows": reads.rows, "tokens": reads.tokens, "model_name": self.info.name}
-        return read_logprobs_nats(rows, **where) if self.head is None else head_logprobs_nats(self.head, rows, **where)
+            batch = []
+        batch.append(pack)
+    if batch:
+        yield batch
 
 
 def default_batch_tokens(model: PreTrainedModel) -> int:

@@ -85,10 +85,12 @@ def _tree_mask(model: PreTrainedModel, ends: torch.Tensor, n_trunk: int) -> torc
     nodes = torch.arange(ends.shape[1], device=ends.device)
     mask = (nodes[None, :] <= nodes[:, None]) & (nodes[None, :, None] < ends[:, None, :])
     mask = torch.nn.functional.pad(mask, (n_trunk, 0), value=True)
-    if model.config._attn_implementation != "eager":
+    is_eager = model.config._attn_implementation == "eager"
+    if not is_eager and mask.device.type != "cpu":
         return mask[:, None]
-    # Eager attention adds its mask to the scores; a boolean one would be added as 0 and 1.
-    lowest = torch.finfo(model.dtype).min
+    # Eager attention adds its mask to the scores, a boolean one as 0 and 1; on a CPU, others would turn a boolean one
+    # into such numbers in every layer.
+    lowest = torch.finfo(model.dtype).min if is_eager else -torch.inf
     return torch.zeros(mask.shape, dtype=model.dtype, device=ends.device).masked_fill_(~mask, lowest)[:, None]
 
 

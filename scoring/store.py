@@ -34,6 +34,7 @@ NUMBER_MAKERS = (
     "forward.py",
     "trunk.py",
     "head.py",
+    "lanes.py",
     "causal.py",
     "packable.py",
     "masked.py",
