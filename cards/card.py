@@ -172,6 +172,7 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
     shown = None if bank.summary is None else results_shown(bank.summary)
     example = next((n for n, models in scores.items() if models), next(iter(corpora)))
     return {
+        "title": pretty_name(corpora),
         "name": name,
         "is_placeholder": name == THIS_BANK,
         "has_scores": bool(signatures),

@@ -74,7 +74,7 @@ def publish(
         repo_id: `org/name`; it is created where there is none.
         private: whether a new dataset is private; None = what the organisation's settings say.
         dry_run: only work out what would change; nothing is created, uploaded or written.
-        space: publish the browser app too, as the Space of the same name.
+        space: publish the browser app too, as the Space of the same name; it shows the bank as of this commit.
         benchmark: publish `eval.yaml` too. The Hub refuses frameworks that it does not know; that would be all.
         eval_results_pr: propose each model's results to its own repository, as a pull request; needs `benchmark`.
         replace: paths on the Hub that may be replaced or removed although somebody else changed them.
@@ -95,7 +95,9 @@ def publish(
     files = bank_as_published(root, manifest, repo_id, benchmark=benchmark or eval_results_pr)
     made = work.publish(Repository(api=work.api, repo_id=repo_id), files, message or _title(manifest))
     if space:
-        app = {path: LocalFile(content=data) for path, data in space_files(repo_id).items()}
+        # which commit a dry run would make is not known, only that it is another one
+        shown_revision = "the new commit" if dry_run and made.changes else made.revision
+        app = {path: LocalFile(content=data) for path, data in space_files(repo_id, shown_revision).items()}
         repository = Repository(api=work.api, repo_id=repo_id, kind="space")
         shown = work.publish(repository, app, "Publish the browser")
         made = replaced(made, space_url=repository.url, space_changes=shown.changes)

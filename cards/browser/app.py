@@ -69,16 +69,17 @@ def warm_up(bank: Bank) -> None:
         rendered(bank, View(tab="compare"), narrow=False)
 
 
-def build_app(source: str) -> BrowserBlocks:
+def build_app(source: str, *, revision: str | None = None) -> BrowserBlocks:
     """Return the page of a bank.
 
     Args:
         source: a bank's folder, or ORG/NAME of one on the Hub (its files are downloaded when first looked at).
+        revision: a commit, branch or tag of the Hub's; None = the newest.
 
     Raises:
         BankError: there is no bank.
     """
-    bank = open_bank(source)
+    bank = open_bank(source, revision)
     app = BrowserBlocks(title=f"{title_of(bank)} · pairbank", analytics_enabled=False, fill_width=True)
     app.bank = bank
     with app:

@@ -19,7 +19,7 @@ LABELS = {
     "within": "Corpus",
     "by": "Broken down by",
     "group": "Group",
-    "task": "Corpora with the task",
+    "task": "Task",
     "corpus": "Corpus",
     "model": "Model",
     "method": "Method",

@@ -267,16 +267,17 @@ class Bank:
         return frame
 
 
-def open_bank(source: str) -> Bank:
+def open_bank(source: str, revision: str | None = None) -> Bank:
     """Return a bank for looking at.
 
     Args:
         source: a folder, or ORG/NAME on the Hub.
+        revision: of the Hub's; None = the newest.
 
     Raises:
         BankError: there is no bank.
     """
-    return Bank(open_source(source))
+    return Bank(open_source(source, revision))
 
 
 def _floats(column: pa.Array) -> FloatArray:

@@ -73,11 +73,12 @@ class HubDataset:
         return _downloaded(self.name, relative, self.revision)
 
 
-def open_source(source: str) -> Source:
+def open_source(source: str, revision: str | None = None) -> Source:
     """Return the bank's files.
 
     Args:
         source: a bank's folder, or ORG/NAME of one on the Hub.
+        revision: a commit, branch or tag of the Hub's; None = the newest.
 
     Raises:
         BankError: neither, or what is there is no bank.
@@ -90,7 +91,7 @@ def open_source(source: str) -> Source:
     if not _HUB_NAME.fullmatch(source):
         raise BankError(f"no folder {source}; expected a bank's folder, or ORG/NAME of a bank on the Hub")
     # The snapshot's folder is named by the commit, also when the Hub cannot be reached and the cache answers.
-    commit = _downloaded(source, MANIFEST, None).parent.name
+    commit = _downloaded(source, MANIFEST, revision).parent.name
     return HubDataset(name=source, revision=commit)
 
 

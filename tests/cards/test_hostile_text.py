@@ -44,7 +44,7 @@ HOSTILE = [
 ]
 
 
-HEADINGS = ["A pairbank", "Load it", "What it holds", "Results", "How it was scored", "Sources and licences", "Cite"]
+HEADINGS = ["Load it", "What it holds", "Results", "How it was scored", "Sources and licences", "Cite"]
 HEADINGS += ["Limitations", "Make it again"]
 TAGS = {
     "h1",
@@ -122,7 +122,10 @@ def test_a_bank_of_hostile_names_is_whole(text: str, tmp_path: Path) -> None:
         f"{config_name(text)}_scored",
     ]
     html = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(body)
-    assert re.findall(r"<h\d>(.*?)</h\d>", html) == HEADINGS
+    title, *headings = re.findall(r"<h\d>(.*?)</h\d>", html)
+    assert headings == HEADINGS
+    assert title.startswith("pairbank: ")
+    assert "<" not in title
     assert set(re.findall(r"<([a-z]\w*)", html)) <= TAGS
     assert set(re.findall(r'href="([^"]*)"', html)) == {"https://pypi.org/project/pairbank/"}
     assert all(path.startswith("reports/r/figures/") for path in re.findall(r'src="([^"]*)"', html))

@@ -43,8 +43,15 @@ def show(table: pd.DataFrame, *, whole: Sequence[str] = ()) -> None:
 
 
 def command_line() -> str:
-    """Return how this command was typed, for the card."""
-    return shlex.join(["pairbank", *sys.argv[1:]])
+    """Return how this command was typed, for the card; of paths outside of the working folder only the last part."""
+    return shlex.join(["pairbank", *map(_without_folders, sys.argv[1:])])
+
+
+def _without_folders(argument: str) -> str:
+    option, equals, value = argument.rpartition("=") if argument.startswith("-") else ("", "", argument)
+    path = Path(value)
+    is_elsewhere = path.is_absolute() or path.parts[:1] in (("..",), ("~",))
+    return f"{option}{equals}{path.name or '.'}" if is_elsewhere else argument
 
 
 def say_report(made: Report) -> None:
