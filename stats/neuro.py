@@ -135,7 +135,7 @@ def probe(
     def told(n: int) -> None:
         nonlocal n_read
         n_read += n
-        tell("reading hidden states", n_read, n_texts)
+        tell("hidden states", n_read, n_texts)
 
     states = last_token_states(texts, model, where=where, precision=precision, progress=told)
     place = SummaryRow(
@@ -155,7 +155,7 @@ def probe(
         scores = _group_scores(pairs, states, here, n_folds)
         by_layer += layer_rows(scores, here, n_layers=states.n_layers, n_pairs=len(pairs.good))
         by_group += summary_rows(scores, here, n_pairs=len(pairs.good), n_rows=pairs.n_rows)
-        tell("fitting probes", number + 1, len(found))
+        tell("probes", number + 1, len(found))
     summary = pd.DataFrame(by_group, columns=list(DTYPES)).astype(DTYPES)
     if len(found) > 1:
         means = pd.DataFrame(mean_rows(summary, place), columns=list(DTYPES)).astype(DTYPES)

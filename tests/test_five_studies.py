@@ -36,7 +36,17 @@ def test_a_study_runs_from_corpora_to_bank(name: str, model: CausalScorer, share
     study = limited(load_study(name), 1)
     if corpora:
         study = limited(with_corpora(study, corpora), 1)
-    folder, made = run_study(study, [model], tmp_path / "bank", data_dir=shared / "corpora")
+    done: dict[str, tuple[float, int]] = {}
+    folder, made = run_study(
+        study,
+        [model],
+        tmp_path / "bank",
+        data_dir=shared / "corpora",
+        progress=lambda task, _model: lambda n_done, n_total: done.update({task: (n_done, n_total)}),
+    )
+    assert all(n_done == n_total for n_done, n_total in done.values())
+    kinds = {"scoring", "hidden", "probes"} if study.probe else {"scoring"}
+    assert {task.split()[0] for task in done} == kinds
     assert {section.id for section in made.sections} == sections
     page = (folder / "reports" / name / "report.md").read_text()
     for note in made.notes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from pairbank.scoring.score import Progress, Scored
     from pairbank.stats.neuro import Probed
     from pairbank.stats.report import Report
+
+
+Tellers = Callable[[str, str], "Progress | None"]
+"""Task and model -> what is told how far it is."""
 
 
 class StudyError(PairbankError, ValueError):
@@ -120,7 +125,7 @@ def run_study(
     data_dir: str | Path | None = None,
     unigrams: UnigramTables | None = None,
     command: str = "",
-    progress: Callable[[str, str], Progress | None] = lambda _corpus, _model: None,
+    progress: Tellers = lambda _task, _model: None,
     downloads: Callable[[DownloadProgress], None] | None = None,
 ) -> tuple[Path, Report]:
     """Build, score, report and write the bank of a study; return its folder and report.
@@ -132,7 +137,8 @@ def run_study(
         data_dir: where upstream files are; None downloads them.
         unigrams: token counts for the methods that need them, one table a tokenizer.
         command: how to run this again, for the card.
-        progress: called with corpus and model before each is scored; gives the callback of `score`.
+        progress: called before each task with what it is (`scoring li`) and the model; gives a callback that is told
+            how much of it is done, of how much.
         downloads: told of every piece of a file that is downloaded.
     """
     from pairbank.cards.bank import write_bank
@@ -149,7 +155,7 @@ def run_study(
     for model in models:
         counts = unigrams if unigrams is not None else _unigrams(study, model, data_dir)
         scored += [_scored(study, items, model, counts, progress) for items in corpora]
-    probed = _probed(study, models, corpora)
+    probed = _probed(study, models, corpora, progress)
     options: dict[str, dict[str, Any]] = {}
     if features:
         options["introspection"] = {"features": features}
@@ -174,7 +180,7 @@ def _scored(
     items: datasets.Dataset,
     model: Scorer,
     unigrams: UnigramTables | None,
-    progress: Callable[[str, str], Progress | None],
+    progress: Tellers,
 ) -> Scored:
     from pairbank.scoring.score import score
 
@@ -185,17 +191,29 @@ def _scored(
         prompts=study.prompts,
         unigrams=unigrams,
         seed=study.seed,
-        progress=progress(items["corpus"][0], model.info.name),
+        progress=progress(f"scoring {items['corpus'][0]}", model.info.name),
     )
 
 
-def _probed(study: Study, models: Sequence[Scorer], corpora: Sequence[datasets.Dataset]) -> list[Probed]:
+def _probed(
+    study: Study, models: Sequence[Scorer], corpora: Sequence[datasets.Dataset], progress: Tellers
+) -> list[Probed]:
     """Return what probes find in each model's hidden states of each corpus, where the study asks for probes."""
     from pairbank.stats.neuro import probe
 
     if not study.probe:
         return []
-    return [probe(items, model, groups=study.probe, seed=study.seed) for model in models for items in corpora]
+
+    def tell(items: datasets.Dataset, model: Scorer) -> Callable[[str, int, int], None]:
+        corpus = items["corpus"][0]
+        teller = functools.cache(lambda task: progress(f"{task} of {corpus}", model.info.name))
+        return lambda task, n_done, n_total: (told := teller(task)) and told(n_done, n_total)
+
+    return [
+        probe(items, model, groups=study.probe, seed=study.seed, progress=tell(items, model))
+        for model in models
+        for items in corpora
+    ]
 
 
 def _corpora(

@@ -112,9 +112,9 @@ def status(text: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def bars(*scorers: Scorer) -> Iterator[Callable[[str, str], Progress]]:
-    """Yield a maker of progress callbacks, one a corpus and model: a bar on a terminal, else a line now and then.
+    """Yield a maker of progress callbacks, one a task and model: a bar on a terminal, else a line now and then.
 
-    Both say items, items/s, the time left, and for the scorers given that count them tokens/s and what sharing saved.
+    Both say how much, how fast, the time left, and of scoring by the scorers given tokens/s and what sharing saved.
     """
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -125,9 +125,10 @@ def bars(*scorers: Scorer) -> Iterator[Callable[[str, str], Progress]]:
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rates]}"))
     with Bars(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as shown:
 
-        def bar(corpus: str, model: str) -> Progress:
-            meter = Meter(stats=known.get(model))
-            what = f"scoring {corpus} with {model}"
+        def bar(task_name: str, model: str) -> Progress:
+            is_scoring = task_name.startswith("scoring")
+            meter = Meter(stats=known.get(model)) if is_scoring else Meter(unit="")
+            what = f"{task_name} with {model}"
             if not console.is_terminal:
                 return Lines(what=what, meter=meter).tell
             task = shown.add_task(what, total=None, rates="")

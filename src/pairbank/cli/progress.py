@@ -33,6 +33,7 @@ class Meter:
     """Rates since it was made."""
 
     stats: ScoringStats | None = None
+    unit: str = " items"
     clock: Callable[[], float] = time.monotonic
     began: float = field(init=False)
     n_computed: int = field(init=False)
@@ -46,9 +47,9 @@ class Meter:
     def rates(self, n_done: float, n_total: int) -> str:
         """Return "120/2,000 items, 14.2 items/s, 620 tokens/s, 1.6x shared"; without what is not known yet."""
         seconds = self.clock() - self.began
-        parts = [f"{n_done:,.0f}/{n_total:,} items"]
+        parts = [f"{n_done:,.0f}/{n_total:,}{self.unit}"]
         if seconds > 0:
-            parts.append(f"{n_done / seconds:,.1f} items/s")
+            parts.append(f"{n_done / seconds:,.1f}{self.unit}/s")
         if self.stats and seconds > 0 and (n_computed := self.stats.n_computed_tokens - self.n_computed):
             parts += [
                 f"{n_computed / seconds:,.0f} tokens/s",

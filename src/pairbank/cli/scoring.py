@@ -71,7 +71,7 @@ def score(
             )
         scorer = load(model, **options)
         with bars(scorer) as bar:
-            tell = bar(items["corpus"][0], scorer.info.name)
+            tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
             scored = pairbank.score(
                 items,
                 scorer,
