@@ -41,10 +41,13 @@ def rank_correlation(x: IntArray, y: IntArray) -> FloatArray:
 
 
 def _centred_ranks(codes: IntArray) -> FloatArray:
-    """Return mid-ranks minus their mean, shape (resamples, n)."""
+    """Return twice (mid-ranks minus their mean), shape (resamples, n): whole numbers, whose sums are exact."""
     n_rows, n_items = codes.shape
     n_codes = int(codes.max()) + 1
     cells = codes + n_codes * np.arange(n_rows)[:, np.newaxis]
     counts = np.bincount(cells.ravel(), minlength=n_rows * n_codes).reshape(n_rows, n_codes)
-    mid_ranks = np.cumsum(counts, axis=1) - (counts - 1) / 2
-    return np.asarray(mid_ranks.ravel()[cells] - (n_items + 1) / 2, dtype=np.float64)
+    ranks = np.cumsum(counts, axis=1)
+    ranks *= 2
+    ranks -= counts
+    ranks -= n_items
+    return np.asarray(ranks.astype(np.float64).ravel()[cells], dtype=np.float64)

@@ -130,10 +130,10 @@ def _wide(summary: pd.DataFrame, headings: Mapping[str, str], keys: list[str]) -
     chosen = summary[summary["metric"].isin(list(headings))]
     labels = [name for name in keys if name != "group_by"]
     columns = [*labels, "n", "excluded", *dict.fromkeys(headings.values()), "notes"]
-    rows = [
-        dict(zip(keys, key, strict=True)) | _cells(part.to_dict("records"), headings)
-        for key, part in chosen.groupby(keys, sort=False)
-    ]
+    estimates: dict[tuple[Any, ...], list[dict[Any, Any]]] = {}
+    for estimate in chosen.to_dict("records"):
+        estimates.setdefault(tuple(estimate[name] for name in keys), []).append(estimate)
+    rows = [dict(zip(keys, key, strict=True)) | _cells(part, headings) for key, part in estimates.items()]
     for row in rows:
         row["group"] = "all" if row["group_by"] == "all" else f"{row['group_by']}: {row['group']}"
     return pd.DataFrame(rows, columns=columns)
