@@ -6,6 +6,7 @@ The query string is the whole state: each event sends it with the controls, and 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import threading
 from dataclasses import dataclass, replace
@@ -62,11 +63,15 @@ class BrowserBlocks(gr.Blocks):
 
 
 def warm_up(bank: Bank) -> None:
-    """Import what the statistics need and read the first page's columns, so that the first click waits for neither."""
+    """Import what the statistics need and read the first corpus, so that the first clicks wait for neither."""
     importlib.import_module("scipy.stats")
     importlib.import_module("statsmodels.stats.inter_rater")
     if isinstance(bank.source, Folder):
         rendered(bank, View(tab="compare"), narrow=False)
+        with contextlib.suppress(PairbankError):  # whoever asks for this page is told
+            first = resolved(bank, View(tab="items")).view
+            ids = bank.table(first.corpus, first.model).column("item_id")
+            rendered(bank, first.having(item=str(ids[0])), narrow=False)
 
 
 def build_app(source: str, *, revision: str | None = None) -> BrowserBlocks:
