@@ -11,7 +11,7 @@ import functools
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
@@ -42,9 +42,14 @@ def n_lanes(model: PreTrainedModel) -> int:
         return 1
     if any(hasattr(part, "_hf_hook") for part in model.modules()) or getattr(model, "hf_quantizer", None) is not None:
         return 1
-    if any(getattr(part, "rope_type", None) in CHANGING_ROPES for part in model.modules()):
+    if any(kind in CHANGING_ROPES for part in model.modules() for kind in _rope_kinds(part)):
         return 1
     return min(MOST_LANES, torch.get_num_threads())
+
+
+def _rope_kinds(part: torch.nn.Module) -> Iterable[object]:
+    kinds = getattr(part, "rope_type", None)  # of some models one for each kind of layer
+    return kinds.values() if isinstance(kinds, dict) else (kinds,)
 
 
 def side_by_side(run: Callable[[J], R], jobs: Iterator[J], *, n: int) -> Iterator[R]:

@@ -90,9 +90,10 @@ def test_numbers_do_not_depend_on_the_lanes(demo_model: CausalScorer, monkeypatc
 def test_which_models_get_lanes(demo_model: CausalScorer, monkeypatch: pytest.MonkeyPatch) -> None:
     model = demo_model.model
     assert n_lanes(model) == min(MOST_LANES, torch.get_num_threads())
-    with monkeypatch.context() as patched:
-        patched.setattr(model.base_model.rotary_emb, "rope_type", "dynamic")
-        assert n_lanes(model) == 1
+    for kind in ("dynamic", {"full_attention": "longrope", "sliding_attention": "default"}):
+        with monkeypatch.context() as patched:
+            patched.setattr(model.base_model.rotary_emb, "rope_type", kind)
+            assert n_lanes(model) == 1
     with monkeypatch.context() as patched:
         patched.setattr(model.get_input_embeddings(), "_hf_hook", object(), raising=False)
         assert n_lanes(model) == 1
