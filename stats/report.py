@@ -11,6 +11,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from pairbank.stats.columns import GROUPINGS
 from pairbank.stats.figure_style import save_figure
 from pairbank.stats.layout import MethodLayout
 from pairbank.stats.overview import overview_figures
+from pairbank.stats.parallel import on_all_cores
 from pairbank.stats.sections import Figure, ScoredFrame, Section
 from pairbank.stats.summary import summarise
 from pairbank.stats.tables import accuracy_table, agreement_table, headline, html_as_text, to_markdown
@@ -126,12 +128,9 @@ class Report:
             tables |= {f"{section.id}_{name}": table for name, table in section.tables.items()}
         for name, table in tables.items():
             write_text(root / f"{name}.csv", _csv(table))
-        written = {
-            path
-            for figure in (*self.figures, *(figure for section in self.sections for figure in section.figures))
-            for path in save_figure(figure.draw(), root / FIGURES / figure.name)
-        }
-        for stale in {*root.glob(f"{FIGURES}/*.png"), *root.glob(f"{FIGURES}/*.svg")} - written:
+        figures = [*self.figures, *(figure for section in self.sections for figure in section.figures)]
+        written = on_all_cores(partial(_saved, folder=root / FIGURES), figures)
+        for stale in {*root.glob(f"{FIGURES}/*.png"), *root.glob(f"{FIGURES}/*.svg")}.difference(*written):
             stale.unlink()
         return root
 
@@ -183,9 +182,7 @@ def report(
         )
         for table in scored
     ]
-    parts = [
-        summarise(table.frame, table.layouts, model=table.model, seed=seed, n_resamples=n_resamples) for table in frames
-    ]
+    parts = on_all_cores(partial(_summarised, seed=seed, n_resamples=n_resamples), frames)
     summary = pd.concat(parts, ignore_index=True)
     return Report(
         title=title,
@@ -204,6 +201,14 @@ def report(
         ),
         tables=tuple(scored),
     )
+
+
+def _summarised(table: ScoredFrame, *, seed: int, n_resamples: int) -> pd.DataFrame:
+    return summarise(table.frame, table.layouts, model=table.model, seed=seed, n_resamples=n_resamples)
+
+
+def _saved(figure: Figure, *, folder: Path) -> list[Path]:
+    return save_figure(figure.draw(), folder / figure.name)
 
 
 def _section_markdown(section: Section) -> list[str]:
