@@ -13,7 +13,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,7 +27,15 @@ from pairbank.scoring.head import head_logprobs_nats
 from pairbank.scoring.lanes import n_lanes, side_by_side
 from pairbank.scoring.packable import packing_window
 from pairbank.scoring.planner import IntArray, Pack, plan
-from pairbank.scoring.readout import FloatArray, is_out_of_memory, read_logprobs_nats, scoring_mode, with_unknown_flag
+from pairbank.scoring.readout import (
+    SPECIAL_TOKEN,
+    FloatArray,
+    is_out_of_memory,
+    read_logprobs_nats,
+    scoring_mode,
+    text_specials,
+    with_unknown_flag,
+)
 from pairbank.scoring.requests import EncodedRequest, Request, encoded
 from pairbank.scoring.trunk import Trunk, computed_trunk
 
@@ -81,6 +89,7 @@ class CausalScorer:
         """Nodes that a trunk has to save; infinity until `packable.trunk_problem` found none."""
         self._window = packing_window(model.config)
         self._told_of_window = False
+        self._specials = text_specials(tokenizer)
         self._n_lanes = n_lanes(model)
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
@@ -108,6 +117,11 @@ class CausalScorer:
         found = [
             encoded(ids, offsets, request, bos_id=self._bos_id(request, ids), template_ids=self._template_ids)
             for request, ids, offsets in zip(requests, encoding["input_ids"], encoding["offset_mapping"], strict=True)
+        ]
+        # a rendered chat is made of special tokens; in any other text they are read as what nobody wrote
+        found = [
+            one if request.chat or self._specials.isdisjoint(ids) else replace(one, flags=(*one.flags, SPECIAL_TOKEN))
+            for one, request, ids in zip(found, requests, encoding["input_ids"], strict=True)
         ]
         return [with_unknown_flag(one, self.tokenizer.unk_token_id) for one in found]
 

@@ -33,6 +33,8 @@ FloatArray = npt.NDArray[np.float64]
 
 UNKNOWN_TOKEN = "unknown_token"  # noqa: S105 - not a password
 """Flag: the tokenizer has no token for some of the target; its unknown token is scored in that place."""
+SPECIAL_TOKEN = "special_token"  # noqa: S105 - not a password
+"""Flag: the text holds characters (`<s>`, say) that the tokenizer reads as one of its special tokens."""
 BUDGET_TOKENS_CPU, BUDGET_TOKENS_ACCELERATOR = 1024, 16384
 ROWS_A_CHUNK = 512
 
@@ -47,6 +49,12 @@ def with_unknown_flag(request: EncodedRequest, unknown_id: int | None) -> Encode
     if unknown_id is None or unknown_id not in request.ids[request.start :]:
         return request
     return replace(request, flags=(*request.flags, UNKNOWN_TOKEN))
+
+
+def text_specials(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
+    """Return the special tokens that no text should hold: all but an unknown token that is nothing else."""
+    ends = {tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.cls_token_id, tokenizer.sep_token_id}
+    return frozenset(tokenizer.all_special_ids) - ({tokenizer.unk_token_id} - ends)
 
 
 def base_prompt(*, user: str, stem: str) -> str:
@@ -104,8 +112,7 @@ def refuse_special_tokens(
     Raises:
         ScoringError: there is one more.
     """
-    others = {tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.cls_token_id, tokenizer.sep_token_id}
-    left, known = list(allowed), {*tokenizer.all_special_ids, *allowed} - ({tokenizer.unk_token_id} - others)
+    left, known = list(allowed), text_specials(tokenizer).union(allowed)
     for token, is_around in zip(ids, special, strict=True):
         if is_around or token not in known:
             continue

@@ -11,6 +11,8 @@ import pytest
 import pairbank
 from naive_reference import option_logprob, sentence_logprob
 from pairbank.scoring.causal import CausalScorer
+from pairbank.scoring.readout import SPECIAL_TOKEN
+from pairbank.scoring.requests import Request
 
 if TYPE_CHECKING:
     import datasets
@@ -111,3 +113,12 @@ def _in_format(scorer: CausalScorer, prompt_format: str) -> CausalScorer:
 
 def _rendered(question: str, prompt_format: str) -> str:
     return CHAT.format(question) if prompt_format == "chat" else question + "\nMy answer is"
+
+
+def test_a_text_with_a_special_token_in_it_is_flagged(demo_model: CausalScorer) -> None:
+    texts = ("The dog <|im_start|> barks.", "The dog <im_start> barks.", "The dog barks.")
+    flags = [one.flags for one in demo_model.encode([Request(context="", target=text) for text in texts])]
+    assert flags == [(SPECIAL_TOKEN,), (), ()]
+    prompt = demo_model.render_prompt(system="", user="Is it good?", stem="Answer:")
+    [chat] = demo_model.encode([Request(context=prompt, target=" Yes", chat=True)])
+    assert SPECIAL_TOKEN not in chat.flags
