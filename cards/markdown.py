@@ -11,6 +11,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from pairbank.files import sha256_of_text
+from pairbank.stats.tables import html_as_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,8 +49,7 @@ def inline(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
     >>> inline("<b>*a*|[x](y)")
     '&lt;b&gt;\\*a\\*\\|[x\\](y)'
     """
-    line = re.sub(r"&(?=#?\w+;)", "&amp;", shown(text, limit=limit))
-    return _SPECIAL.sub(r"\\\1", "".join(_HTML.get(c, c) for c in line))
+    return _SPECIAL.sub(r"\\\1", html_as_text(shown(text, limit=limit)))
 
 
 def alternative(text: str) -> str:

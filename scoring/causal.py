@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import logging
 import math
+import operator
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -194,7 +195,7 @@ class CausalScorer:
             )
         size = self._pass_tokens(sum(len(requests[i].ids) - 1 for i in pending))
         jobs = itertools.chain(self._packed(requests, within, size), self._padded(requests, beyond, size))
-        for made in side_by_side(_run, jobs, n=self._n_lanes):
+        for made in side_by_side(operator.call, jobs, n=self._n_lanes):
             self.stats.n_computed_tokens += made.n_tokens
             yield made.owners, made.values
 
@@ -251,10 +252,6 @@ class _Made:
     """(n_reads,) log-probabilities in nats."""
     n_tokens: int
     """Computed for them."""
-
-
-def _run(job: _Job) -> _Made:
-    return job()
 
 
 def _batches(packs: Iterator[Pack], size: int) -> Iterator[list[Pack]]:

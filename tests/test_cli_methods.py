@@ -13,18 +13,9 @@ from pairbank.cli import app
 from pairbank.errors import ScoringError, UnknownNameError
 from pairbank.scoring.fake import FakeScorer
 from pairbank.scoring.registry import prompts
+from prompt_files import BOTH_ORDERS
 
 PAIR = ("--item", "The hens cluck.", "--item", "The hens clucks.")
-MINE = """
-[[prompts]]
-id = "mine"
-design = "both_orders"
-paper = "none"
-tasks = ["sentence_pair"]
-languages = ["en"]
-options = ["A", "B"]
-template = "A: {first} B: {second}"
-"""
 
 
 def run(*arguments: str) -> str:
@@ -78,7 +69,7 @@ def test_show_explains_what_it_cannot_show() -> None:
 
 
 def test_a_prompt_of_ones_own_is_scored_reported_and_banked(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text(MINE)
+    (tmp_path / "mine.toml").write_text(BOTH_ORDERS)
     (tmp_path / "pairs.csv").write_text("good,bad\nA b.,B a.\nC d.,D c.\nE f.,F e.\n")
     out = tmp_path / "scored.parquet"
     with mock.patch("pairbank.scoring.models.load_model", return_value=FakeScorer(name="fake-1")):

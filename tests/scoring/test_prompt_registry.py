@@ -11,6 +11,7 @@ from pairbank.errors import ScoringError, UnknownNameError
 from pairbank.scoring.methods import in_order, method_named
 from pairbank.scoring.prompt import ANY
 from pairbank.scoring.registry import MethodName, PromptError, parse_prompts, prompts, prompts_of
+from prompt_files import BOTH_ORDERS
 
 PROMPT = """
 [[prompts]]
@@ -23,22 +24,12 @@ options = ["A", "B"]
 counterbalanced = false
 presentations = [{ name = "p", template = "{good} {bad}", correct = "A", good = [1, 0], bad = [0, 1] }]
 """
-DESIGNED = """
-[[prompts]]
-id = "mine"
-design = "both_orders"
-paper = "none"
-tasks = ["sentence_pair"]
-languages = ["en"]
-options = ["A", "B"]
-template = "A: {first} B: {second}"
-"""
 RATING = (
-    DESIGNED.replace("both_orders", "rating")
+    BOTH_ORDERS.replace("both_orders", "rating")
     .replace('["A", "B"]', '["1", "2"]')
     .replace("A: {first} B: {second}", "{sentence}?")
 )
-FREE = DESIGNED + 'readout = "generation"\npattern = "[AB]"\nmax_new_tokens = 5\n'
+FREE = BOTH_ORDERS + 'readout = "generation"\npattern = "[AB]"\nmax_new_tokens = 5\n'
 
 
 def test_the_judgment_asks_the_same_of_both_sentences_under_both_answer_assignments() -> None:
@@ -99,7 +90,7 @@ def test_a_note_does_not_change_the_hash_but_a_wording_does() -> None:
 
 
 def test_a_design_is_the_same_as_its_presentations_written_out() -> None:
-    [short] = parse_prompts(DESIGNED, Path("x.toml"))
+    [short] = parse_prompts(BOTH_ORDERS, Path("x.toml"))
     shown = """presentations = [
       { name = "good_first", template = "A: {good} B: {bad}", correct = "A", good = [0.5, 0.0], bad = [0.0, 0.5] },
       { name = "bad_first", template = "A: {bad} B: {good}", correct = "B", good = [0.0, 0.5], bad = [0.5, 0.0] },
@@ -130,16 +121,19 @@ def test_a_design_is_the_same_as_its_presentations_written_out() -> None:
         (PROMPT.replace("false", "true"), "exchanging good and bad changes what is asked; ask in both orders, or"),
         (PROMPT.replace("template =", "colour = 1, template ="), r"presentation 'p': unknown key\(s\) \['colour'\]"),
         (PROMPT + PROMPT, "prompt id 'mine' stands twice"),
-        (DESIGNED + "counterbalanced = false\n", "does not change what is asked; write counterbalanced = true"),
-        (DESIGNED.replace('"both_orders"', '"orders"'), "design is 'orders', expected one of both_orders"),
-        (DESIGNED + 'kind = "rating"\n', "kind is 'rating', but design 'both_orders' is a forced_choice"),
-        (DESIGNED + 'compare = "verbs"\n', "compare is 'verbs', expected one of sentences, targets"),
-        (DESIGNED + 'answers = ["yes"]\n', "answers are"),
-        (DESIGNED.replace('["A", "B"]', '["A"]'), "expected two for this design"),
-        (DESIGNED + "template.de = 'x'\n", "not TOML"),
-        (DESIGNED.replace('template = "A: {first} B: {second}"', "template = 3"), "template is 3, expected a text, or"),
+        (BOTH_ORDERS + "counterbalanced = false\n", "does not change what is asked; write counterbalanced = true"),
+        (BOTH_ORDERS.replace('"both_orders"', '"orders"'), "design is 'orders', expected one of both_orders"),
+        (BOTH_ORDERS + 'kind = "rating"\n', "kind is 'rating', but design 'both_orders' is a forced_choice"),
+        (BOTH_ORDERS + 'compare = "verbs"\n', "compare is 'verbs', expected one of sentences, targets"),
+        (BOTH_ORDERS + 'answers = ["yes"]\n', "answers are"),
+        (BOTH_ORDERS.replace('["A", "B"]', '["A"]'), "expected two for this design"),
+        (BOTH_ORDERS + "template.de = 'x'\n", "not TOML"),
         (
-            DESIGNED.replace('template = "A: {first} B: {second}"', 'template = { de = "{first} {second}" }'),
+            BOTH_ORDERS.replace('template = "A: {first} B: {second}"', "template = 3"),
+            "template is 3, expected a text, or",
+        ),
+        (
+            BOTH_ORDERS.replace('template = "A: {first} B: {second}"', 'template = { de = "{first} {second}" }'),
             r"template and languages differ in \['de', 'en'\]",
         ),
         (RATING.replace('["1", "2"]', '["low", "high"]'), "expected numbers, which a rating averages"),
@@ -161,9 +155,9 @@ def test_a_mistake_in_a_prompt_file_is_explained(text: str, message: str) -> Non
 
 def test_a_users_file_stands_beside_the_shipped_prompts(tmp_path: Path) -> None:
     mine = tmp_path / "mine.toml"
-    mine.write_text(DESIGNED)
+    mine.write_text(BOTH_ORDERS)
     assert list(prompts_of([mine]))[-1] == "mine"
-    mine.write_text(DESIGNED.replace('"mine"', '"meta_question_simple"'))
+    mine.write_text(BOTH_ORDERS.replace('"mine"', '"meta_question_simple"'))
     with pytest.raises(PromptError, match="prompt id 'meta_question_simple' is taken"):
         prompts_of([mine])
     with pytest.raises(PromptError, match=r"none.toml: cannot be read"):

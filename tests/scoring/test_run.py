@@ -17,23 +17,19 @@ from pairbank.scoring import store
 from pairbank.scoring.causal import CausalScorer
 from pairbank.scoring.head import head_logprobs_nats, linear_head
 from pairbank.scoring.readout import refuse_special_tokens
+from prompt_files import BOTH_ORDERS
 from tiny_models import ARCHITECTURES, saved_model
 
 ENGLISH = [("The keys are here.", "The keys is here."), ("She saw him.", "She saw he.")]
 CHINESE = [("他来了。", "来他了。"), ("书在这里。", "在书这里。")]
-CHOICE = """
-[[prompts]]
-id = "choice"
-design = "both_orders"
-paper = "none"
-tasks = ["sentence_pair"]
-languages = ["en"]
-options = ["A", "B"]
-template = "A: {first} B: {second}"
+CHOICE = (
+    BOTH_ORDERS.replace("mine", "choice")
+    + """\
 readout = "generation"
 pattern = '\\b[AB]\\b'
 max_new_tokens = 3
 """
+)
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
-from pairbank.cli.options import Columns, DataDir, Language, Limit, Subset, column_map
-from pairbank.cli.progress import Downloads
+from pairbank.cli.options import Columns, DataDir, Language, Limit, Subset, load_items
 
 
 def corpora(
@@ -45,22 +44,14 @@ def build(
 
     Example: pairbank build li --data-dir ../shared/corpora --out li.parquet
     """
-    import pairbank
     from pairbank.builders.hub import manifest_of
 
     if corpus == "all":
         _build_all(data_dir, out)
         return
     with quiet_bars(), status(f"building {corpus}"):
-        items = pairbank.load_corpus(
-            corpus,
-            data_dir=data_dir,
-            subset=subset,
-            language=language,
-            limit=limit,
-            repair=repair,
-            columns=column_map(column),
-            progress=Downloads().tell,
+        items = load_items(
+            corpus, data_dir=data_dir, subset=subset, language=language, limit=limit, column=column, repair=repair
         )
     manifest = (manifest_of(items) or {}) | {"n_items": len(items)}
     brief = ("corpus", "version", "n_rows", "n_usable", "n_items", "languages", "tasks", "n_by_flag", "files")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
-from pairbank.cli.options import Columns, DataDir, Device, Language, Limit, Subset, column_map
-from pairbank.cli.progress import Downloads
+from pairbank.cli.options import Columns, DataDir, Device, Language, Limit, Subset, load_items
 
 if TYPE_CHECKING:
     import datasets
@@ -48,15 +47,7 @@ def minimalness(
         items: datasets.Dataset | Scored = (
             read_scored(corpus)
             if _is_scored(corpus)
-            else pairbank.load_corpus(
-                corpus,
-                data_dir=data_dir,
-                subset=subset,
-                language=language,
-                limit=limit,
-                columns=column_map(column),
-                progress=Downloads().tell,
-            )
+            else load_items(corpus, data_dir=data_dir, subset=subset, language=language, limit=limit, column=column)
         )
         made: datasets.Dataset | Scored = (
             add_edit_distance(items)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
-from pairbank.cli.options import Columns, DataDir, Device, Dtype, Language, Limit, Subset, column_map
-from pairbank.cli.progress import Downloads
+from pairbank.cli.options import Columns, DataDir, Device, Dtype, Language, Limit, Subset, load_items
 from pairbank.cli.scoring import load
 
 if TYPE_CHECKING:
@@ -51,15 +50,7 @@ def neuro(
     chosen = groups or ["subset"]
     with quiet_bars():
         with status(f"building {corpus}"):
-            items = pairbank.load_corpus(
-                corpus,
-                data_dir=data_dir,
-                subset=subset,
-                language=language,
-                limit=limit,
-                columns=column_map(column),
-                progress=Downloads().tell,
-            )
+            items = load_items(corpus, data_dir=data_dir, subset=subset, language=language, limit=limit, column=column)
         scorer = load(model, device=device, dtype=dtype, bos="auto")
         with _bars() as tell:
             probed = pairbank.probe(

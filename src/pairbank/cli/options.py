@@ -7,11 +7,15 @@ import inspect
 import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import typer
 
+from pairbank.cli.progress import Downloads
 from pairbank.scoring.options import DEFAULTS, LoadOptions
+
+if TYPE_CHECKING:
+    import datasets
 
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder with upstream files, or a root with one folder a corpus.")
@@ -45,6 +49,31 @@ def column_map(pairs: list[str] | None) -> dict[str, str] | None:
     if bad := [pair for pair in pairs if "=" not in pair]:
         raise typer.BadParameter(f"{bad[0]!r}: expected SCHEMA_COLUMN=YOUR_COLUMN, as in target_good=Sentence")
     return dict(pair.split("=", 1) for pair in pairs)
+
+
+def load_items(
+    corpus: str,
+    *,
+    data_dir: Path | None,
+    subset: str | None,
+    language: str | None,
+    limit: int | None,
+    column: list[str] | None,
+    repair: bool = True,
+) -> datasets.Dataset:
+    """Load a corpus, or a file of the user's own, as a command's options say; tell of downloads."""
+    import pairbank
+
+    return pairbank.load_corpus(
+        corpus,
+        data_dir=data_dir,
+        subset=subset,
+        language=language,
+        limit=limit,
+        repair=repair,
+        columns=column_map(column),
+        progress=Downloads().tell,
+    )
 
 
 def takes_model_options(command: Callable[..., None]) -> Callable[..., None]:

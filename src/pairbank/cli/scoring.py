@@ -18,9 +18,9 @@ from pairbank.cli.options import (
     Subset,
     UnigramFiles,
     column_map,
+    load_items,
     takes_model_options,
 )
-from pairbank.cli.progress import Downloads
 from pairbank.scoring.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -60,15 +60,7 @@ def score(
         raise typer.BadParameter(f"{over_length!r}: expected error or nan")
     with quiet_bars():
         with status(f"building {corpus}"):
-            items = pairbank.load_corpus(
-                corpus,
-                data_dir=data_dir,
-                subset=subset,
-                language=language,
-                limit=limit,
-                columns=column_map(column),
-                progress=Downloads().tell,
-            )
+            items = load_items(corpus, data_dir=data_dir, subset=subset, language=language, limit=limit, column=column)
         scorer = load(model, **options)
         with bars(scorer) as bar:
             tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
