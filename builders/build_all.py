@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.load import load_corpus
-from pairbank.builders.registry import CORPORA
 from pairbank.errors import CorpusFileNotFoundError
 
 FLAGS_SHOWN = 6
@@ -30,7 +30,7 @@ def build_all(
     Raises:
         CorpusError: a corpus that is there and cannot be accepted.
     """
-    from pairbank.builders.hub import manifest_of
+    from pairbank.builders.dataset import manifest_of
 
     table: list[dict[str, str]] = []
     for corpus in CORPORA.values():

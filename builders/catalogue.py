@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from pairbank.builders.corpus import Corpus
-from pairbank.builders.registry import CORPORA
+from pairbank.builders.corpora.corpus import Corpus
+from pairbank.builders.corpora.registry import CORPORA
 from pairbank.files import cache_dir
 
 Cached = Literal["yes", "no", "in part", "in the package", "your copy"]
@@ -26,7 +26,7 @@ folder a corpus; without it they are downloaded from the pinned address."""
 def cached(corpus: Corpus) -> Cached:
     """Return whether a corpus's files are on disk, so that it can be built without a network.
 
-    >>> from pairbank.builders.registry import corpus_named
+    >>> from pairbank.builders.corpora.registry import corpus_named
     >>> cached(corpus_named("starter"))
     'in the package'
     """

@@ -9,12 +9,12 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pairbank.builders.corpus import BuildOptions, Corpus
-from pairbank.builders.downloads import Progress
-from pairbank.builders.registry import corpus_named
-from pairbank.builders.schema import Task
-from pairbank.builders.sources import LocatedFile, locate
-from pairbank.builders.tabular import TabularOptions, is_tabular, tabular_corpus
+from pairbank.builders.corpora.corpus import BuildOptions, Corpus
+from pairbank.builders.corpora.registry import corpus_named
+from pairbank.builders.corpora.tabular import TabularOptions, is_tabular, tabular_corpus
+from pairbank.builders.schema.columns import Task
+from pairbank.builders.sources.downloads import Progress
+from pairbank.builders.sources.source import LocatedFile, locate
 from pairbank.errors import CorpusError, unknown_name
 from pairbank.files import sha256_of_file
 
@@ -56,7 +56,7 @@ def load_corpus(
         CorpusFileNotFoundError: a file is missing and cannot be downloaded.
         CorpusError: a file or rows that cannot be accepted; all problems at once.
     """
-    from pairbank.builders.hub import prepare
+    from pairbank.builders.dataset import prepare
 
     options = BuildOptions(subset=subset, repair=repair)
     if is_tabular(str(name)):

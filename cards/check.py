@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pairbank.builders.schema import COLUMNS
-from pairbank.cards.figures_check import figure_problems
-from pairbank.cards.layout import CARD, bank_files, data_files, items_path, read_manifest, scores_path
-from pairbank.cards.tables import read_summary, read_table
-from pairbank.cards.texts import LABELS, is_left_out, may_publish, reasons, text_columns
+from pairbank.builders.schema.columns import COLUMNS
+from pairbank.cards.bank.layout import CARD, bank_files, data_files, items_path, read_manifest, scores_path
+from pairbank.cards.bank.redistribution import LABELS, is_left_out, may_publish, reasons, text_columns
+from pairbank.cards.bank.tables import read_summary, read_table
+from pairbank.cards.card.check_figures import figure_problems
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file
-from pairbank.scoring.score import read_scored
+from pairbank.scoring.scored import read_scored
 
 if TYPE_CHECKING:
     import datasets

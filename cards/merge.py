@@ -13,21 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.bank import finish
-from pairbank.cards.changes import LocalFile
+from pairbank.cards.bank.layout import CARD, MANIFEST, RECORD, REPORTS, SUMMARY, bank_files, items_path, scores_path
+from pairbank.cards.bank.redistribution import is_left_out
+from pairbank.cards.bank.tables import read_summary, read_table, summary_of, write_summary
 from pairbank.cards.check import check_bank
-from pairbank.cards.layout import (
-    CARD,
-    MANIFEST,
-    RECORD,
-    REPORTS,
-    SUMMARY,
-    bank_files,
-    items_path,
-    scores_path,
-)
-from pairbank.cards.tables import read_summary, read_table, summary_of, write_summary
-from pairbank.cards.texts import is_left_out
+from pairbank.cards.hub.changes import LocalFile
+from pairbank.cards.write import finish
 from pairbank.errors import BankError
 from pairbank.files import read_json, write_json
 
@@ -107,7 +98,7 @@ def _from_hub(repo_id: str) -> tuple[Path, Mapping[str, Any]]:
     """Return where a bank from the Hub lies in the cache, and what of it is on the Hub."""
     from huggingface_hub import HfApi
 
-    from pairbank.cards.repository import Repository, with_retries
+    from pairbank.cards.hub.repository import Repository, with_retries
 
     repository = Repository(api=HfApi(), repo_id=repo_id)
     remote = with_retries(f"read {repo_id}", repository.read)

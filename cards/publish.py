@@ -17,14 +17,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.benchmark import eval_results, eval_yaml, results_path
-from pairbank.cards.card import Bank, card_text, figures_in
-from pairbank.cards.changes import EVAL, Base, Changes, LocalFile, compared
+from pairbank.cards.bank.layout import CARD, MANIFEST, RECORD, data_files
+from pairbank.cards.bank.tables import read_summary
+from pairbank.cards.card.render import Bank, card_text, figures_in
 from pairbank.cards.check import check_publishable
-from pairbank.cards.layout import CARD, MANIFEST, RECORD, data_files
-from pairbank.cards.repository import Remote, Repository, with_retries
-from pairbank.cards.space import space_files
-from pairbank.cards.tables import read_summary
+from pairbank.cards.hub.benchmark import eval_results, eval_yaml, results_path
+from pairbank.cards.hub.changes import EVAL, Base, Changes, LocalFile, compared
+from pairbank.cards.hub.repository import Remote, Repository, with_retries
+from pairbank.cards.hub.space import space_files
 from pairbank.errors import PublishError
 from pairbank.files import read_json, sha256_of_file, sha256_of_text, write_json
 

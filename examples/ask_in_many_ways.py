@@ -13,7 +13,7 @@ import argparse
 import pandas as pd
 
 import pairbank
-from pairbank.scoring.fake import FakeScorer
+from pairbank.scoring.models.fake import FakeScorer
 
 WAYS = [
     "meta_question_simple",  # Which sentence is a better English sentence? 1: … 2: …

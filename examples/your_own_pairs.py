@@ -13,7 +13,7 @@ from pathlib import Path
 from datasets import load_dataset
 
 import pairbank
-from pairbank.scoring.fake import FakeScorer
+from pairbank.scoring.models.fake import FakeScorer
 
 PAIRS = """\
 good,bad,phenomenon

@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from pairbank.scoring.causal import PACK_TOKENS, CausalScorer
-from pairbank.scoring.forward import input_device
-from pairbank.scoring.methods import method_named
-from pairbank.scoring.planner import n_distinct_nodes, plan
-from pairbank.scoring.readout import scoring_mode
-from pairbank.scoring.registry import DIRECT
-from pairbank.scoring.requests import EncodedRequest, Request
+from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.engine.forward import input_device, scoring_mode
+from pairbank.scoring.engine.prefix_trees import n_distinct_nodes, plan
+from pairbank.scoring.methods.registry import method_named
+from pairbank.scoring.models.causal import PACK_TOKENS, CausalScorer
 
 if TYPE_CHECKING:
     import datasets

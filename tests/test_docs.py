@@ -15,9 +15,9 @@ import typer
 import pairbank
 from pairbank.builders import CORPORA
 from pairbank.cli import app
-from pairbank.scoring.methods import FAMILIES
-from pairbank.scoring.registry import prompts
-from pairbank.stats.analyses import ANALYSES
+from pairbank.scoring.methods.registry import FAMILIES
+from pairbank.scoring.prompts.registry import prompts
+from pairbank.stats.analyses.registry import ANALYSES
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -135,7 +135,7 @@ def test_the_readme_names_every_corpus() -> None:
 
 def test_every_metric_of_the_summary_is_defined() -> None:
     page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
-    summary = (ROOT / "stats" / "summary.py").read_text(encoding="utf-8")
+    summary = (ROOT / "stats" / "report" / "summary.py").read_text(encoding="utf-8")
     metrics = set(re.findall(r'metric="(\w+)"', summary))
     metrics |= {f"{m}{end}" for m in ("f1", "accuracy") for end in ("_layer", "_chosen", "_control", "_selectivity")}
     assert len(metrics) > 20

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import pairbank
-from pairbank.scoring.fake import FakeScorer
+from pairbank.scoring.models.fake import FakeScorer
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 

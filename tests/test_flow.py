@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank.cli import app
-from pairbank.scoring.fake import FakeScorer
+from pairbank.scoring.models.fake import FakeScorer
 
 
 @pytest.fixture
 def fake_model() -> object:
-    with mock.patch("pairbank.scoring.models.load_model", return_value=FakeScorer(name="fake-1")) as loader:
+    with mock.patch("pairbank.scoring.models.load.load_model", return_value=FakeScorer(name="fake-1")) as loader:
         yield loader
 
 

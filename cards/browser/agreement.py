@@ -17,13 +17,13 @@ from pairbank.cards.browser.filters import chosen
 from pairbank.cards.browser.parts import empty, note, pick
 from pairbank.cards.browser.text import esc, identifier, interval, share
 from pairbank.cards.browser.view import MEASURES, axes_of
-from pairbank.stats.agreement import cohens_kappa, pearson
+from pairbank.stats.measures.agreement import cohens_kappa, pearson
 
 if TYPE_CHECKING:
+    from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.cards.browser.data import Table
     from pairbank.cards.browser.view import View
-    from pairbank.stats.arrays import BoolArray, FloatArray, IntArray
-    from pairbank.stats.results import Estimate
+    from pairbank.stats.estimates.estimate import Estimate
 
 NOTES = {
     "pearson": "Pearson r between the differences, over the items that both methods have.",

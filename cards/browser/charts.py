@@ -16,7 +16,7 @@ from pairbank.cards.browser.parts import pick
 from pairbank.cards.browser.text import count, esc, nats, nice_ticks, tick_text
 
 if TYPE_CHECKING:
-    from pairbank.stats.arrays import FloatArray, IntArray
+    from pairbank.arrays import FloatArray, IntArray
 
 MOST_DOTS = 900
 """With more points than this the plot counts them in hexagons."""

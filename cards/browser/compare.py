@@ -13,13 +13,13 @@ from pairbank.cards.browser.filters import chosen
 from pairbank.cards.browser.items import SHORT_COLUMNS, sides
 from pairbank.cards.browser.parts import empty, note, pick
 from pairbank.cards.browser.text import clipped, esc, identifier, interval, logprob, nats, share
-from pairbank.stats.agreement import pearson
+from pairbank.stats.measures.agreement import pearson
 
 if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray, IntArray
     from pairbank.cards.browser.data import Table
     from pairbank.cards.browser.view import View
-    from pairbank.stats.arrays import FloatArray, IntArray
-    from pairbank.stats.results import Estimate
+    from pairbank.stats.estimates.estimate import Estimate
 
 MOST_LISTED = 12
 _TIP_LENGTH = 110
@@ -55,7 +55,7 @@ def axis_label(name: str, table: Table) -> str:
 def title_of(r: Estimate, n: int) -> str:
     """Return r, its interval and n.
 
-    >>> from pairbank.stats.agreement import pearson
+    >>> from pairbank.stats.measures.agreement import pearson
     >>> title_of(pearson([1, 2, 3, 4, 5], [2, 1, 4, 3, 5]), 5)
     'r = .80 [−.28, .99], n = 5'
     """

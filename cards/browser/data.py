@@ -18,19 +18,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pairbank.builders.schema import ONE_SIDED_TASKS
+from pairbank.builders.schema.columns import ONE_SIDED_TASKS
+from pairbank.cards.bank.layout import SUMMARY, items_path, scores_path
 from pairbank.cards.browser.source import Source, manifest_of, open_source
-from pairbank.cards.layout import SUMMARY, items_path, scores_path
 from pairbank.errors import BankError, unknown_name
-from pairbank.stats.columns import IDENTICAL_SIDES
-from pairbank.stats.layout import MethodLayout
+from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.scored_table.scored_table import IDENTICAL_SIDES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
 
-    from pairbank.stats.arrays import BoolArray, FloatArray
+    from pairbank.arrays import BoolArray, FloatArray
 
 CACHE_BYTES = 768 * 2**20
 DIRECT = "direct"
@@ -259,7 +259,7 @@ class Bank:
         """Every estimate, as `write_bank` computed them; empty for a bank without scores."""
         import pandas as pd
 
-        from pairbank.stats.rows import DTYPES
+        from pairbank.stats.scored_table.summary_row import DTYPES
 
         if not any(self.manifest["scores"].values()):
             return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in DTYPES.items()})

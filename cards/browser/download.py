@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pairbank.cards.bank.layout import config_name
 from pairbank.cards.browser.export import filters_of
 from pairbank.cards.browser.filters import chosen
 from pairbank.cards.browser.parts import note
 from pairbank.cards.browser.text import esc, isolated, words
-from pairbank.cards.layout import config_name
 
 if TYPE_CHECKING:
     from pairbank.cards.browser.data import Bank, Table

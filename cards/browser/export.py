@@ -23,7 +23,7 @@ from pyarrow import csv
 from pairbank.cards.browser.filters import chosen
 from pairbank.cards.browser.view import FILTERS, View, resolved
 from pairbank.files import FORMULA, defused
-from pairbank.scoring.score import METADATA_KEY, signature_json, signature_line
+from pairbank.scoring.signature import METADATA_KEY, signature_json, signature_line
 
 if TYPE_CHECKING:
     from starlette.requests import Request

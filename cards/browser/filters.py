@@ -14,9 +14,9 @@ from pairbank.cards.browser.view import FILTERS
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.cards.browser.data import Table
     from pairbank.cards.browser.view import View
-    from pairbank.stats.arrays import BoolArray, FloatArray, IntArray
 
 
 def chosen(table: Table, view: View) -> BoolArray:

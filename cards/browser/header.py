@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from pairbank.cards.bank.redistribution import is_left_out
 from pairbank.cards.browser.parts import pick
 from pairbank.cards.browser.text import count, esc, isolated
 from pairbank.cards.browser.view import TABS
-from pairbank.cards.texts import is_left_out
-from pairbank.scoring.score import signature_line
+from pairbank.scoring.signature import signature_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

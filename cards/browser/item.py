@@ -15,10 +15,10 @@ from pairbank.cards.browser.text import both_marked, esc, identifier, isolated, 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pairbank.arrays import FloatArray
     from pairbank.cards.browser.data import Bank, MethodFacts, Table
     from pairbank.cards.browser.view import View
-    from pairbank.scoring.prompt import Presentation
-    from pairbank.stats.arrays import FloatArray
+    from pairbank.scoring.prompts.prompt import Presentation
 
 FACTS = ("subset", "phenomenon", "paradigm", "language", "task", "pair_id")
 _KNOWN = {*FACTS, *TEXTS, "item_id", "corpus", "human_good", "human_bad", "human_scale", "human_n", "flags"}
@@ -158,9 +158,9 @@ def filled_templates(method: MethodFacts, row: Mapping[str, Any]) -> dict[str, s
 
     It is known if the registry's prompt of this name is the very one that was used, and the texts are there.
     """
-    from pairbank.scoring.prompt import in_language
-    from pairbank.scoring.registry import prompts
-    from pairbank.scoring.slots import fill, slot_values
+    from pairbank.scoring.prompts.prompt import in_language
+    from pairbank.scoring.prompts.registry import prompts
+    from pairbank.scoring.prompts.slots import fill, slot_values
 
     prompt = prompts().get(method.name)
     if prompt is None or prompt.sha256 != method.sha256 or not set(TEXTS) <= row.keys() or not row["target_good"]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from pairbank.cards.layout import MANIFEST
+from pairbank.cards.bank.layout import MANIFEST
 from pairbank.errors import BankError
 from pairbank.files import read_json, sha256_of_file
 

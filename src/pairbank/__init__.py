@@ -15,37 +15,39 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pairbank.builders.load import load_corpus
-    from pairbank.cards.bank import strip_texts, write_bank
     from pairbank.cards.check import check_bank
     from pairbank.cards.merge import merge_banks
     from pairbank.cards.publish import Published, publish
-    from pairbank.scoring.import_scores import import_scores
+    from pairbank.cards.write import strip_texts, write_bank
+    from pairbank.probing import probe
+    from pairbank.scoring.importing.scores import import_scores
+    from pairbank.scoring.methods.unigrams import Unigrams, count_unigrams, read_unigrams
     from pairbank.scoring.minimalness import add_minimalness
-    from pairbank.scoring.models import load_model
-    from pairbank.scoring.score import Scored, read_scored, score
-    from pairbank.scoring.unigrams import Unigrams, count_unigrams, read_unigrams
-    from pairbank.stats.neuro import Probed, probe
-    from pairbank.stats.report import Report, report
+    from pairbank.scoring.models.load import load_model
+    from pairbank.scoring.score import score
+    from pairbank.scoring.scored import Scored, read_scored
+    from pairbank.stats.analyses.neuro.probed import Probed
+    from pairbank.stats.report.report import Report, report
 
 __version__ = version("pairbank")
 
 _VERBS = {
     "load_corpus": "pairbank.builders.load",
-    "load_model": "pairbank.scoring.models",
+    "load_model": "pairbank.scoring.models.load",
     "add_minimalness": "pairbank.scoring.minimalness",
     "score": "pairbank.scoring.score",
-    "import_scores": "pairbank.scoring.import_scores",
-    "Scored": "pairbank.scoring.score",
-    "read_scored": "pairbank.scoring.score",
-    "probe": "pairbank.stats.neuro",
-    "Probed": "pairbank.stats.neuro",
-    "count_unigrams": "pairbank.scoring.unigrams",
-    "read_unigrams": "pairbank.scoring.unigrams",
-    "Unigrams": "pairbank.scoring.unigrams",
-    "report": "pairbank.stats.report",
-    "Report": "pairbank.stats.report",
-    "write_bank": "pairbank.cards.bank",
-    "strip_texts": "pairbank.cards.bank",
+    "import_scores": "pairbank.scoring.importing.scores",
+    "Scored": "pairbank.scoring.scored",
+    "read_scored": "pairbank.scoring.scored",
+    "probe": "pairbank.probing",
+    "Probed": "pairbank.stats.analyses.neuro.probed",
+    "count_unigrams": "pairbank.scoring.methods.unigrams",
+    "read_unigrams": "pairbank.scoring.methods.unigrams",
+    "Unigrams": "pairbank.scoring.methods.unigrams",
+    "report": "pairbank.stats.report.report",
+    "Report": "pairbank.stats.report.report",
+    "write_bank": "pairbank.cards.write",
+    "strip_texts": "pairbank.cards.write",
     "check_bank": "pairbank.cards.check",
     "merge_banks": "pairbank.cards.merge",
     "publish": "pairbank.cards.publish",

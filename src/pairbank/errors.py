@@ -37,6 +37,10 @@ class BankError(PairbankError, ValueError):
     """Tables that cannot stand in one bank, or a folder that is not a bank."""
 
 
+class PluginError(PairbankError, ImportError):
+    """A package that offers something to pairbank which cannot be had."""
+
+
 class PublishError(PairbankError, RuntimeError):
     """A bank that the Hub did not take: refused, unreachable, or others have changed what would be replaced."""
 

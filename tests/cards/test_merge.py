@@ -11,10 +11,10 @@ import pytest
 import pairbank
 from bank_fixtures import Score
 from hub_emulator import FakeHub
-from pairbank.cards.layout import read_manifest
+from pairbank.cards.bank.layout import read_manifest
 from pairbank.errors import BankError
-from pairbank.scoring.fake import FakeScorer
-from pairbank.scoring.score import Scored
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.scored import Scored
 
 # huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")

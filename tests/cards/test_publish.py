@@ -19,8 +19,8 @@ from bank_fixtures import Score
 from hub_emulator import FakeHub, redirected
 from hub_store import Fault
 from pairbank.errors import BankError, PublishError
-from pairbank.scoring.fake import FakeScorer
-from pairbank.scoring.score import Scored
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.scored import Scored
 
 # huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")

@@ -12,7 +12,7 @@ from bank_fixtures import Score
 from hub_emulator import FakeHub
 from pairbank.cli import app
 from pairbank.errors import BankError
-from pairbank.scoring.fake import FakeScorer
+from pairbank.scoring.models.fake import FakeScorer
 
 # huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")

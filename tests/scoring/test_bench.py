@@ -10,7 +10,7 @@ import pytest
 
 import pairbank
 from pairbank.scoring.bench import BARE, OURS, PLANNING, TOKENISING, bench
-from pairbank.scoring.causal import CausalScorer
+from pairbank.scoring.models.causal import CausalScorer
 from tiny_models import ARCHITECTURES, saved_model
 
 

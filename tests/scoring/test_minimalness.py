@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 import pairbank
 from pairbank.cli import app
 from pairbank.errors import ModelLoadError, ScoringError
-from pairbank.scoring.fake import FakeScorer
 from pairbank.scoring.minimalness import add_edit_distance, add_minimalness, levenshtein, load_embedder
-from pairbank.scoring.score import read_scored
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.scored import read_scored
 
 PAIRS = [("ab", "ab"), ("ab", "ba"), ("aab", "b")]
 

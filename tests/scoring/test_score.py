@@ -13,10 +13,10 @@ import pytest
 
 import pairbank
 from pairbank.errors import BankError, ScoringError, UnknownNameError
-from pairbank.scoring.backend import Progress
-from pairbank.scoring.fake import FakeScorer
-from pairbank.scoring.requests import EncodedRequest, Request
-from pairbank.scoring.score import signature_line
+from pairbank.scoring.api.model import Progress
+from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.signature import signature_line
 
 METHODS = ["direct", "meta_question_simple", "acceptability_judgment_i"]
 

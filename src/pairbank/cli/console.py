@@ -16,9 +16,9 @@ from pairbank.cli.progress import Lines, Meter, stats_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pairbank.scoring.backend import Scorer
+    from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.score import Progress
-    from pairbank.stats.report import Report
+    from pairbank.stats.report.report import Report
 
 
 def say(text: str) -> None:

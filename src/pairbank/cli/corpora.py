@@ -44,7 +44,7 @@ def build(
 
     Example: pairbank build li --data-dir ../shared/corpora --out li.parquet
     """
-    from pairbank.builders.hub import manifest_of
+    from pairbank.builders.dataset import manifest_of
 
     if corpus == "all":
         _build_all(data_dir, out)

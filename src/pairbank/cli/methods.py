@@ -14,10 +14,10 @@ from pairbank.cli.options import DataDir, Language, Prompts, Subset
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pairbank.builders.schema import Task
-    from pairbank.scoring.contract import Row
-    from pairbank.scoring.fewshot import Pool
-    from pairbank.scoring.prompt import Prompt
+    from pairbank.builders.schema.columns import Task
+    from pairbank.scoring.api.method import Row
+    from pairbank.scoring.methods.fewshot import Pool
+    from pairbank.scoring.prompts.prompt import Prompt
 
 app = typer.Typer(invoke_without_command=True, help="List the methods, or show exactly what one sends.")
 
@@ -39,16 +39,16 @@ def methods(
     """
     if context.invoked_subcommand is not None:
         return
-    from pairbank.scoring.registry import prompts_of
+    from pairbank.scoring.prompts.registry import prompts_of
 
     if markdown:
-        from pairbank.scoring.methods_page import methods_markdown
+        from pairbank.scoring.methods.page import methods_markdown
 
         sys.stdout.write(methods_markdown(prompts_of(prompts or ())))
         return
     import pandas as pd
 
-    from pairbank.scoring.show import method_rows
+    from pairbank.scoring.methods.page import method_rows
 
     show(pd.DataFrame(method_rows(prompts_of(prompts or ()), task=task, language=language)), whole=["id"])
 
@@ -76,10 +76,10 @@ def show_method(
     Example: pairbank methods show meta_question_simple --item "The dogs bark." --item "The dogs barks."
     """
     from pairbank.cli.options import column_map
-    from pairbank.scoring.fake import FakeScorer
-    from pairbank.scoring.methods import FAMILIES, MethodOptions, method_named
-    from pairbank.scoring.registry import prompt_named, prompts_of
-    from pairbank.scoring.show import item_for, shown
+    from pairbank.scoring.methods.preview import item_for, shown
+    from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, method_named
+    from pairbank.scoring.models.fake import FakeScorer
+    from pairbank.scoring.prompts.registry import prompt_named, prompts_of
 
     known = prompts_of(prompts or ())
     prompt = None if method in FAMILIES else prompt_named(method, known)
@@ -119,8 +119,8 @@ def _from_corpus(
     """Return an item of a corpus, and all its items as the pool of examples."""
     import pairbank
     from pairbank.errors import unknown_name
-    from pairbank.scoring.fewshot import Pool
-    from pairbank.scoring.prompted import Prompted
+    from pairbank.scoring.methods.fewshot import Pool
+    from pairbank.scoring.methods.prompted import Prompted
 
     with quiet_bars(), status(f"building {name}"):
         rows: Sequence[Row] = pairbank.load_corpus(name, data_dir=data_dir, subset=subset, language=language).to_list()

@@ -13,7 +13,7 @@ from pairbank.cli.options import Columns, DataDir, Device, Language, Limit, Subs
 if TYPE_CHECKING:
     import datasets
 
-    from pairbank.scoring.score import Scored
+    from pairbank.scoring.scored import Scored
 
 
 def minimalness(
@@ -39,7 +39,7 @@ def minimalness(
     """
     import pairbank
     from pairbank.scoring.minimalness import add_edit_distance
-    from pairbank.scoring.score import Scored, read_scored
+    from pairbank.scoring.scored import Scored, read_scored
 
     if over_length not in ("error", "nan"):
         raise typer.BadParameter(f"{over_length!r}: expected error or nan")
@@ -68,7 +68,7 @@ def minimalness(
 def _is_scored(name: str) -> bool:
     import pyarrow.parquet as pq
 
-    from pairbank.scoring.score import METADATA_KEY
+    from pairbank.scoring.signature import METADATA_KEY
 
     path = Path(name)
     return path.suffix == ".parquet" and path.is_file() and METADATA_KEY in (pq.read_schema(path).metadata or {})

@@ -16,7 +16,8 @@ from pairbank.cli.scoring import load
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pairbank.stats.neuro import Probed, Progress
+    from pairbank.probing import Progress
+    from pairbank.stats.analyses.neuro.probed import Probed
 
 
 def neuro(

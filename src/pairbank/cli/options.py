@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, g
 import typer
 
 from pairbank.cli.progress import Downloads
-from pairbank.scoring.options import DEFAULTS, LoadOptions
+from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:
     import datasets

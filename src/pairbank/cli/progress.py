@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from pairbank.builders.downloads import DownloadProgress
-    from pairbank.scoring.backend import Scorer, ScoringStats
+    from pairbank.builders.sources.downloads import DownloadProgress
+    from pairbank.scoring.api.model import Scorer, ScoringStats
 
 SECONDS_A_LINE = 20.0
 """Between two lines of progress where no terminal shows a bar."""
@@ -22,7 +22,7 @@ SECONDS_A_DOWNLOAD_LINE = 5.0
 
 def stats_of(scorer: Scorer) -> ScoringStats | None:
     """Return what a scorer counts of its work, if it counts."""
-    from pairbank.scoring.backend import ScoringStats
+    from pairbank.scoring.api.model import ScoringStats
 
     stats = getattr(scorer, "stats", None)
     return stats if isinstance(stats, ScoringStats) else None

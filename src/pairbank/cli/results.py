@@ -11,7 +11,7 @@ from pairbank.cli.console import bars, command_line, quiet_bars, say, say_next_s
 from pairbank.cli.options import DataDir, Limit, Models, UnigramFiles, licences, takes_model_options
 from pairbank.cli.progress import Downloads
 from pairbank.cli.scoring import load
-from pairbank.scoring.options import LoadOptions
+from pairbank.scoring.models.options import LoadOptions
 
 
 def report(
@@ -72,7 +72,8 @@ def run(
 
     Example: pairbank run demo --model demo --out demo-bank
     """
-    from pairbank.study import limited, load_study, run_study, with_corpora
+    from pairbank.study.declaration import load_study
+    from pairbank.study.run import limited, run_study, with_corpora
 
     plan = load_study(study)
     if corpus:

@@ -21,10 +21,10 @@ from pairbank.cli.options import (
     load_items,
     takes_model_options,
 )
-from pairbank.scoring.options import LoadOptions
+from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
-    from pairbank.scoring.backend import Scorer
+    from pairbank.scoring.api.model import Scorer
 
 ALL_METHODS = ("direct", "meta_question_simple", "acceptability_judgment_i")
 
@@ -131,7 +131,7 @@ def bench(
 
     import pairbank
     from pairbank.scoring.bench import bench as timed
-    from pairbank.scoring.causal import CausalScorer
+    from pairbank.scoring.models.causal import CausalScorer
 
     with quiet_bars():
         scorer = load(model, **options)

@@ -11,8 +11,8 @@ from pairbank.cli.console import quiet_bars, say
 from pairbank.cli.options import DataDir
 
 if TYPE_CHECKING:
-    from pairbank.scoring.documents import Documents
-    from pairbank.scoring.unigrams import Unigrams
+    from pairbank.scoring.methods.documents import Documents
+    from pairbank.scoring.methods.unigrams import Unigrams
 
 
 def unigrams(
@@ -44,7 +44,7 @@ def unigrams(
 
     Example: pairbank unigrams my_text.txt --model demo --out unigrams.parquet
     """
-    from pairbank.scoring.documents import documents_of_dataset, documents_of_files
+    from pairbank.scoring.methods.documents import documents_of_dataset, documents_of_files
 
     if document not in ("line", "file"):
         raise typer.BadParameter(f"{document!r}: expected line or file")
@@ -78,7 +78,7 @@ def unigrams(
 
 def _sentences(corpus: str, data_dir: Path | None) -> Documents:
     import pairbank
-    from pairbank.scoring.documents import documents_of_items
+    from pairbank.scoring.methods.documents import documents_of_items
 
     return documents_of_items(pairbank.load_corpus(corpus, data_dir=data_dir))
 
@@ -87,7 +87,7 @@ def _counted(texts: Documents, model: str, smoothing: float) -> Unigrams:
     """Count, with a line that says how far it is."""
     from rich.console import Console
 
-    from pairbank.scoring.unigrams import count_unigrams
+    from pairbank.scoring.methods.unigrams import count_unigrams
 
     n_done = 0
     with Console(stderr=True).status("counting tokens") as line:

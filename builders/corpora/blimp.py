@@ -1,0 +1,231 @@
+"""BLiMP: 67 English paradigms of 1,000 minimal pairs. Warstadt et al. 2020, TACL 8:377-392.
+
+In: `BLiMP.zip`, or a folder with its 67 `*.jsonl` files. Out: one item a pair, every source field kept; the
+human forced-choice agreement of each paradigm goes into the manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
+from pairbank.builders.schema.columns import Column, Item, Scalar
+from pairbank.builders.sources.readers import decode, read_delimited, read_json_lines, read_zip_member, zip_members
+from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.errors import CorpusError
+
+ARCHIVE = "BLiMP.zip"
+HUMAN_SUMMARY = "human_validation_summary.csv"
+REQUIRED = (
+    "sentence_good",
+    "sentence_bad",
+    "field",
+    "linguistics_term",
+    "UID",
+    "simple_LM_method",
+    "one_prefix_method",
+    "two_prefix_method",
+    "lexically_identical",
+    "pairID",
+)
+OPTIONAL_TEXTS = (
+    "one_prefix_prefix",
+    "one_prefix_word_good",
+    "one_prefix_word_bad",
+    "two_prefix_prefix_good",
+    "two_prefix_prefix_bad",
+    "two_prefix_word",
+    "crucial_item",
+)
+BOOLS = ("simple_LM_method", "one_prefix_method", "two_prefix_method", "lexically_identical")
+REPAIRED_FIELD = "repaired:field_spelling"
+MISSPELT_FIELD, FIELD = "syntax/semantics", "syntax_semantics"
+
+EXTRA = (
+    Column(name="field", type="string", nullable=False, meaning="subfield of linguistics"),
+    Column(name="field_source", type="string", nullable=True, meaning="the source's spelling, where mended"),
+    *(Column(name=name, type="bool", nullable=False, meaning=f"BLiMP's {name}") for name in BOOLS),
+    *(Column(name=name, type="string", nullable=True, meaning=f"BLiMP's {name}") for name in OPTIONAL_TEXTS),
+    Column(name="dependency_length", type="int32", nullable=True, meaning="BLiMP's dependency_length"),
+)
+
+
+def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the items of all paradigms asked for, paradigms in alphabetical order."""
+    path = files[ARCHIVE].path
+    in_folder = path.is_dir()
+    members = sorted(p.name for p in path.glob("*.jsonl")) if in_folder else zip_members(path, ".jsonl")
+    if not members:
+        raise CorpusError(f"{path}: holds no .jsonl file; expected BLiMP's 67 paradigms")
+    for member in members:
+        uid = Path(member).stem
+        if wanted(uid, options):
+            where = f"{path}:{member}"
+            whole = decode((path / member).read_bytes(), where) if in_folder else read_zip_member(path, member)
+            for number, row in read_json_lines(whole.splitlines(), REQUIRED, where=where):
+                yield _item(uid, row, f"{where}, row {number}", options)
+
+
+def _item(uid: str, row: Mapping[str, Any], where: str, options: BuildOptions) -> Item:
+    if row["UID"] != uid:
+        raise CorpusError(f"{where}: UID is {row['UID']!r}, expected the file's name {uid!r}")
+    field: str = row["field"]
+    mend = options.repair and field == MISSPELT_FIELD
+    extra: dict[str, Scalar] = {
+        "field": FIELD if mend else field,
+        "field_source": field if mend else None,
+        "dependency_length": row.get("dependency_length"),
+    }
+    extra |= {name: row[name] for name in BOOLS} | {name: row.get(name) for name in OPTIONAL_TEXTS}
+    return Item(
+        item_id=f"blimp/{uid}/{row['pairID']}",
+        corpus="blimp",
+        subset=uid,
+        language="en",
+        task="sentence_pair",
+        phenomenon=row["linguistics_term"],
+        paradigm=uid,
+        target_good=row["sentence_good"],
+        context_bad="",
+        target_bad=row["sentence_bad"],
+        pair_id=row["pairID"],
+        flags=(REPAIRED_FIELD,) if mend else (),
+        extra=extra,
+    )
+
+
+def metadata(files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
+    """Return the human agreement a paradigm: individual (share of single judgments) and majority (of 5 items)."""
+    located = files.get(HUMAN_SUMMARY)
+    if located is None:
+        return {}
+    agreement = {
+        row["Condition"]: {
+            "individual": float(row["total_mean"]),
+            "majority": int(row["accepted"]) / 5,
+            "n_judgments": int(row["count"]),
+        }
+        for _, row in read_delimited(located.path, ("Condition", "accepted", "total_mean", "count"))
+        if row["Condition"] in PARADIGMS
+    }
+    return {"human_agreement_by_paradigm": agreement}
+
+
+PARADIGMS = (
+    "adjunct_island",
+    "anaphor_gender_agreement",
+    "anaphor_number_agreement",
+    "animate_subject_passive",
+    "animate_subject_trans",
+    "causative",
+    "complex_NP_island",
+    "coordinate_structure_constraint_complex_left_branch",
+    "coordinate_structure_constraint_object_extraction",
+    "determiner_noun_agreement_1",
+    "determiner_noun_agreement_2",
+    "determiner_noun_agreement_irregular_1",
+    "determiner_noun_agreement_irregular_2",
+    "determiner_noun_agreement_with_adj_2",
+    "determiner_noun_agreement_with_adj_irregular_1",
+    "determiner_noun_agreement_with_adj_irregular_2",
+    "determiner_noun_agreement_with_adjective_1",
+    "distractor_agreement_relational_noun",
+    "distractor_agreement_relative_clause",
+    "drop_argument",
+    "ellipsis_n_bar_1",
+    "ellipsis_n_bar_2",
+    "existential_there_object_raising",
+    "existential_there_quantifiers_1",
+    "existential_there_quantifiers_2",
+    "existential_there_subject_raising",
+    "expletive_it_object_raising",
+    "inchoative",
+    "intransitive",
+    "irregular_past_participle_adjectives",
+    "irregular_past_participle_verbs",
+    "irregular_plural_subject_verb_agreement_1",
+    "irregular_plural_subject_verb_agreement_2",
+    "left_branch_island_echo_question",
+    "left_branch_island_simple_question",
+    "matrix_question_npi_licensor_present",
+    "npi_present_1",
+    "npi_present_2",
+    "only_npi_licensor_present",
+    "only_npi_scope",
+    "passive_1",
+    "passive_2",
+    "principle_A_c_command",
+    "principle_A_case_1",
+    "principle_A_case_2",
+    "principle_A_domain_1",
+    "principle_A_domain_2",
+    "principle_A_domain_3",
+    "principle_A_reconstruction",
+    "regular_plural_subject_verb_agreement_1",
+    "regular_plural_subject_verb_agreement_2",
+    "sentential_negation_npi_licensor_present",
+    "sentential_negation_npi_scope",
+    "sentential_subject_island",
+    "superlative_quantifiers_1",
+    "superlative_quantifiers_2",
+    "tough_vs_raising_1",
+    "tough_vs_raising_2",
+    "transitive",
+    "wh_island",
+    "wh_questions_object_gap",
+    "wh_questions_subject_gap",
+    "wh_questions_subject_gap_long_distance",
+    "wh_vs_that_no_gap",
+    "wh_vs_that_no_gap_long_distance",
+    "wh_vs_that_with_gap",
+    "wh_vs_that_with_gap_long_distance",
+)
+
+CITATION = """@article{warstadt2020blimp,
+  author = {Warstadt, Alex and Parrish, Alicia and Liu, Haokun and Mohananey, Anhad and Peng, Wei and
+            Wang, Sheng-Fu and Bowman, Samuel R.},
+  title = {{BLiMP}: The Benchmark of Linguistic Minimal Pairs for {English}},
+  journal = {Transactions of the Association for Computational Linguistics},
+  volume = {8}, pages = {377--392}, year = {2020}, doi = {10.1162/tacl_a_00321}
+}"""
+
+_RAW = "https://raw.githubusercontent.com/alexwarstadt/blimp"
+
+BLIMP = Corpus(
+    name="blimp",
+    title="BLiMP",
+    description="67 paradigms of 1,000 automatically generated English minimal pairs, 12 phenomena.",
+    version="1.0.0",
+    languages=("en",),
+    tasks=("sentence_pair",),
+    n_items=67_000,
+    n_identical=7,
+    human="forced-choice agreement a paradigm",
+    subsets=PARADIGMS,
+    rows=rows,
+    metadata=metadata,
+    extra_columns=EXTRA,
+    source=Source(
+        homepage="https://github.com/alexwarstadt/blimp",
+        revision="f5949a22b36a0e3a90b9932d4abe35ca77c5e8c8",
+        licence="cc-by-4.0",
+        redistributable=True,
+        citation=CITATION,
+        files=(
+            SourceFile(
+                name=ARCHIVE,
+                url=f"{_RAW}/f5949a22b36a0e3a90b9932d4abe35ca77c5e8c8/BLiMP.zip",
+                sha256="172a1a714d72e72a89e8384dd531483f3d0f8a9aee3d33dccaf7992d8cecbb73",
+                unpacked="*.jsonl",
+            ),
+            SourceFile(
+                name=HUMAN_SUMMARY,
+                url=f"{_RAW}/d7b95ad1cb0d68da400e98dd130ad86152697040/raw_results/summary/{HUMAN_SUMMARY}",
+                sha256="ea0e7c21de6b9df2fd8a94d0b175e84ea57627e4cbfa1fcba4ef8b3d0fba1b2d",
+                optional=True,
+            ),
+        ),
+    ),
+)

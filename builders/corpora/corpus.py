@@ -1,0 +1,68 @@
+"""What a corpus is: a name, a source, its columns and a pure function from files to items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pairbank.builders.schema.columns import Column, Item, Task
+from pairbank.builders.sources.source import LocatedFile, Source
+
+Rows = Callable[[Mapping[str, LocatedFile], "BuildOptions"], Iterator[Item]]
+Metadata = Callable[[Mapping[str, LocatedFile]], Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOptions:
+    """What a user may ask of any builder."""
+
+    subset: str | None = None
+    """Only this subset; None = all."""
+    repair: bool = True
+    """Whether documented defects of the source text are mended (the original then stands in a column)."""
+
+
+def _no_metadata(_files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """One corpus: facts about it, and `rows(files, options) -> Iterator[Item]`, which is pure."""
+
+    name: str
+    title: str
+    description: str
+    version: str
+    languages: tuple[str, ...]
+    tasks: tuple[Task, ...]
+    n_items: int
+    """Rows of the whole corpus, as pinned."""
+    n_identical: int = 0
+    """Rows whose two sides are the same string: no choice can be scored."""
+    human: str
+    """The human judgments it carries, in words; '' = none."""
+    subsets: tuple[str, ...]
+    source: Source
+    rows: Rows
+    extra_columns: tuple[Column, ...] = ()
+    embedded: tuple[str, ...] = ()
+    """Files that the package itself carries, by path under `builders/data`."""
+    metadata: Metadata = _no_metadata
+    """Facts about the corpus as a whole that go into its manifest (human agreement a paradigm …)."""
+    folder: str = ""
+    """Folder of its files under a root of corpora, where it does not have the corpus's name."""
+    counted: bool = True
+    """Whether `n_items` was counted in the pinned files; else it is the paper's number."""
+    subset_files: Mapping[str, str] = field(default_factory=dict)
+    """Subset -> the one upstream file that holds it, so that one subset needs no other file."""
+
+    @property
+    def n_usable(self) -> int:
+        """Rows that can be scored as a choice: all but those with identical sides."""
+        return self.n_items - self.n_identical
+
+
+def wanted(subset: str, options: BuildOptions) -> bool:
+    """Return whether a subset is asked for."""
+    return options.subset is None or options.subset == subset

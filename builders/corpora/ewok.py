@@ -1,0 +1,217 @@
+"""EWoK-core 1.0: does a target sentence fit one context better than another? Ivanova et al. 2024, arXiv 2405.09605.
+
+In: the user's authorised copy of a gated dataset, as CSV (one file or one a domain; a first line with the canary
+is skipped) or as the Hub's parquet. Out: two rows an item, one a target: the target is the same on both sides, the
+contexts differ, and the better one is the one of the target's number. Human Likert means are taken where the copy
+has them. The terms of use forbid the items in plain text on the internet: nothing here downloads, ships or prints
+them, and an error names the row, never its text.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
+from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.errors import CorpusError, CorpusFileNotFoundError
+
+CSV_FILE, PARQUET_FILE = "ewok-core-1.0.csv", "ewok-core-1.0.parquet"
+UNPACKED = {CSV_FILE: "testsuite*.csv", PARQUET_FILE: "test-*.parquet"}
+"""Upstream's own names: one CSV a domain, or the Hub's parquet."""
+HOMEPAGE = "https://huggingface.co/datasets/ewok-core/ewok-core-1.0"
+BY_HAND = f"it is gated: accept the terms of use at {HOMEPAGE}, download your copy"
+DOMAINS = (
+    "agent-properties",
+    "material-dynamics",
+    "material-properties",
+    "physical-dynamics",
+    "physical-interactions",
+    "physical-relations",
+    "quantitative-properties",
+    "social-interactions",
+    "social-properties",
+    "social-relations",
+    "spatial-relations",
+)
+TEXTS = ("Target1", "Target2", "Context1", "Context2")
+DESIGN = {
+    "meta_template_id": ("MetaTemplateID", "id of the template's template"),
+    "template_id": ("TemplateID", "id of the template"),
+    "concept_a": ("ConceptA", "the first concept"),
+    "concept_b": ("ConceptB", "the second concept"),
+    "target_diff": ("TargetDiff", "how the targets differ: concept swap, variable swap"),
+    "context_diff": ("ContextDiff", "how the contexts differ: antonym, negation, variable swap, other"),
+    "context_type": ("ContextType", "direct or indirect"),
+}
+REQUIRED = ("Domain", *(column for column, _ in DESIGN.values()), *TEXTS)
+EXTRA = (
+    *(Column(name=name, type="string", nullable=False, meaning=meaning) for name, (_, meaning) in DESIGN.items()),
+    Column(name="target_number", type="int32", nullable=False, meaning="which of the item's targets: 1 or 2"),
+)
+Row = Mapping[str, Any]
+
+
+def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield two context pairs an item, items in the order of the copy.
+
+    Raises:
+        CorpusFileNotFoundError: there is no copy; the message says how to be authorised.
+        CorpusError: a file or row that cannot be accepted, named without its text.
+    """
+    found = next((files[name] for name in (CSV_FILE, PARQUET_FILE) if name in files), None)
+    if found is None:
+        raise CorpusFileNotFoundError(
+            f"corpus 'ewok': no copy found; {BY_HAND} and give its folder as data_dir (--data-dir), the file named "
+            f"{CSV_FILE} or {PARQUET_FILE}, or under upstream's names ({', '.join(UNPACKED.values())})"
+        )
+    seen: Counter[tuple[str, str, str]] = Counter()
+    for path in sorted(found.path.glob(UNPACKED[found.name])) if found.path.is_dir() else [found.path]:
+        for number, row in _parquet_rows(path) if path.suffix == ".parquet" else _csv_rows(path):
+            item = _checked(row, f"{path}, row {number}")
+            key = (item["Domain"], item["MetaTemplateID"], item["TemplateID"])
+            seen[key] += 1
+            if wanted(item["Domain"], options):
+                identity = f"{key[1]}.{key[2]}.{seen[key]}"
+                yield from (_pair(item, identity, target, f"{path}, row {number}") for target in (1, 2))
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise CorpusError(f"{path}: not UTF-8; take a fresh copy") from None  # the cause would carry the items
+    first, _, rest = text.partition("\n")
+    skipped = 1 if "canary" in first.lower() else 0
+    reader = csv.reader(io.StringIO(rest if skipped else text, newline=""), strict=True)
+    try:
+        header = next(reader, [])
+        _check_columns(header, path)
+        for cells in reader:
+            if not cells:
+                continue
+            if len(cells) != len(header):
+                raise CorpusError(
+                    f"{path}, row {reader.line_num + skipped}: {len(cells)} cells, expected {len(header)} as in the "
+                    "header; take a fresh copy of the file"
+                )
+            yield reader.line_num + skipped, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise CorpusError(f"{path}, row {reader.line_num + skipped}: not readable as CSV; take a fresh copy") from error
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise CorpusError(f"{path}: not a readable parquet file; take a fresh copy") from error
+    _check_columns(table.column_names, path)
+    yield from enumerate(table.to_pylist(), 1)
+
+
+def _check_columns(header: Sequence[str], path: Path) -> None:
+    """Refuse a table without the columns of EWoK; what it has instead is not said, for it may be an item."""
+    if missing := [name for name in REQUIRED if name not in header]:
+        raise CorpusError(
+            f"{path}: missing column(s) {', '.join(missing)}; expected the header of EWoK-core 1.0 on line 1, or on "
+            "line 2 below the canary"
+        )
+
+
+def _checked(row: Row, where: str) -> dict[str, Any]:
+    """Return the row with clean strings and the domain's normal name; say which cell is at fault, never its text."""
+    for name in REQUIRED:
+        if row[name] is None or not str(row[name]).strip():
+            raise CorpusError(f"{where}: {name} is empty; take a fresh copy of the file")
+    domain = str(row["Domain"]).strip().lower().replace("_", "-").replace(" ", "-")
+    if domain not in DOMAINS:
+        raise CorpusError(f"{where}: Domain is none of {', '.join(DOMAINS)}; take a fresh copy of the file")
+    return {**row, **{name: str(row[name]) for name in REQUIRED}, "Domain": domain}
+
+
+def _pair(row: Row, identity: str, target: int, where: str) -> Item:
+    """Return the context pair of one target: the context of its own number is the better one."""
+    other = 3 - target
+    columns = {number: f"response_mean_target{target}_context{number}" for number in (target, other)}
+    human = {number: _rating(row.get(column), where) for number, column in columns.items()}
+    rated = None not in human.values()
+    asked = any(column in row for column in columns.values())
+    domain = row["Domain"]
+    return Item(
+        item_id=f"ewok/{domain}/{identity}-t{target}",
+        corpus="ewok",
+        subset=domain,
+        language="en",
+        task="context_pair",
+        phenomenon=domain,
+        paradigm=row["ContextType"],
+        context_good=row[f"Context{target}"],
+        target_good=row[f"Target{target}"],
+        context_bad=row[f"Context{other}"],
+        target_bad=row[f"Target{target}"],
+        human_good=human[target] if rated else None,
+        human_bad=human[other] if rated else None,
+        human_scale="likert5" if rated else None,
+        pair_id=identity,
+        flags=("no_human_rating",) if asked and not rated else (),
+        extra={name: row[column] for name, (column, _) in DESIGN.items()} | {"target_number": target},
+    )
+
+
+def _rating(cell: object, where: str) -> float | None:
+    if cell is None or cell in ("", "NA", "nan") or cell != cell:  # noqa: PLR0124 - NaN
+        return None
+    try:
+        rating = float(str(cell))
+    except ValueError:
+        rating = float("nan")
+    if not 1 <= rating <= 5:
+        raise CorpusError(f"{where}: a human rating is not a mean from 1 to 5; take a fresh copy of the file")
+    return rating
+
+
+CITATION = """@article{ivanova2024elements,
+  author = {Ivanova, Anna A. and Sathe, Aalok and Lipkin, Benjamin and Kumar, Unnathi and Radkani, Setayesh and
+            Clark, Thomas H. and Kauf, Carina and Hu, Jennifer and Pramod, R. T. and Grand, Gabriel and
+            Paulun, Vivian and Ryskina, Maria and Aky{\\"u}rek, Ekin and Wilcox, Ethan and Rashid, Nafisa and
+            Choshen, Leshem and Levy, Roger and Fedorenko, Evelina and Tenenbaum, Joshua and Andreas, Jacob},
+  title = {Elements of World Knowledge ({EWoK}): A cognition-inspired framework for evaluating basic world
+           knowledge in language models},
+  journal = {arXiv preprint arXiv:2405.09605}, year = {2024}
+}"""
+
+EWOK = Corpus(
+    name="ewok",
+    title="EWoK-core 1.0",
+    description="World knowledge of 11 domains: two contexts and two targets an item, here one context pair a target.",
+    version="1.0.0",
+    languages=("en",),
+    tasks=("context_pair",),
+    n_items=8_748,
+    human="mean 5-point plausibility of each context with target, where the copy has it",
+    subsets=DOMAINS,
+    rows=rows,
+    extra_columns=EXTRA,
+    counted=False,
+    source=Source(
+        homepage=HOMEPAGE,
+        revision="",
+        licence="cc-by-4.0",
+        licence_note="Gated, with terms of use: no items in plain text on the internet (only in password-protected "
+        "archives), and any use in training must be declared. Publish ids and scores, not texts.",
+        redistributable=False,
+        citation=CITATION,
+        files=tuple(
+            SourceFile(name=name, url="", sha256="", optional=True, unpacked=pattern, by_hand=BY_HAND)
+            for name, pattern in UNPACKED.items()
+        ),
+    ),
+)

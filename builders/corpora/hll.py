@@ -1,0 +1,170 @@
+"""HLL: Chinese sentences of a syntax textbook with Likert judgments, paired. Chen, Xu & Xie 2020; Hu et al. 2026.
+
+The ratings are supplementary material of a journal article and may not be passed on, so you bring the file: `hll.csv`
+(UTF-8, with a header), a sentence a row. Columns:
+
+- `group`: the textbook example; sentences are paired within it
+- `sentence`: the text
+- `acceptable`: 1 = grammatical, 0 = ungrammatical or questionable, by the textbook
+- `rating`: mean over raters of the 7-point Likert ratings, z-scored within each rater; empty = not rated
+- optional: `id` (else the row's number), `n` (raters), `phenomenon`
+
+Out: every better sentence with every worse one of its group (Hu et al. 2026, footnote 5). They keep the pairs whose
+edit distance in characters is below the 75th percentile of all pairs (section 5.1): 213 by their count. Here every
+pair stays: `edit_distance` has the number, and a flag says which ones that rule leaves out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pairbank.builders.corpora.corpus import BuildOptions, Corpus
+from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.sources.readers import read_delimited, read_rating
+from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.errors import CorpusError
+
+FILE = "hll.csv"
+REQUIRED = ("group", "sentence", "acceptable", "rating")
+TOO_FAR = "edit_distance_from_q75"
+"""Flag: the edit distance is not below the 75th percentile; Hu et al. 2026 leave the pair out."""
+KEPT_QUANTILE = 0.75
+
+EXTRA = (
+    Column(name="group", type="string", nullable=False, meaning="the example of the textbook"),
+    Column(name="edit_distance", type="int32", nullable=False, meaning="Levenshtein distance in characters"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sentence:
+    identifier: str
+    text: str
+    rating: float | None
+    n_raters: int | None
+    phenomenon: str | None
+
+
+def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:  # noqa: ARG001 - one subset
+    """Yield all pairs, group by group in file order; the percentile is over all of them."""
+    import numpy as np
+
+    pairs = [
+        (group, good, bad, edit_distance(good.text, bad.text))
+        for group, (better, worse) in _groups(files[FILE]).items()
+        for good in better
+        for bad in worse
+    ]
+    if not pairs:
+        raise CorpusError(f"{files[FILE].path}: no group has both an acceptable and an unacceptable sentence")
+    limit = float(np.quantile([distance for *_, distance in pairs], KEPT_QUANTILE))
+    for group, good, bad, distance in pairs:
+        yield _item(group, good, bad, distance, limit)
+
+
+def _groups(located: LocatedFile) -> dict[str, tuple[list[_Sentence], list[_Sentence]]]:
+    """Return group -> its better and its worse sentences."""
+    groups: dict[str, tuple[list[_Sentence], list[_Sentence]]] = defaultdict(lambda: ([], []))
+    for number, (line, row) in enumerate(read_delimited(located.path, REQUIRED), 1):
+        where = f"{located.path}, row {line}"
+        if not row["group"] or row["acceptable"] not in ("0", "1"):
+            raise CorpusError(
+                f"{where}: group is {row['group']!r} and acceptable {row['acceptable']!r}; "
+                "expected the example's name, and 1 or 0"
+            )
+        n_raters = row.get("n") or None
+        if n_raters is not None and not n_raters.isdecimal():
+            raise CorpusError(f"{where}: n is {n_raters!r}, expected the number of raters, or an empty cell")
+        sentence = _Sentence(
+            identifier=row.get("id") or str(number),
+            text=row["sentence"],
+            rating=read_rating(row["rating"], where),
+            n_raters=None if n_raters is None else int(n_raters),
+            phenomenon=row.get("phenomenon") or None,
+        )
+        groups[row["group"]][row["acceptable"] == "0"].append(sentence)
+    return groups
+
+
+def _item(group: str, good: _Sentence, bad: _Sentence, distance: int, limit: float) -> Item:
+    flags = [] if distance < limit else [TOO_FAR]
+    if good.rating is None or bad.rating is None:
+        flags.append("no_human_rating")
+    raters = [n for n in (good.n_raters, bad.n_raters) if n is not None]
+    return Item(
+        item_id=f"hll/all/{good.identifier}-{bad.identifier}",
+        corpus="hll",
+        subset="all",
+        language="zh",
+        task="sentence_pair",
+        phenomenon=good.phenomenon,
+        paradigm=group,
+        target_good=good.text,
+        context_bad="",
+        target_bad=bad.text,
+        human_good=good.rating,
+        human_bad=bad.rating,
+        human_scale="likert7-z",
+        human_n=min(raters) if raters else None,
+        pair_id=f"{good.identifier}-{bad.identifier}",
+        flags=tuple(flags),
+        extra={"group": group, "edit_distance": distance},
+    )
+
+
+def edit_distance(one: str, other: str) -> int:
+    """Return the Levenshtein distance in characters.
+
+    >>> edit_distance("kitten", "sitting"), edit_distance("", "abc"), edit_distance("他们", "他们")
+    (3, 3, 0)
+    """
+    previous = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        current = [i]
+        for j, b in enumerate(other, 1):
+            current.append(min(previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (a != b)))
+        previous = current
+    return previous[-1]
+
+
+CITATION = """@article{chen2020assessing,
+  author = {Chen, Zhong and Xu, Yuhang and Xie, Zhiguo},
+  title = {Assessing introspective linguistic judgments quantitatively: the case of {The} {Syntax} of {Chinese}},
+  journal = {Journal of East Asian Linguistics}, volume = {29}, pages = {311--336}, year = {2020},
+  doi = {10.1007/s10831-020-09210-y}
+}"""
+
+HLL = Corpus(
+    name="hll",
+    title="HLL (Chen, Xu & Xie 2020)",
+    description="Sentences of The Syntax of Chinese (Huang, Li & Li 2009), paired within examples, with Likert "
+    "judgments; from your own copy of the ratings.",
+    version="1.0.0",
+    languages=("zh",),
+    tasks=("sentence_pair",),
+    n_items=213,
+    counted=False,
+    human="mean z-scored 7-point Likert a sentence",
+    subsets=(),
+    rows=rows,
+    extra_columns=EXTRA,
+    source=Source(
+        homepage="https://doi.org/10.1007/s10831-020-09210-y",
+        revision="",
+        licence="unknown",
+        licence_note="Supplementary material of a journal article (Springer): use your own copy, do not republish it.",
+        redistributable=False,
+        citation=CITATION,
+        files=(
+            SourceFile(
+                name=FILE,
+                url="",
+                sha256="",
+                by_hand="take the ratings of https://doi.org/10.1007/s10831-020-09210-y (or ask its authors), make a "
+                "CSV file with the columns group, sentence, acceptable (1 or 0) and rating (mean z-score)",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,210 @@
+"""LI: pairs from *Linguistic Inquiry* with mean z-scored 7-point Likert judgments of both sentences.
+
+Sprouse, Schütze & Almeida 2013 (1,200 pairs) and Mahowald et al. 2016 (1,179), as collected in
+`LI_Large_pairs.csv` by Song, Hu & Mahowald 2025. Documented defects are mended unless `repair=False`; the
+source's text then stands in `source_good` / `source_bad`, and `flags` says what was done.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
+from pairbank.builders.schema.columns import Column, Item, Scalar
+from pairbank.builders.sources.readers import read_delimited, read_rating
+from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.errors import CorpusError
+
+FILE = "LI_Large_pairs.csv"
+SUBSETS = {"Sprouse": "sprouse-2013", "Mahowald": "mahowald-2016"}
+REQUIRED = (
+    "sentence_grammatical",
+    "sentence_ungrammatical",
+    "phenomenon",
+    "paradigm",
+    "pair_ID",
+    "source",
+    "Good ID",
+    "Bad ID",
+    "LS_grammatical",
+    "LS_ungrammatical",
+)
+EXTRA = (
+    Column(name="good_id", type="string", nullable=False, meaning="id of the better sentence in its study"),
+    Column(name="bad_id", type="string", nullable=False, meaning="id of the worse sentence in its study"),
+    Column(name="good_mark", type="string", nullable=True, meaning="the author's mark of the better sentence"),
+    Column(name="bad_mark", type="string", nullable=True, meaning="the author's mark of the worse sentence"),
+    Column(name="source_good", type="string", nullable=True, meaning="source text of a mended better sentence"),
+    Column(name="source_bad", type="string", nullable=True, meaning="source text of a mended worse sentence"),
+)
+
+FINAL_PUNCTUATION = (".", "?", "!", '."', '?"', ".”", "?”", "!”")
+MOJIBAKE = re.compile(r"[^\x00-\u024f\u2010-\u2027]")
+"""A character that is neither Latin nor general punctuation: in this English file, only mojibake has one."""
+
+
+def mend_mojibake(text: str) -> str:
+    """Undo UTF-8 bytes that were decoded as GBK; the closing quote, which that lost, is put back.
+
+    >>> mend_mojibake("I don鈥檛 know.")
+    'I don’t know.'
+    >>> mend_mojibake("plain")
+    'plain'
+    """
+    if not MOJIBAKE.search(text):
+        return text
+    lossless = text.replace("鈥\ufffd", "\0")
+    return lossless.encode("gbk").decode("utf-8").replace("\0", "”")
+
+
+def mend(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the mended sentence and the names of the repairs, in the order they were made."""
+    done: list[str] = []
+    for name, repair in (
+        ("mojibake", mend_mojibake),
+        ("untrimmed", str.strip),
+        ("double_space", lambda s: re.sub(" {2,}", " ", s)),
+    ):
+        mended = repair(text)
+        if mended != text:
+            done.append(name)
+        text = mended
+    return text, tuple(done)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """The two sentences of a pair, mended or not, what the source had where that differs, and what was found."""
+
+    good: str
+    bad: str
+    source_good: str | None
+    source_bad: str | None
+    flags: tuple[str, ...]
+
+
+def sides_of(good: str, bad: str, options: BuildOptions) -> Sides:
+    """Return both sentences, mended if that is asked for; flags name defects and missing final punctuation."""
+    texts: dict[str, str] = {}
+    sources: dict[str, str | None] = {}
+    flags: list[str] = []
+    for side, source in (("good", good), ("bad", bad)):
+        text, repairs = mend(source)
+        texts[side] = text if options.repair else source
+        sources[side] = source if options.repair and repairs else None
+        prefix = "repaired" if options.repair else "defect"
+        flags += [f"{prefix}:{name}_{side}" for name in repairs]
+        if not text.endswith(FINAL_PUNCTUATION):
+            flags.append(f"no_final_punctuation_{side}")
+    return Sides(
+        good=texts["good"],
+        bad=texts["bad"],
+        source_good=sources["good"],
+        source_bad=sources["bad"],
+        flags=tuple(flags),
+    )
+
+
+def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the 2,379 pairs in file order."""
+    path = files[FILE].path
+    for number, row in read_delimited(path, REQUIRED):
+        where = f"{path}, row {number}"
+        if row["source"] not in SUBSETS:
+            raise CorpusError(f"{where}: source is {row['source']!r}, expected one of {', '.join(SUBSETS)}")
+        if wanted(SUBSETS[row["source"]], options):
+            yield _item(row, where, options)
+
+
+def _item(row: Mapping[str, str], where: str, options: BuildOptions) -> Item:
+    sides = sides_of(row["sentence_grammatical"], row["sentence_ungrammatical"], options)
+    flags = list(sides.flags)
+    extra: dict[str, Scalar] = {
+        "good_id": row["Good ID"],
+        "bad_id": row["Bad ID"],
+        "good_mark": mark_of(row["Good ID"]),
+        "bad_mark": mark_of(row["Bad ID"]),
+        "source_good": sides.source_good,
+        "source_bad": sides.source_bad,
+    }
+    human_good = read_rating(row["LS_grammatical"], where)
+    human_bad = read_rating(row["LS_ungrammatical"], where)
+    if human_good is None or human_bad is None:
+        flags.append("no_human_rating")
+    subset = SUBSETS[row["source"]]
+    return Item(
+        item_id=f"li/{subset}/{row['pair_ID']}",
+        corpus="li",
+        subset=subset,
+        language="en",
+        task="sentence_pair",
+        phenomenon=row["phenomenon"],
+        paradigm=row["paradigm"],
+        target_good=sides.good,
+        context_bad="",
+        target_bad=sides.bad,
+        human_good=human_good,
+        human_bad=human_bad,
+        human_scale="likert7-z",
+        pair_id=row["pair_ID"],
+        flags=tuple(flags),
+        extra=extra,
+    )
+
+
+def mark_of(identifier: str) -> str | None:
+    """Return the judgment code of an id such as `34.1.basilico.62.*.01`.
+
+    >>> mark_of("34.1.basilico.62.*.01"), mark_of("34.3.Takano.2b.OK.1")
+    ('*', 'OK')
+    """
+    parts = identifier.split(".")
+    return parts[-2] if len(parts) > 2 else None
+
+
+CITATION = """@article{sprouse2013comparison,
+  author = {Sprouse, Jon and Sch{\\"u}tze, Carson T. and Almeida, Diogo},
+  title = {A comparison of informal and formal acceptability judgments using a random sample from
+           {Linguistic} {Inquiry} 2001--2010},
+  journal = {Lingua}, volume = {134}, pages = {219--248}, year = {2013}
+}
+@article{mahowald2016snap,
+  author = {Mahowald, Kyle and Graff, Peter and Hartman, Jeremy and Gibson, Edward},
+  title = {{SNAP} judgments: A small {N} acceptability paradigm ({SNAP}) for linguistic acceptability judgments},
+  journal = {Language}, volume = {92}, number = {3}, pages = {619--635}, year = {2016}
+}"""
+
+_REVISION = "828191573d6d7f5a9a9993b43ba9903d2189ae73"
+
+LI = Corpus(
+    name="li",
+    title="LI (Sprouse et al. 2013; Mahowald et al. 2016)",
+    description="Sentence pairs from Linguistic Inquiry with mean z-scored Likert judgments of each sentence.",
+    version="1.0.0",
+    languages=("en",),
+    tasks=("sentence_pair",),
+    n_items=2_379,
+    n_identical=1,
+    human="mean z-scored 7-point Likert a sentence",
+    subsets=tuple(SUBSETS.values()),
+    rows=rows,
+    extra_columns=EXTRA,
+    source=Source(
+        homepage="https://github.com/SiyuanSong2004/language-introspection",
+        revision=_REVISION,
+        licence="unknown",
+        licence_note="The repository has no licence file: use the items, but ask before you republish them.",
+        redistributable=False,
+        citation=CITATION,
+        files=(
+            SourceFile(
+                name=FILE,
+                url="https://raw.githubusercontent.com/SiyuanSong2004/language-introspection/"
+                f"{_REVISION}/rawdata/blimpli/{FILE}",
+                sha256="973a537643d808bf57828aece1a423475ad0cfa66aa293e971ad40e9b662b7ca",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,175 @@
+"""The starter corpus: sentences written for pairbank, so that it is useful before anything is downloaded.
+
+Four subsets: English minimal pairs (14 phenomena), English plausibility pairs (a context and two
+final words), English context pairs in the manner of EWoK (Ivanova et al. 2024: two contexts and two targets
+an item, here one pair a target), and concept-property pairs in the 18 languages of XCOMPS with its four
+negative types (He et al. 2025, section 3.1). All are the project's own text under its licence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
+from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.sources.readers import read_delimited
+from pairbank.builders.sources.source import LocatedFile, Source
+
+LANGUAGES = (
+    "ar",
+    "ca",
+    "de",
+    "el",
+    "en",
+    "es",
+    "fa",
+    "fr",
+    "he",
+    "hu",
+    "ja",
+    "ko",
+    "nl",
+    "ru",
+    "tr",
+    "uk",
+    "vi",
+    "zh",
+)
+NEGATIVE_TYPES = ("taxonomic", "overlap", "co-occurrence", "random")
+PAIRS, PLAUSIBILITY, CONTEXTS = "starter/minimal_pairs.tsv", "starter/plausibility.tsv", "starter/contexts.tsv"
+CONCEPTS = {language: f"starter/concepts/{language}.tsv" for language in LANGUAGES}
+
+EXTRA = (
+    Column(name="negative_type", type="string", nullable=True, meaning=", ".join(NEGATIVE_TYPES)),
+    Column(name="property", type="string", nullable=True, meaning="the property, as the sentence says it"),
+    Column(name="concept_good", type="string", nullable=True, meaning="the concept that has the property"),
+    Column(name="concept_bad", type="string", nullable=True, meaning="the concept that lacks it"),
+    Column(
+        name="target_number",
+        type="int32",
+        nullable=True,
+        meaning="which of an item's two targets; its better context has the same number",
+    ),
+)
+CONCEPT_COLUMNS = ("negative_type", "property", "concept_good", "concept_bad")
+NOTHING = dict.fromkeys((*CONCEPT_COLUMNS, "target_number"))
+
+
+def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield minimal pairs, plausibility pairs, context pairs, then concept pairs language by language."""
+    if wanted("minimal-pairs", options):
+        yield from _minimal_pairs(files[PAIRS])
+    if wanted("plausibility", options):
+        yield from _plausibility(files[PLAUSIBILITY])
+    if wanted("contexts", options):
+        yield from _contexts(files[CONTEXTS])
+    if wanted("concepts", options):
+        for language in LANGUAGES:
+            yield from _concepts(files[CONCEPTS[language]], language)
+
+
+def _minimal_pairs(file: LocatedFile) -> Iterator[Item]:
+    table = read_delimited(file.path, ("phenomenon", "paradigm", "good", "bad"), delimiter="\t")
+    for number, (_, row) in enumerate(table, 1):
+        yield Item(
+            item_id=f"starter/minimal-pairs/{number}",
+            corpus="starter",
+            subset="minimal-pairs",
+            language="en",
+            task="sentence_pair",
+            phenomenon=row["phenomenon"],
+            paradigm=row["paradigm"],
+            target_good=row["good"],
+            context_bad="",
+            target_bad=row["bad"],
+            extra=NOTHING,
+        )
+
+
+def _plausibility(file: LocatedFile) -> Iterator[Item]:
+    table = read_delimited(file.path, ("category", "context", "good", "bad"), delimiter="\t")
+    for number, (_, row) in enumerate(table, 1):
+        yield Item(
+            item_id=f"starter/plausibility/{number}",
+            corpus="starter",
+            subset="plausibility",
+            language="en",
+            task="continuation_pair",
+            phenomenon="plausibility",
+            paradigm=row["category"],
+            context_good=row["context"],
+            target_good=row["good"],
+            context_bad=row["context"],
+            target_bad=row["bad"],
+            extra=NOTHING,
+        )
+
+
+def _contexts(file: LocatedFile) -> Iterator[Item]:
+    needed = ("domain", "context_1", "context_2", "target_1", "target_2")
+    for number, (_, row) in enumerate(read_delimited(file.path, needed, delimiter="\t"), 1):
+        for target, other in ((1, 2), (2, 1)):
+            yield Item(
+                item_id=f"starter/contexts/{number}-t{target}",
+                corpus="starter",
+                subset="contexts",
+                language="en",
+                task="context_pair",
+                phenomenon="world-knowledge",
+                paradigm=row["domain"],
+                context_good=row[f"context_{target}"],
+                target_good=row[f"target_{target}"],
+                context_bad=row[f"context_{other}"],
+                target_bad=row[f"target_{target}"],
+                pair_id=str(number),
+                extra=NOTHING | {"target_number": target},
+            )
+
+
+def _concepts(file: LocatedFile, language: str) -> Iterator[Item]:
+    needed = ("item", *CONCEPT_COLUMNS, "sentence_good", "sentence_bad")
+    for _, row in read_delimited(file.path, needed, delimiter="\t"):
+        yield Item(
+            item_id=f"starter/concepts/{language}-{row['item']}",
+            corpus="starter",
+            subset="concepts",
+            language=language,
+            task="concept_pair",
+            phenomenon="concepts",
+            paradigm=row["negative_type"],
+            target_good=row["sentence_good"],
+            context_bad="",
+            target_bad=row["sentence_bad"],
+            pair_id=row["item"],
+            extra=NOTHING | {name: row[name] for name in CONCEPT_COLUMNS},
+        )
+
+
+CITATION = """@software{pairbank,
+  author = {{pairbank maintainers}},
+  title = {pairbank: a bank of linguistic judgment items and of what language models say about them},
+  year = {2026}
+}"""
+
+STARTER = Corpus(
+    name="starter",
+    title="pairbank starter",
+    description="Minimal, plausibility and context pairs in English, and concept-property pairs in 18 languages.",
+    version="1.1.0",
+    languages=LANGUAGES,
+    tasks=("sentence_pair", "continuation_pair", "context_pair", "concept_pair"),
+    n_items=892,
+    human="",
+    subsets=("minimal-pairs", "plausibility", "contexts", "concepts"),
+    rows=rows,
+    extra_columns=EXTRA,
+    embedded=(PAIRS, PLAUSIBILITY, CONTEXTS, *CONCEPTS.values()),
+    source=Source(
+        homepage="",
+        revision="1.1.0",
+        licence="apache-2.0",
+        redistributable=True,
+        citation=CITATION,
+        files=(),
+    ),
+)

@@ -1,0 +1,196 @@
+"""SyntaxGym: 1,018 English sentence pairs derived from the test suites. Hu, Gauthier et al. 2020; Hu & Levy 2023.
+
+In: the 34 suites as CSV (`test_suites/csv/*.csv`, a region a row), as an archive or a folder. Out: the pairs that
+Hu & Levy (2023, section 5.1) made of 23 suites: an item's regions under a better and a worse condition, joined to
+two whole sentences. `in_hu_levy_sample` marks the 345 that they scored: 15 a suite, drawn with their seed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
+from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.sources.citations import HU_LEVY_2023
+from pairbank.builders.sources.readers import delimited, member_texts
+from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.errors import CorpusError
+
+ARCHIVE = "test_suites.tar.gz"
+PATTERN = "test_suites/csv/*.csv"
+REQUIRED = ("item_number", "condition_name", "region_number", "region_name", "content")
+SAMPLE_SEED, SAMPLE_SIZE = 1111, 15
+
+Contrast = tuple[str, str]
+"""The condition whose sentence is the better one, and the other."""
+
+_PLAUSIBLE: tuple[Contrast, ...] = (("plaus", "implaus"),)
+_CLEFT: tuple[Contrast, ...] = (("np_match", "np_mismatch"), ("vp_match", "vp_mismatch"))
+_GAP: tuple[Contrast, ...] = (("that_nogap", "what_nogap"), ("what_gap", "that_gap"))
+_EMBEDDED_GAP: tuple[Contrast, ...] = (("that_no-gap", "what_no-gap"), ("what_gap", "that_gap"))
+_SUBJECT_GAP: tuple[Contrast, ...] = (("that_nogap", "what_nogap"), ("what_subjgap", "that_subjgap"))
+_MATCH: tuple[Contrast, ...] = (("match_sing", "mismatch_sing"), ("match_plural", "mismatch_plural"))
+_MATRIX: tuple[Contrast, ...] = (("no-sub_no-matrix", "sub_no-matrix"), ("sub_matrix", "no-sub_matrix"))
+
+SUITES: dict[str, tuple[str, tuple[Contrast, ...]]] = {
+    "center_embed": ("center_embedding", _PLAUSIBLE),
+    "center_embed_mod": ("center_embedding", _PLAUSIBLE),
+    "cleft": ("long_distance_dependencies", _CLEFT),
+    "cleft_modifier": ("long_distance_dependencies", _CLEFT),
+    "fgd-embed3": ("long_distance_dependencies", _EMBEDDED_GAP),
+    "fgd-embed4": ("long_distance_dependencies", _EMBEDDED_GAP),
+    "fgd_hierarchy": ("long_distance_dependencies", _SUBJECT_GAP),
+    "fgd_object": ("long_distance_dependencies", _GAP),
+    "fgd_pp": ("long_distance_dependencies", _GAP),
+    "fgd_subject": ("long_distance_dependencies", _GAP),
+    "number_orc": ("agreement", _MATCH),
+    "number_prep": ("agreement", _MATCH),
+    "number_src": ("agreement", _MATCH),
+    "reflexive_orc_fem": ("licensing", _MATCH),
+    "reflexive_orc_masc": ("licensing", _MATCH),
+    "reflexive_prep_fem": ("licensing", _MATCH),
+    "reflexive_prep_masc": ("licensing", _MATCH),
+    "reflexive_src_fem": ("licensing", _MATCH),
+    "reflexive_src_masc": ("licensing", _MATCH),
+    "subordination": ("gross_syntactic_state", _MATRIX),
+    "subordination_orc-orc": ("gross_syntactic_state", _MATRIX),
+    "subordination_pp-pp": ("gross_syntactic_state", _MATRIX),
+    "subordination_src-src": ("gross_syntactic_state", _MATRIX),
+}
+"""Suite -> its circuit in Hu et al. 2020, section 3, and its contrasts, in the order in which pairs are numbered."""
+
+EXTRA = (
+    Column(name="good_condition", type="string", nullable=False, meaning="condition of the better sentence"),
+    Column(name="bad_condition", type="string", nullable=False, meaning="condition of the worse sentence"),
+    Column(name="hu_levy_id", type="int32", nullable=False, meaning="number of the pair in Hu & Levy's 1,018"),
+    Column(name="in_hu_levy_sample", type="bool", nullable=False, meaning="one of the 345 pairs they scored"),
+)
+
+
+def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the pairs suite by suite, an item's contrasts side by side, as the published recipe numbers them."""
+    path = files[ARCHIVE].path
+    texts = {name.rsplit("/", 1)[-1].removesuffix(".csv"): (name, text) for name, text in member_texts(path, PATTERN)}
+    if missing := [suite for suite in SUITES if suite not in texts]:
+        raise CorpusError(f"{path}: lacks the suites {', '.join(missing)}; get all of {PATTERN} again")
+    n_before = 0
+    for suite in SUITES:
+        name, text = texts[suite]
+        pairs = list(_pairs(suite, text, f"{path}:{name}", n_before))
+        n_before += len(pairs)
+        if wanted(suite, options):
+            yield from pairs
+
+
+def _pairs(suite: str, text: str, where: str, n_before: int) -> Iterator[Item]:
+    phenomenon, contrasts = SUITES[suite]
+    sentences = _sentences(text, where)
+    sampled = _sample(len(sentences) * len(contrasts))
+    index = 0
+    for item_number, by_condition in sorted(sentences.items()):
+        for good, bad in contrasts:
+            if missing := [condition for condition in (good, bad) if condition not in by_condition]:
+                raise CorpusError(
+                    f"{where}: item {item_number} has no condition {' and no '.join(missing)}; "
+                    f"found {', '.join(by_condition)}; get the suite again"
+                )
+            yield Item(
+                item_id=f"syntaxgym/{suite}/{index + 1}",
+                corpus="syntaxgym",
+                subset=suite,
+                language="en",
+                task="sentence_pair",
+                phenomenon=phenomenon,
+                paradigm=suite,
+                target_good=by_condition[good],
+                context_bad="",
+                target_bad=by_condition[bad],
+                pair_id=str(item_number),
+                extra={
+                    "good_condition": good,
+                    "bad_condition": bad,
+                    "hu_levy_id": n_before + index + 1,
+                    "in_hu_levy_sample": index in sampled,
+                },
+            )
+            index += 1
+
+
+def _sentences(text: str, where: str) -> dict[int, dict[str, str]]:
+    """Return item -> condition -> sentence: its regions that are not empty, joined and detokenised."""
+    regions: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for line, row in delimited(text, REQUIRED, where=where):
+        if not row["item_number"].isdecimal():
+            raise CorpusError(f"{where}, row {line}: item_number is {row['item_number']!r}, expected a whole number")
+        condition = regions[int(row["item_number"])][row["condition_name"]]
+        if row["content"]:
+            condition.append(row["content"])
+    return {
+        item: {condition: join_regions(contents) for condition, contents in by_condition.items()}
+        for item, by_condition in regions.items()
+    }
+
+
+def join_regions(contents: list[str]) -> str:
+    """Return one sentence, punctuated as in the published recipe.
+
+    >>> join_regions(["The cook", "who left", ", he said ,", "slept"])
+    'The cook who left, he said, slept.'
+    """
+    sentence = " ".join(contents)
+    if not sentence.endswith("."):
+        sentence += "."
+    return sentence.replace(" ,", ",").replace(" .", ".")
+
+
+def _sample(n_pairs: int) -> frozenset[int]:
+    """Return which of a suite's pairs Hu & Levy drew: what `DataFrame.sample(n=15, random_state=1111)` draws."""
+    import numpy as np
+
+    draw = np.random.RandomState(SAMPLE_SEED)
+    return frozenset(draw.choice(n_pairs, size=min(SAMPLE_SIZE, n_pairs), replace=False).tolist())
+
+
+CITATION = (
+    """@inproceedings{hu2020systematic,
+  author = {Hu, Jennifer and Gauthier, Jon and Qian, Peng and Wilcox, Ethan and Levy, Roger},
+  title = {A Systematic Assessment of Syntactic Generalization in Neural Language Models},
+  booktitle = {Proceedings of the 58th Annual Meeting of the Association for Computational Linguistics},
+  pages = {1725--1744}, year = {2020}, doi = {10.18653/v1/2020.acl-main.158}
+}
+"""
+    + HU_LEVY_2023
+)
+
+_REVISION = "c691b921531b1960fd6d4004e6dbe1e7dcc5d478"
+
+SYNTAXGYM = Corpus(
+    name="syntaxgym",
+    title="SyntaxGym sentence pairs",
+    description="Sentence pairs derived from 23 of SyntaxGym's 34 test suites by the recipe of Hu & Levy 2023.",
+    version="1.0.0",
+    languages=("en",),
+    tasks=("sentence_pair",),
+    n_items=1_018,
+    human="",
+    subsets=tuple(SUITES),
+    rows=rows,
+    extra_columns=EXTRA,
+    source=Source(
+        homepage="https://github.com/cpllab/syntactic-generalization",
+        revision=_REVISION,
+        licence="mit",
+        redistributable=True,
+        citation=CITATION,
+        files=(
+            SourceFile(
+                name=ARCHIVE,
+                url=f"https://raw.githubusercontent.com/cpllab/syntactic-generalization/{_REVISION}",
+                sha256="d58d4370bc15e941b9e353145dc2a554330b36f094a734636ac7984c06d71682",
+                unpacked=PATTERN,
+                members="pins/syntaxgym.tsv",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,196 @@
+"""XCOMPS: COMPS's concepts and properties in 17 languages. He et al. 2025, SIGTYP, pp. 75-81.
+
+In: one JSON object a language, id -> row, with `acceptable_sent`, `unacceptable_sent`, `negative_sample_type`.
+Out: one concept pair a row, one subset a language. The meta prompt needs the two concepts and the property. They
+are taken from the file, under whichever of `CONCEPT_KEYS` and `PROPERTY_KEYS` it has; else they are derived from
+the sentences (`derive`) and the row is flagged; else they are null, and the meta prompt cannot be asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
+from pairbank.builders.schema.columns import Column, Item, Scalar
+from pairbank.builders.sources.readers import decode
+from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.errors import CorpusError
+
+LANGUAGES = ("ar", "ca", "de", "el", "es", "fa", "fr", "he", "hu", "ja", "ko", "nl", "ru", "tr", "uk", "vi", "zh")
+FILES = {language: f"comps_{language}.json" for language in LANGUAGES}
+SENTENCES = ("acceptable_sent", "unacceptable_sent")
+REQUIRED = (*SENTENCES, "negative_sample_type")
+CONCEPT_KEYS = (
+    ("acceptable_concept", "unacceptable_concept"),
+    ("concept_acceptable", "concept_unacceptable"),
+    ("acceptable", "unacceptable"),
+    ("acc_concept", "unacc_concept"),
+    ("positive_concept", "negative_concept"),
+    ("concept_good", "concept_bad"),
+)
+PROPERTY_KEYS = ("property", "property_phrase", "prop", "feature")
+EXTRA = (
+    Column(name="negative_type", type="string", nullable=False, meaning="taxonomic, overlap, co-occurrence, random"),
+    Column(name="property", type="string", nullable=True, meaning="the property; null = not known"),
+    Column(name="concept_good", type="string", nullable=True, meaning="the concept that has it; null = not known"),
+    Column(name="concept_bad", type="string", nullable=True, meaning="the concept that lacks it; null = not known"),
+)
+DERIVED = "derived:concepts"
+"""Flag: concepts, property or both were derived from the sentences, since the file does not have them."""
+NO_CONCEPTS = "no_concepts"
+"""Flag: concepts or property are not known; the meta prompt cannot be asked."""
+
+WITHOUT_SPACES = ("ja", "zh")
+VERB_MAY_COME_FIRST = ("ar",)
+LONGEST_CONCEPT_WORDS = 4
+FINAL_PUNCTUATION = ".!?…؟۔。"
+
+
+def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
+    """Yield the pairs language by language, in the order of each file."""
+    for language in LANGUAGES:
+        if wanted(language, options):
+            path = files[FILES[language]].path
+            for identity, row in _read(path).items():
+                yield _item(language, identity, row, f"{path}, id {identity!r}")
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        table = json.loads(decode(path.read_bytes(), str(path)), object_pairs_hook=partial(_unique, path))
+    except ValueError as error:
+        if isinstance(error, CorpusError):
+            raise
+        raise CorpusError(f"{path}: not JSON ({error}); the file may be cut: get it again") from error
+    if not isinstance(table, dict):
+        raise CorpusError(f"{path}: a {type(table).__name__}, expected one object, id -> row; get the file again")
+    return table
+
+
+def _unique(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, refusing a repeated key, of which JSON readers silently keep the last."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise CorpusError(f"{path}: key {twice!r} stands twice in one object; get the file again")
+    return table
+
+
+def _item(language: str, identity: str, row: object, where: str) -> Item:
+    if not isinstance(row, dict):
+        raise CorpusError(f"{where}: a {type(row).__name__}, expected a row (an object); get the file again")
+    if missing := [key for key in REQUIRED if not _text(row.get(key))]:
+        raise CorpusError(f"{where}: no text under {', '.join(missing)}; found {', '.join(row)}; get the file again")
+    good, bad = (row[key] for key in SENTENCES)
+    facts, flags = _facts(language, row)
+    return Item(
+        item_id=f"xcomps/{language}/{identity}",
+        corpus="xcomps",
+        subset=language,
+        language=language,
+        task="concept_pair",
+        phenomenon="property knowledge",
+        paradigm=row["negative_sample_type"],
+        target_good=good,
+        context_bad="",
+        target_bad=bad,
+        pair_id=identity,
+        flags=flags,
+        extra={"negative_type": row["negative_sample_type"], **facts},
+    )
+
+
+def _facts(language: str, row: Mapping[str, Any]) -> tuple[dict[str, Scalar], tuple[str, ...]]:
+    """Return property and concepts, all or none, and the flag that says where they come from."""
+    names = ("concept_good", "concept_bad", "property")
+    concepts = next((keys for keys in CONCEPT_KEYS if all(_text(row.get(key)) for key in keys)), None)
+    prop = next((key for key in PROPERTY_KEYS if _text(row.get(key))), None)
+    if concepts and prop:
+        return {name: row[key] for name, key in zip(names, (*concepts, prop), strict=True)}, ()
+    derived = derive(row[SENTENCES[0]], row[SENTENCES[1]], language)
+    if derived is None:
+        return dict.fromkeys(names), (NO_CONCEPTS,)
+    facts: dict[str, Scalar] = dict(zip(names, derived, strict=True))
+    if concepts:
+        facts |= {"concept_good": row[concepts[0]], "concept_bad": row[concepts[1]]}
+    if prop:
+        facts["property"] = row[prop]
+    return facts, (DERIVED,)
+
+
+def derive(good: str, bad: str, language: str) -> tuple[str, str, str] | None:
+    """Return concept, other concept and property, from two sentences that differ in their first words only.
+
+    The property is the longest common run of final words, the concepts are what stands before it. That is wrong
+    where both concepts end in the same word, and so rows are flagged. None where it would be a guess: no spaces
+    between words, no common end, a concept of more than four words, or a common start that is more than one word
+    (an article or classifier), in Arabic any (it may be the verb).
+
+    >>> derive("Un lombric vit sous terre.", "Un faucon vit sous terre.", "fr")
+    ('Un lombric', 'Un faucon', 'vit sous terre')
+    >>> derive("蚯蚓住在地下。", "猎鹰住在地下。", "zh") is None
+    True
+    """
+    a, b = good.rstrip(FINAL_PUNCTUATION).split(), bad.rstrip(FINAL_PUNCTUATION).split()
+    n_end = _n_common(a[::-1], b[::-1])
+    n_start = _n_common(a, b)
+    concepts = a[: len(a) - n_end], b[: len(b) - n_end]
+    if (
+        language in WITHOUT_SPACES
+        or not n_end
+        or n_start > (0 if language in VERB_MAY_COME_FIRST else 1)
+        or not all(n_start < len(words) <= LONGEST_CONCEPT_WORDS for words in concepts)
+    ):
+        return None
+    return " ".join(concepts[0]), " ".join(concepts[1]), " ".join(a[len(a) - n_end :])
+
+
+def _n_common(a: list[str], b: list[str]) -> int:
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
+
+
+CITATION = """@inproceedings{he2025xcomps,
+  author = {He, Linyang and Nie, Ercong and Dindar, Sukru Samet and Firoozi, Arsalan and Nguyen, Van and
+            Puffay, Corentin and Shimizu, Riki and Ye, Haotian and Brennan, Jonathan and Schmid, Helmut and
+            Sch{\\"u}tze, Hinrich and Mesgarani, Nima},
+  title = {{XCOMPS}: A multilingual benchmark of conceptual minimal pairs},
+  booktitle = {Proceedings of the 7th Workshop on Research in Computational Linguistic Typology and Multilingual NLP},
+  pages = {75--81}, year = {2025}
+}"""
+
+XCOMPS = Corpus(
+    name="xcomps",
+    title="XCOMPS",
+    description="Which of two concepts has a property, in 17 languages (English: COMPS's `base`).",
+    version="1.0.0",
+    languages=LANGUAGES,
+    tasks=("concept_pair",),
+    n_items=244_300,
+    human="",
+    subsets=LANGUAGES,
+    rows=rows,
+    extra_columns=EXTRA,
+    counted=False,
+    subset_files=FILES,
+    source=Source(
+        homepage="https://github.com/LinyangHe/XCOMPS",
+        revision="main",
+        licence="mit",
+        licence_note="No commit of the data is pinned: the hash of the file that was read stands in the manifest.",
+        redistributable=True,
+        citation=CITATION,
+        files=tuple(
+            SourceFile(name=name, url=f"https://raw.githubusercontent.com/LinyangHe/XCOMPS/main/data/{name}", sha256="")
+            for name in FILES.values()
+        ),
+    ),
+)

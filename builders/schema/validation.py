@@ -1,0 +1,158 @@
+"""Whether rows keep to the shared schema: in, items; out, everything that is wrong with them, each with its remedy."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from pairbank.builders.schema.columns import (
+    COLUMNS,
+    DUPLICATE_PAIR,
+    IDENTICAL_SIDES,
+    NOT_NFC,
+    ONE_SIDED_TASKS,
+    TASKS,
+    Column,
+    ColumnType,
+    Item,
+    Scalar,
+)
+from pairbank.errors import CorpusError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong with one row."""
+
+    item_id: str
+    field: str
+    got: str
+    expected: str
+
+    def __str__(self) -> str:
+        return f"{self.item_id}: {self.field} is {self.got}, expected {self.expected}"
+
+
+def problems_of(item: Item, extra: Sequence[Column] = ()) -> Iterator[Problem]:
+    """Yield everything wrong with one item by itself (uniqueness is `Validator`'s business)."""
+    shared = {column.name: getattr(item, column.name) for column in COLUMNS}
+    for name, got, expected in (
+        *_type_problems(COLUMNS, shared),
+        *_content_problems(item),
+        *_extra_problems(item.extra, extra),
+    ):
+        yield Problem(item_id=str(item.item_id or "(no id)"), field=name, got=repr(got), expected=expected)
+
+
+_Found = tuple[str, object, str]
+
+
+def _type_problems(columns: Sequence[Column], values: Mapping[str, Scalar]) -> Iterator[_Found]:
+    for column in columns:
+        value = values.get(column.name)
+        if value is None and not column.nullable:
+            yield column.name, None, "a value"
+        elif value is not None and not _fits(value, column.type):
+            yield column.name, value, f"a {column.type}"
+
+
+def _content_problems(item: Item) -> Iterator[_Found]:
+    one_sided = item.task in ONE_SIDED_TASKS
+    if item.task not in TASKS:
+        yield "task", item.task, f"one of {', '.join(TASKS)}"
+    for name in ("item_id", "corpus", "subset", "language"):
+        if getattr(item, name) == "":
+            yield name, "", "a non-empty string"
+    for name in ("target_good",) if one_sided else ("target_good", "target_bad"):
+        text = getattr(item, name)
+        if (text is None and name == "target_bad") or (isinstance(text, str) and not text.strip()):
+            yield name, text, "a non-empty text"
+    if not one_sided and item.context_bad is None:
+        yield "context_bad", None, "a context, '' where there is none"
+    if (item.human_good is not None or item.human_bad is not None) and not item.human_scale:
+        yield "human_scale", item.human_scale, "the scale of the human judgments"
+
+
+def _extra_problems(values: Mapping[str, Scalar], extra: Sequence[Column]) -> Iterator[_Found]:
+    for name in sorted(values.keys() ^ {column.name for column in extra}):
+        yield name, "present" if name in values else "absent", "exactly the declared extra columns"
+    yield from _type_problems([column for column in extra if column.name in values], values)
+
+
+def _fits(value: object, kind: ColumnType) -> bool:
+    if kind == "string":
+        return isinstance(value, str)
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind == "int32":
+        return isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31
+    return isinstance(value, float | int) and not isinstance(value, bool) and value == value  # noqa: PLR0124 - NaN
+
+
+class Validator:
+    """Watches the items of a corpus go by and, at the end, reports *all* problems at once.
+
+    It also raises the flags that need no knowledge of the corpus: identical sides, a repeated pair, text
+    that is not NFC. Memory: one hash per row.
+    """
+
+    def __init__(self, corpus: str, extra: Sequence[Column] = (), *, shown: int = 20) -> None:
+        self._corpus = corpus
+        self._extra = tuple(extra)
+        self._shown = shown
+        self._ids: set[str] = set()
+        self._pairs: set[int] = set()
+        self._problems: list[Problem] = []
+        self._n_problems = 0
+
+    def checked(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield the items with shared flags added; raise at the end if any had a problem.
+
+        Raises:
+            CorpusError: lists every problem (the first `shown` in full, then their number).
+        """
+        n_items = 0
+        for item in items:
+            n_items += 1
+            for problem in problems_of(item, self._extra):
+                self._note(problem)
+            if item.item_id in self._ids:
+                self._note(Problem(item_id=item.item_id, field="item_id", got="a repeated id", expected="unique ids"))
+            self._ids.add(item.item_id)
+            yield self._flagged(item)
+        if not n_items:
+            raise CorpusError(f"corpus {self._corpus!r}: no rows; expected at least one, check the file")
+        if self._n_problems:
+            lines = "\n".join(f"  {problem}" for problem in self._problems)
+            more = self._n_problems - len(self._problems)
+            tail = f"\n  ... and {more} more" if more else ""
+            raise CorpusError(
+                f"corpus {self._corpus!r}: {self._n_problems} problem(s) in {n_items} rows; "
+                f"correct them in the source file and build again:\n{lines}{tail}"
+            )
+
+    def _note(self, problem: Problem) -> None:
+        self._n_problems += 1
+        if len(self._problems) < self._shown:
+            self._problems.append(problem)
+
+    def _flagged(self, item: Item) -> Item:
+        texts = (item.context_good, item.target_good, item.context_bad, item.target_bad)
+        if not all(text is None or isinstance(text, str) for text in texts):
+            return item
+        found = list(item.flags)
+        if item.target_bad is not None and texts[:2] == texts[2:]:
+            found.append(IDENTICAL_SIDES)
+        key = hash(texts)
+        if key in self._pairs:
+            found.append(DUPLICATE_PAIR)
+        self._pairs.add(key)
+        if any(text is not None and not unicodedata.is_normalized("NFC", text) for text in texts):
+            found.append(NOT_NFC)
+        return item if len(found) == len(item.flags) else _with_flags(item, found)
+
+
+def _with_flags(item: Item, flags: Sequence[str]) -> Item:
+    values = {f.name: getattr(item, f.name) for f in fields(item)}
+    return Item(**(values | {"flags": tuple(dict.fromkeys(flags))}))

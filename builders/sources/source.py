@@ -1,0 +1,180 @@
+"""Where corpus files come from: pinned sources, a local folder first, else a checked download.
+
+`locate` takes a source and gives paths. It looks in the user's `data_dir` (the corpus's own folder, or a root
+with one folder a corpus), then in the cache, then downloads from the pinned address.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+from urllib.parse import quote
+
+from pairbank.builders.sources.downloads import Progress, download, page_of
+from pairbank.builders.sources.readers import member_bytes
+from pairbank.errors import CorpusFileNotFoundError
+from pairbank.files import cache_dir, sha256_of_file, sha256_of_text
+
+logger = logging.getLogger(__name__)
+
+CONNECTIONS = 8
+"""Files of one folder that are downloaded at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """One upstream file: its name, where it is at the pinned revision, and its content's hash."""
+
+    name: str
+    url: str
+    """Its address; "" where it cannot be downloaded and the user brings it."""
+    sha256: str
+    """Of the pinned content; "" = not pinned, and every copy is recorded as unverified."""
+    optional: bool = False
+    """The corpus can be built without it: a data folder may lack it; it is downloaded with the rest."""
+    unpacked: str = ""
+    """Pattern of the files that may stand in its place, unpacked, in the folder or its `data/`."""
+    members: str = ""
+    """For an archive that upstream has only as a folder: the file under `builders/data` that pins each of its
+    files (path, tab, sha256 a line). `url` is then that folder, and `sha256` is `digest_of_members`."""
+    by_hand: str = ""
+    """How a person gets it, where the address alone does not say it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a corpus comes from, under which licence, and whom to cite."""
+
+    homepage: str
+    revision: str
+    files: tuple[SourceFile, ...]
+    licence: str
+    """SPDX-like id as the Hub uses it (`cc-by-4.0`, `mit`, `unknown`, `apache-2.0`)."""
+    licence_note: str = ""
+    citation: str
+    """BibTeX."""
+    redistributable: bool
+    """Whether a bank that is published may hold the texts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocatedFile:
+    """A corpus file on disk; `verified` says whether its bytes are the pinned ones."""
+
+    path: Path
+    name: str
+    sha256: str
+    verified: bool
+
+
+def locate(
+    corpus: str, source: Source, data_dir: Path | None, *, progress: Progress | None = None
+) -> Mapping[str, LocatedFile]:
+    """Return the corpus's files by upstream name; a data folder may lack the optional ones.
+
+    Args:
+        corpus: its name.
+        source: what to find.
+        data_dir: the user's folder, or a root of folders; None downloads.
+        progress: told of every piece that is downloaded, perhaps from several threads.
+
+    Raises:
+        CorpusFileNotFoundError: a needed file is neither in `data_dir` nor can be downloaded.
+        CorpusError: a download's hash is not the pinned one.
+    """
+    found: dict[str, LocatedFile] = {}
+    folders = _folders(corpus, data_dir)
+    for file in source.files:
+        path = next((p for folder in folders if (p := _on_disk(folder, file))), None)
+        if path is None and file.optional and (data_dir is not None or not file.url):
+            continue
+        if path is None and data_dir is not None:
+            raise CorpusFileNotFoundError(
+                f"corpus {corpus!r}: no file {file.name!r} in {' or '.join(str(f) for f in folders)}; "
+                f"{_by_hand(file)} and put it there"
+                f"{', or leave out the data folder to download it' if file.url else ''}"
+            )
+        found[file.name] = _located(corpus, file, path or fetch(corpus, file, progress=progress))
+    return found
+
+
+def _folders(corpus: str, data_dir: Path | None) -> Sequence[Path]:
+    if data_dir is None:
+        return ()
+    if not data_dir.is_dir():
+        raise CorpusFileNotFoundError(
+            f"corpus {corpus!r}: data folder {data_dir} does not exist; give the folder that holds its files"
+        )
+    return (data_dir / corpus, data_dir / corpus.replace("-", "_"), data_dir)
+
+
+def _on_disk(folder: Path, file: SourceFile) -> Path | None:
+    if (folder / file.name).is_file():
+        return folder / file.name
+    if file.unpacked:
+        return next((f for f in (folder, folder / "data") if next(f.glob(file.unpacked), None)), None)
+    return None
+
+
+def _located(corpus: str, file: SourceFile, path: Path) -> LocatedFile:
+    digest = digest_of_members(path, file.unpacked) if file.members or path.is_dir() else sha256_of_file(path)
+    if not file.sha256:
+        logger.warning("corpus %s: no hash is pinned for %s; recorded as unverified", corpus, path)
+    elif digest != file.sha256:
+        logger.warning("corpus %s: %s differs from the pinned version; recorded as unverified", corpus, path)
+    return LocatedFile(path=path, name=file.name, sha256=digest, verified=digest == file.sha256)
+
+
+def digest_of_members(path: Path, pattern: str) -> str:
+    """Return one hash of the files in a folder or archive: of their names and contents, not of the packing."""
+    hashes = {name.rsplit("/", 1)[-1]: sha256(data).hexdigest() for name, data in member_bytes(path, pattern)}
+    return sha256_of_text(*(f"{name} {digest}" for name, digest in sorted(hashes.items())))
+
+
+def fetch(corpus: str, file: SourceFile, *, progress: Progress | None = None) -> Path:
+    """Download one pinned file, or folder of files, into the cache, once, and check every hash.
+
+    Raises:
+        CorpusFileNotFoundError: it cannot be reached; the message says where to get it by hand.
+        CorpusError: what arrived is not the pinned content.
+    """
+    remedy = f"{_by_hand(file)} and give its folder as data_dir (--data-dir)"
+    folder = cache_dir() / "downloads" / corpus
+    if not file.url:
+        raise CorpusFileNotFoundError(f"corpus {corpus!r}: {file.name!r} cannot be downloaded; {remedy}")
+    logger.info("downloading %s", file.url)
+    bring = partial(download, corpus=corpus, remedy=remedy, progress=progress)
+    if not file.members:
+        bring(file.url, folder / file.name, sha256=file.sha256)
+        return folder / file.name
+    root = folder / file.name.split(".", 1)[0]
+
+    def one(pinned: tuple[str, str]) -> None:
+        name, digest = pinned
+        bring(f"{file.url}/{quote(name)}", root / name, sha256=digest)
+
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        for _ in pool.map(one, pinned_members(file).items()):
+            pass
+    return root
+
+
+def pinned_members(file: SourceFile) -> Mapping[str, str]:
+    """Return path -> sha256 of the upstream files that an archive packs."""
+    text = (resources.files("pairbank.builders") / "data" / file.members).read_text(encoding="utf-8")
+    pairs = (line.split("\t") for line in text.splitlines())
+    return {name: digest for name, digest in pairs}  # noqa: C416 - it also checks that a line has two cells
+
+
+def _by_hand(file: SourceFile) -> str:
+    if file.by_hand:
+        return f"{file.by_hand}, name it {file.name!r}"
+    if file.members:
+        return f"get the folder by hand from {page_of(file.url, folder=True)} (or pack it as {file.name!r})"
+    return f"get it from {page_of(file.url)} as {file.name!r}"

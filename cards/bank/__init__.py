@@ -1,0 +1,5 @@
+"""The bank on disk: where things stand, its tables, and what of them may leave the machine.
+
+In: names, tables, licences. Out: paths, parquet files, tables without texts.
+May use: nothing of cards.
+"""

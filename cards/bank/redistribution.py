@@ -1,0 +1,134 @@
+"""Which corpora's texts may leave the machine, and tables without them: ids, labels and scores only.
+
+A builder's `Source.redistributable` decides for the corpora that ship with pairbank, whatever a manifest says. A
+corpus of the user's own may be published once its licence is stated.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairbank.builders.corpora.registry import CORPORA
+from pairbank.cards.bank.layout import LEFT_OUT, REPORTS
+from pairbank.errors import BankError
+
+if TYPE_CHECKING:
+    import datasets
+
+LABELS = ("item_id", "corpus", "subset", "language", "task", "phenomenon", "paradigm", "pair_id", "flags")
+"""Columns of the items that stay where texts may not be published."""
+READABLE = (".md", ".csv", ".svg", ".json", ".txt", ".html", ".tex")
+LEAST_CHARACTERS = 15
+"""A text shorter than this is not looked for in reports: words stand in every report."""
+
+
+def may_publish(corpus: str, facts: Mapping[str, Any]) -> bool:
+    """Return whether a published bank may hold a corpus's texts."""
+    if corpus in CORPORA:
+        return CORPORA[corpus].source.redistributable
+    return (facts.get("source") or {}).get("redistributable") is True
+
+
+def licence_of(corpus: str, facts: Mapping[str, Any]) -> str:
+    """Return a corpus's licence and what is to be said about it, on one line."""
+    source = CORPORA[corpus].source if corpus in CORPORA else None
+    stated = facts.get("source") or {}
+    licence = source.licence if source else stated.get("licence") or "unknown"
+    note = source.licence_note if source else stated.get("licence_note") or ""
+    return f"{licence}. {note}" if note else licence
+
+
+def with_licence(corpus: str, facts: Mapping[str, Any], licence: str) -> dict[str, Any]:
+    """Return a corpus's facts with the licence that its owner states.
+
+    Raises:
+        BankError: the corpus has a licence of its own, which nobody here can change.
+    """
+    if corpus in CORPORA:
+        raise BankError(
+            f"corpus {corpus!r} ships with pairbank and its licence is {CORPORA[corpus].source.licence}; "
+            "a licence can be stated for your own items only"
+        )
+    if not licence.strip():
+        raise BankError(f"corpus {corpus!r}: the licence is empty; give an id such as cc-by-4.0")
+    empty = {"homepage": "", "revision": "", "citation": ""}
+    stated = {"licence": licence.strip(), "licence_note": "", "redistributable": True}
+    return {**facts, "source": {**empty, **(facts.get("source") or {}), **stated}}
+
+
+def is_score(column: str, methods: Collection[str]) -> bool:
+    """Return whether a column is a method's: the columns of method m begin with `m_`.
+
+    >>> is_score("direct_good", ["direct"]), is_score("target_good", ["direct"])
+    (True, False)
+    """
+    return any(column.startswith(f"{method}_") for method in methods)
+
+
+def text_columns(features: datasets.Features, methods: Collection[str]) -> list[str]:
+    """Return the columns that ids and scores do without: texts, human judgments, and what a model wrote."""
+    return [name for name, kind in features.items() if not _stays(name, kind, methods)]
+
+
+def _stays(name: str, kind: Any, methods: Collection[str]) -> bool:  # noqa: ANN401 - a datasets feature
+    if name in LABELS:
+        return True
+    if not is_score(name, methods):
+        return False
+    value = getattr(kind, "feature", kind)
+    return name.endswith("_flags") or getattr(value, "dtype", "string") not in ("string", "large_string", "binary")
+
+
+def ids_and_scores(table: datasets.Dataset, methods: Collection[str] = ()) -> datasets.Dataset:
+    """Return a table without its texts."""
+    return table.remove_columns(text_columns(table.features, methods))
+
+
+def refuse_quoted_texts(root: Path, tables: Iterable[tuple[str, datasets.Dataset]]) -> None:
+    """Refuse if a report quotes an item of these (corpus, table): a report is published as it is.
+
+    Raises:
+        BankError: names the report's file, never the text.
+    """
+    files = [p for p in sorted((root / REPORTS).rglob("*")) if p.suffix.lower() in READABLE]
+    pages = {p.relative_to(root).as_posix(): p.read_text(encoding="utf-8", errors="replace") for p in files}
+    for corpus, items in tables:
+        texts = set(_texts(items))
+        for name, page in pages.items():
+            if any(form in page for text in texts for form in _forms(text)):
+                raise BankError(
+                    f"{name} quotes items of {corpus!r}, whose texts may not be published "
+                    f"({licence_of(corpus, {})}); delete the file, or make the report again without examples"
+                )
+
+
+def _texts(items: datasets.Dataset) -> Iterator[str]:
+    from pairbank.builders.schema.columns import COLUMNS
+
+    named = {c.name for c in COLUMNS if c.name.startswith(("context_", "target_"))}
+    for column in sorted(named & set(items.column_names)):
+        yield from (text for text in items[column][:] if text and len(text) >= LEAST_CHARACTERS)
+
+
+def _forms(text: str) -> set[str]:
+    """Return a text as it stands in Markdown, CSV, HTML and SVG, or JSON."""
+    return {text, text.replace('"', '""'), html.escape(text), html.escape(text, quote=False), json.dumps(text)[1:-1]}
+
+
+def is_left_out(facts: Mapping[str, Any]) -> bool:
+    """Return whether the bank holds only a corpus's ids and scores."""
+    return facts.get("texts") == LEFT_OUT
+
+
+def locked(corpora: Mapping[str, Any]) -> list[str]:
+    """Return the corpora of a manifest whose texts stand in the bank and may not be published."""
+    return [name for name, facts in corpora.items() if not is_left_out(facts) and not may_publish(name, facts)]
+
+
+def reasons(names: Sequence[str], corpora: Mapping[str, Any]) -> str:
+    """Return why each corpus's texts may not be published."""
+    return "; ".join(f"{name}: {licence_of(name, corpora.get(name, {}))}" for name in names)

@@ -1,0 +1,115 @@
+"""The card's figures against the results: in, the page and the summary; out, every difference, in words.
+
+The page is read back as a reader sees it, table by table; nothing here renders it again.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pairbank.cards.card.markdown import parsed_tables, shown
+from pairbank.cards.card.render import results_shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ACCURACY = {
+    "accuracy": ("accuracy", "human_accuracy"),
+    "orders pooled": ("accuracy_pooled",),
+    "first option chosen": ("position_bias",),
+    "of likeliest ratings": ("accuracy_argmax",),
+    "no answer found": ("unparsed",),
+    "mean log P (nats)": ("mean_logprob",),
+}
+AGREEMENT = {
+    "Pearson r": ("pearson", "pearson_human", "pearson_logprob"),
+    "Spearman rho": ("spearman", "spearman_human", "spearman_logprob"),
+    "Cohen's kappa": ("kappa",),
+    "same choice": ("raw_agreement",),
+}
+"""Headings of the card's tables, and the metrics of the summary that stand under each."""
+_NUMBER = r"-?\d+\.\d\d"
+Row = Mapping[str, str]
+Key = tuple[str, ...]
+
+
+def figure_problems(page: str, summary: pd.DataFrame | None, n_items: Mapping[str, int]) -> list[str]:
+    """Return every figure of a card that is not what the results say, and every one that is missing.
+
+    Args:
+        page: README.md.
+        summary: the bank's results; None where it has no scores.
+        n_items: corpus -> rows of its items.
+    """
+    tables = parsed_tables(page)
+    problems = list(_count_problems(tables, n_items))
+    if summary is None:
+        return problems
+    known = {_key(row): row for row in results_shown(summary).to_dict("records")}
+    unseen = {key for key in known if key[-1] in _all_metrics()}
+    for rows in tables:
+        for row in rows:
+            headings = AGREEMENT if "versus" in row else ACCURACY if "accuracy" in row else {}
+            for heading, metrics in headings.items():
+                cell = row.get(heading, "")
+                keys = [_key_of_cell(row, metric) for metric in metrics] if cell else []
+                unseen -= set(keys)
+                found = [list(_cell_problems(cell, row, known[key], " / ".join(key))) for key in keys if key in known]
+                if keys and not found:
+                    problems.append(_invented(cell, keys))
+                elif found and all(found):
+                    problems += found[0]
+    problems += [f"{' / '.join(key)}: not on the card" for key in sorted(unseen)]
+    return problems
+
+
+def _all_metrics() -> set[str]:
+    return {metric for headings in (ACCURACY, AGREEMENT) for metrics in headings.values() for metric in metrics}
+
+
+def _key(row: Mapping[Any, Any]) -> Key:
+    group = "all" if row["group_by"] == "all" else f"{row['group_by']}: {row['group']}"
+    names = (row["model"], row["corpus"], group, row["method"], row["versus"] or "")
+    return (*(shown(str(name), limit=1_000) for name in names), str(row["metric"]))
+
+
+def _key_of_cell(row: Row, metric: str) -> Key:
+    return (*(row.get(name, "") for name in ("model", "corpus", "group", "method", "versus")), metric)
+
+
+def _invented(cell: str, keys: list[Key]) -> str:
+    return f"{' / '.join(keys[0])}: the card says {cell}, the results have no such number"
+
+
+def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any], where: str) -> Iterator[str]:
+    expected = [float(known[name]) for name in ("value", "low", "high")]
+    if _numbers(cell) != tuple(None if math.isnan(number) else f"{number:.2f}" for number in expected):
+        yield f"{where}: the card says {cell}, the results {_text(expected)}"
+    n = re.search(r"\(n = (\d+)\)", cell)
+    if int(n[1] if n else row.get("n", "-1")) != known["n"]:
+        yield f"{where}: the card says n = {n[1] if n else row.get('n')}, the results {known['n']}"
+
+
+def _numbers(cell: str) -> tuple[str | None, ...]:
+    """Return value, low and high of a cell as they are written; None where it says that there is none."""
+    if cell == "undefined" or cell.startswith("undefined ("):
+        return None, None, None
+    found = re.match(rf"({_NUMBER}) \[(?:({_NUMBER}), ({_NUMBER})|no interval)\](?: \(n = \d+\))?$", cell)
+    return found.groups() if found else (cell,)
+
+
+def _text(numbers: list[float]) -> str:
+    return f"{numbers[0]:.4f} [{numbers[1]:.4f}, {numbers[2]:.4f}]"
+
+
+def _count_problems(tables: list[list[dict[str, str]]], n_items: Mapping[str, int]) -> Iterator[str]:
+    rows = [row for rows in tables for row in rows if "config" in row and "items" in row]
+    said = {row["corpus"]: row["items"] for row in rows}
+    for corpus, n in n_items.items():
+        got = said.pop(shown(corpus, limit=1_000), "nothing")
+        if got.replace(",", "") != str(n):
+            yield f"{corpus}: the card says {got} items, the bank has {n}"
+    yield from (f"{corpus}: on the card, not in the bank" for corpus in said)

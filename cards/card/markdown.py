@@ -1,0 +1,143 @@
+"""Foreign text on a page of Markdown: in, any string or table; out, text that shows it and does nothing else.
+
+Names of corpora and models, titles and notes come from files that somebody else wrote. On the page they may not
+start a table, a heading, a link, HTML or a code fence, nor turn the reading direction.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from pairbank.files import sha256_of_text
+from pairbank.markdown import html_as_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN_CHARACTERS = 160
+"""A name or cell longer than this is cut; its hash keeps it apart from others with the same start."""
+_SPECIAL = re.compile(r"([\\`*~|#$]|\](?=[(\[:])|\[(?=\^)|(?<!\w)_|_(?!\w))")
+"""What could start markup inside a line; brackets only where they would make a link or a footnote."""
+_HTML = {"<": "&lt;", ">": "&gt;"}
+_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+_JOINERS = "\u200c\u200d"
+"""Zero-width joiners are letters' business in Persian and Hindi, and turn nothing."""
+
+
+def shown(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
+    r"""Return a text on one line, controls and direction marks spelt out, cut where it is long.
+
+    >>> shown("a\n b\u202ec"), shown("x" * 500)[-11:]
+    ('a b[U+202E]c', ' (6b9e7b6b)')
+    """
+    line = _visible(" ".join(text.split()))
+    return line if len(line) <= limit else f"{line[: limit - 12]}… ({sha256_of_text(text)[:8]})"
+
+
+def _visible(text: str) -> str:
+    """Return the text with controls and direction marks spelt out."""
+    return "".join(
+        f"[U+{ord(c):04X}]" if unicodedata.category(c) in _INVISIBLE and c not in _JOINERS else c for c in text
+    )
+
+
+def inline(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
+    r"""Return a text as one line of Markdown that reads as itself.
+
+    >>> inline("<b>*a*|[x](y)")
+    '&lt;b&gt;\\*a\\*\\|[x\\](y)'
+    """
+    return _SPECIAL.sub(r"\\\1", html_as_text(shown(text, limit=limit)))
+
+
+def alternative(text: str) -> str:
+    r"""Return a text as the description of an image, where every bracket counts.
+
+    >>> alternative("a [b][c]")
+    'a \\[b\\]\\[c\\]'
+    """
+    return re.sub(r"(?<!\\)([\[\]])", r"\\\1", inline(text, limit=400))
+
+
+def unescaped(text: str) -> str:
+    r"""Return what `inline` was given (after `shown`).
+
+    >>> unescaped(inline("a|b <c> *d*"))
+    'a|b <c> *d*'
+    """
+    text = re.sub(r"\\([\\`*\[\]~|#$_])", r"\1", text)
+    for character, entity in _HTML.items():
+        text = text.replace(entity, character)
+    return re.sub(r"&amp;(?=#?\w+;)", "&", text)
+
+
+def code(text: str) -> str:
+    """Return a text as a code span, with a fence longer than any run of backticks in it.
+
+    >>> code("a`b")
+    '`` a`b ``'
+    """
+    line = shown(text, limit=1_000)
+    longest = max((len(run) for run in re.findall("`+", line)), default=0)
+    return f"`{line}`" if longest == 0 else f"{'`' * (longest + 1)} {line} {'`' * (longest + 1)}"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return a block of code, with a fence longer than any run of backticks in it; lines stay lines.
+
+    >>> print(fenced("a", "sh"))
+    ```sh
+    a
+    ```
+    """
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}{language}", *(_visible(line) for line in text.splitlines()), fence])
+
+
+def table(frame: pd.DataFrame) -> str:
+    r"""Return a table as Markdown: every cell as `inline` has it, null as an empty cell.
+
+    >>> import pandas as pd
+    >>> print(table(pd.DataFrame({"a|b": ["1|2", "x\ny"], "n": [3, None]}, dtype=object)))
+    | a\|b | n |
+    | --- | --- |
+    | 1\|2 | 3 |
+    | x y |  |
+    """
+    import pandas as pd
+
+    rows = [[inline(str(name)) for name in frame.columns], ["---"] * len(frame.columns)]
+    rows += [
+        ["" if pd.isna(cell) else inline(str(cell), limit=1_000) for cell in row]
+        for row in frame.itertuples(index=False, name=None)
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def parsed_tables(page: str) -> list[list[dict[str, str]]]:
+    r"""Return the tables of a page, a row a dict from heading to cell, unescaped; what `table` wrote reads back.
+
+    >>> import pandas as pd
+    >>> parsed_tables("text\n\n" + table(pd.DataFrame({"a": ["x|y"]})))
+    [[{'a': 'x|y'}]]
+    """
+    found: list[list[dict[str, str]]] = []
+    lines = page.splitlines()
+    for number, line in enumerate(lines):
+        if not re.fullmatch(r"\|( --- \|)+", line) or number == 0:
+            continue
+        heading = _cells(lines[number - 1])
+        rows = []
+        for below in lines[number + 1 :]:
+            if not below.startswith("|"):
+                break
+            rows.append(dict(zip(heading, _cells(below), strict=False)))
+        found.append(rows)
+    return found
+
+
+def _cells(line: str) -> list[str]:
+    return [unescaped(cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]]

@@ -1,0 +1,237 @@
+"""The dataset card: the YAML head that `load_dataset` reads, and the page that people read.
+
+In: a bank's manifest, summary and figures. Out: README.md as text. Every estimate on the page comes from the summary
+(`pairbank.cards.card.check_figures` reads them back); every foreign text passes `pairbank.cards.card.markdown`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairbank.cards.bank.layout import REPORTS, config_name, data_files, items_path, scores_path
+from pairbank.cards.bank.redistribution import is_left_out, licence_of
+from pairbank.cards.card import markdown
+from pairbank.cards.card.citations import bibtex_of
+from pairbank.cards.card.signatures import imported_in_words, models_in_words
+from pairbank.scoring.signature import signature_line
+from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+VERSION_MODULUS = 2**24
+THIS_BANK = "THIS_BANK"
+"""Stands on the card of a bank that has no name on the Hub."""
+MOST_ROWS = 60
+"""Results of more rows than this are shown for whole corpora only."""
+TAGS = ("linguistics", "minimal-pairs", "acceptability", "surprisal", "benchmark", "pairbank")
+_CREATIVE_COMMONS = ("cc0-1.0", "cc-by-2.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0")
+LICENCES = frozenset([*_CREATIVE_COMMONS, "cc-by-nc-sa-4.0", "apache-2.0", "mit", "odc-by", "other", "unknown"])
+"""Licence ids that the Hub takes; another one is `other` in the head and stands in full on the page."""
+TASK_IDS = {"word_prediction": "language-modeling", "continuation_pair": "language-modeling"}
+"""The Hub's task id of a task; every other one is a judgment of acceptability."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureFile:
+    """A figure of a report, by its path in the bank."""
+
+    path: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bank:
+    """What the card is made from."""
+
+    manifest: Mapping[str, Any]
+    summary: pd.DataFrame | None
+    figures: tuple[FigureFile, ...] = ()
+
+
+def figures_in(root: Path) -> tuple[FigureFile, ...]:
+    """Return the PNG figures of a bank's reports, with the captions that their pages give them."""
+    found = []
+    for path in sorted((root / REPORTS).rglob("*.png")):
+        report = root / REPORTS / path.relative_to(root / REPORTS).parts[0]
+        page = (report / "report.md").read_text(encoding="utf-8") if (report / "report.md").is_file() else ""
+        link = rf"!\[[^\]]*\]\({re.escape(path.relative_to(report).as_posix())}\)"
+        caption = re.search(rf"{link}\n\n\*(.+)\*$", page, flags=re.MULTILINE)
+        name = path.stem.replace("_", " ")
+        found.append(FigureFile(path=path.relative_to(root).as_posix(), caption=caption[1] if caption else name))
+    return tuple(found)
+
+
+def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:
+    """Return README.md.
+
+    Args:
+        bank: manifest, summary and figures.
+        file_hashes: path -> sha256 of every data file; they enter the configs' versions, because
+            `load_dataset` on a local folder would otherwise serve rows of an older file from its cache.
+        name: what `load_dataset` is to be given.
+    """
+    from huggingface_hub import DatasetCard, DatasetCardData
+    from jinja2 import Environment
+
+    corpora: Mapping[str, Any] = bank.manifest["corpora"]
+    tags = {str(tag) for facts in corpora.values() for tag in facts.get("languages", [])}
+    regional = sorted(tag for tag in tags if re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})+", tag))
+    tasks = {task for facts in corpora.values() for task in facts.get("tasks", [])}
+    head = DatasetCardData(
+        language=sorted({tag.split("-")[0] for tag in tags if re.match(r"[a-z]{2,3}(-|$)", tag)}),
+        license=sorted({hub_licence(licence_id(n, facts)) for n, facts in corpora.items()}),
+        pretty_name=pretty_name(corpora),
+        size_categories=[size_category(sum(facts["n_items"] for facts in corpora.values()))],
+        tags=list(TAGS),
+        task_categories=["text-classification", "text-generation"],
+        task_ids=sorted({TASK_IDS.get(task, "acceptability-classification") for task in tasks}),
+        configs=_configs(bank.manifest, file_hashes),
+    )
+    if regional:
+        head["language_bcp47"] = regional
+    template = (resources.files("pairbank.cards.card") / "templates" / "dataset.md.j2").read_text(encoding="utf-8")
+    environment = Environment(autoescape=False, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - Markdown
+    environment.filters |= {
+        f.__name__: f for f in (markdown.inline, markdown.code, markdown.fenced, markdown.alternative)
+    }
+    body = environment.from_string(template).render(**_facts(bank, name))
+    return str(DatasetCard(f"---\n{head.to_yaml()}\n---\n\n{body}"))
+
+
+def pretty_name(corpora: Mapping[str, Any]) -> str:
+    """Return the bank's title: the corpora's, or their number where there are many."""
+    titles = [markdown.shown(str(facts.get("title") or name), limit=60) for name, facts in corpora.items()]
+    return f"pairbank: {', '.join(titles)}" if len(titles) <= 4 else f"pairbank: {len(titles)} corpora"
+
+
+def size_category(n_items: int) -> str:
+    """Return the Hub's size category.
+
+    >>> size_category(792), size_category(67000)
+    ('n<1K', '10K<n<100K')
+    """
+    return next((name for limit, name in SIZES if n_items < limit), "n>1M")
+
+
+def licence_id(corpus: str, facts: Mapping[str, Any]) -> str:
+    """Return a corpus's licence without what else is to be said about it."""
+    return licence_of(corpus, facts).split(". ")[0]
+
+
+def hub_licence(licence: str) -> str:
+    """Return the id under which the Hub knows a licence.
+
+    >>> hub_licence("CC-BY-4.0"), hub_licence("ask me")
+    ('cc-by-4.0', 'other')
+    """
+    return licence.lower() if licence.lower() in LICENCES else "other"
+
+
+def _configs(manifest: Mapping[str, Any], hashes: Mapping[str, str]) -> list[dict[str, Any]]:
+    configs: list[dict[str, Any]] = []
+    for name in manifest["corpora"]:
+        config = config_name(name)
+        configs.append(_config(config, {"items": items_path(name)}, hashes))
+        if models := manifest["scores"].get(name, {}):
+            splits = {slug: scores_path(name, slug) for slug in sorted(models)}
+            configs.append(_config(f"{config}_scored", splits, hashes))
+    if manifest["scores"]:
+        configs.append(_config("summary", {"results": "results/summary.parquet"}, hashes))
+    first_scored = next((c for c in configs if c["config_name"].endswith("_scored")), configs[0])
+    first_scored["default"] = True
+    return configs
+
+
+def _config(name: str, splits: Mapping[str, str], hashes: Mapping[str, str]) -> dict[str, Any]:
+    patch = int("".join(hashes[path][:6] for path in splits.values()), 16) % VERSION_MODULUS
+    return {
+        "config_name": name,
+        "version": f"1.0.{patch}",
+        "data_files": [{"split": split, "path": path} for split, path in splits.items()],
+    }
+
+
+def results_shown(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the summary whose numbers stand on the card."""
+    rows = headline(summary)
+    lines = rows[rows["versus"] == ""][["model", "corpus", "group_by", "group", "method"]].drop_duplicates()
+    return rows if len(lines) <= MOST_ROWS else rows[rows["group_by"] == "all"]
+
+
+def _facts(bank: Bank, name: str) -> dict[str, Any]:
+    corpora: Mapping[str, Any] = bank.manifest["corpora"]
+    scores: Mapping[str, Mapping[str, Any]] = bank.manifest["scores"]
+    signatures = [signature for models in scores.values() for signature in models.values()]
+    shown = None if bank.summary is None else results_shown(bank.summary)
+    example = next((n for n, models in scores.items() if models), next(iter(corpora)))
+    return {
+        "title": pretty_name(corpora),
+        "name": name,
+        "is_placeholder": name == THIS_BANK,
+        "has_scores": bool(signatures),
+        "corpus_table": markdown.table(_corpus_table(corpora, scores)),
+        "left_out": [n for n, facts in corpora.items() if is_left_out(facts)],
+        "accuracy_table": "" if shown is None else markdown.table(accuracy_table(shown)),
+        "agreement_table": "" if shown is None else markdown.table(agreement_table(shown)),
+        "figures": bank.figures,
+        "is_measured": any("imported" not in s for s in signatures),
+        "models": models_in_words(signatures),
+        "imported": imported_in_words(signatures),
+        "signatures": [signature_line(signature) for signature in signatures],
+        "methods": {m: d for signature in signatures for m, d in signature["methods"].items()},
+        "sources": {n: _source(n, facts) for n, facts in corpora.items() if facts.get("source")},
+        "citations": "\n\n".join(bibtex_of(bank.manifest)),
+        "example_config": config_name(example),
+        "example_slug": next(iter(sorted(scores.get(example, {}))), ""),
+        "command": bank.manifest.get("command", ""),
+        "versions": bank.manifest.get("written_with", {}),
+        "version": bank.manifest["pairbank"],
+        "n_files": len(data_files(bank.manifest)),
+    }
+
+
+def _source(corpus: str, facts: Mapping[str, Any]) -> dict[str, str]:
+    source = facts["source"]
+    homepage = str(source.get("homepage") or "")
+    is_link = re.fullmatch(r"https?://[\w./%#?=&+~:-]+", homepage)
+    where = f"<{homepage}>" if is_link else markdown.inline(homepage) if homepage else "no address"
+    revision = str(source.get("revision") or "")
+    return {
+        "where": "written for pairbank" if corpus == "starter" else where,
+        "revision": f" at {markdown.code(revision)}" if revision else "",
+        "licence": licence_of(corpus, facts),
+    }
+
+
+def _corpus_table(corpora: Mapping[str, Any], scores: Mapping[str, Any]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(
+        [
+            {
+                "corpus": name,
+                "config": config_name(name),
+                "what": markdown.shown(str(facts.get("description", ""))),
+                "items": f"{facts['n_items']:,}",
+                "of": f"{facts['n_rows']:,}" if "n_rows" in facts else "",
+                "models": f"{len(scores.get(name, {})):,}",
+                "languages": _few([str(tag) for tag in facts.get("languages", [])]),
+                "human judgments": markdown.shown(str(facts.get("human") or "none")),
+                "licence": licence_id(name, facts),
+                "texts": "left out" if is_left_out(facts) else "yes",
+            }
+            for name, facts in corpora.items()
+        ]
+    )
+
+
+def _few(tags: list[str]) -> str:
+    shown = ", ".join(markdown.shown(tag, limit=20) for tag in tags[:20])
+    return shown if len(tags) <= 20 else f"{shown} and {len(tags) - 20} more"

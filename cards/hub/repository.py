@@ -1,0 +1,175 @@
+"""A repository on the Hub: its files, and one commit that changes them or nothing.
+
+Every call goes through `huggingface_hub`, with the token of the environment or of `hf auth login`; an error says what
+the Hub said, never the token.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from pairbank.cards.hub.changes import Changes, LocalFile, RemoteFile
+from pairbank.errors import PairbankError, PublishError
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Kind = Literal["dataset", "space"]
+PAUSES_SECONDS = (1.0, 2.0, 4.0, 8.0)
+"""Before each new try; after the last one the error is the user's."""
+PASSING = (408, 412, 429, 500, 502, 503, 504)
+"""Statuses after which the same call may succeed; 412: somebody has committed since."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remote:
+    """A repository as it is now."""
+
+    revision: str
+    """Commit of main; "" = there is no such repository."""
+    files: Mapping[str, RemoteFile]
+    private: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """One repository, and how to reach it."""
+
+    api: HfApi
+    repo_id: str
+    kind: Kind = "dataset"
+
+    @property
+    def url(self) -> str:
+        """Its page."""
+        return f"{self.api.endpoint}/{self.kind}s/{self.repo_id}"
+
+    def read(self) -> Remote:
+        """Return its files at main's newest commit; an empty `revision` where there is none."""
+        from huggingface_hub.errors import RepositoryNotFoundError
+        from huggingface_hub.hf_api import RepoFile
+
+        try:
+            info = self.api.repo_info(self.repo_id, repo_type=self.kind)
+        except RepositoryNotFoundError:
+            return Remote(revision="", files={})
+        revision = str(info.sha)
+        listed = self.api.list_repo_tree(self.repo_id, recursive=True, revision=revision, repo_type=self.kind)
+        files = {
+            f.path: RemoteFile(n_bytes=f.size, etag=f.lfs.sha256 if f.lfs else f.blob_id, is_lfs=bool(f.lfs))
+            for f in listed
+            if isinstance(f, RepoFile)
+        }
+        return Remote(revision=revision, files=files, private=info.private)
+
+    def content(self, path: str, revision: str) -> bytes:
+        """Return a file at a commit."""
+        from pathlib import Path
+
+        found = self.api.hf_hub_download(self.repo_id, path, revision=revision, repo_type=self.kind)
+        return Path(found).read_bytes()
+
+    def create(self, *, private: bool | None) -> None:
+        """Create it, empty."""
+        sdk = "gradio" if self.kind == "space" else None
+        self.api.create_repo(self.repo_id, repo_type=self.kind, private=private, exist_ok=True, space_sdk=sdk)
+
+    def commit(self, local: Mapping[str, LocalFile], changes: Changes, *, message: str, parent: str) -> str:
+        """Make one commit on top of `parent`; return its id.
+
+        Files of the Hub's LFS are uploaded first and are nowhere to be seen before the commit, so that a failure
+        leaves main as it was.
+        """
+        from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+        operations: list[Any] = [
+            CommitOperationAdd(change.path, local[change.path].content) for change in (*changes.added, *changes.changed)
+        ]
+        operations += [CommitOperationDelete(change.path) for change in changes.removed]
+        made = self.api.create_commit(
+            self.repo_id,
+            operations,
+            commit_message=message,
+            repo_type=self.kind,
+            parent_commit=parent,
+        )
+        return str(made.oid)
+
+
+def with_retries(what: str, call: Callable[[], T], *, pauses_seconds: Sequence[float] = PAUSES_SECONDS) -> T:
+    """Return what a call gives; try again, a few times and with growing pauses, where the Hub was busy or changed.
+
+    Args:
+        what: what is being done, for messages: "publish acme/bank".
+        call: does all of it from the start, reading the Hub anew.
+        pauses_seconds: before each new try.
+
+    Raises:
+        PublishError: what the Hub said in the end.
+    """
+    from huggingface_hub.errors import HfHubHTTPError
+
+    http_error: type[Exception] = HfHubHTTPError.__bases__[0]
+    for pause in (*pauses_seconds, None):
+        try:
+            return call()
+        except PairbankError:
+            raise
+        except (http_error, OSError, RuntimeError, ValueError) as error:
+            cause = _http_cause(error, http_error)
+            if pause is None or not _is_passing(cause):
+                raise PublishError(f"could not {what}: {_said(cause)}") from None
+            logger.info("%s; trying again in %g s", scrubbed(str(cause)).splitlines()[0], pause)
+        time.sleep(pause)
+    raise AssertionError  # the last round returns or raises
+
+
+def _http_cause(error: BaseException, http_error: type[Exception]) -> BaseException:
+    """Return the HTTP error behind an error of the client, which wraps what goes wrong in an upload."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, http_error):
+        found = found.__cause__
+    return found or error
+
+
+def status_of(error: BaseException) -> int | None:
+    """Return the HTTP status of an error; None where no answer came."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _is_passing(error: BaseException) -> bool:
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+    if isinstance(error, OfflineModeIsEnabled):
+        return False
+    is_http = isinstance(error, HfHubHTTPError.__bases__[0] | ConnectionError | TimeoutError)
+    status = status_of(error)
+    return is_http and (status is None or status in PASSING)
+
+
+def _said(error: BaseException) -> str:
+    advice = {
+        401: "log in (hf auth login) or set HF_TOKEN to a token with write access",
+        403: "your token may not write there; use one that may, or another organisation",
+        404: "check the name of the repository, and that your token may see it",
+        412: "others keep committing there; try again in a moment",
+    }.get(status_of(error) or 0, "nothing was published; try again later" if _is_passing(error) else "")
+    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    said = scrubbed("; ".join(dict.fromkeys([lines[0], getattr(error, "server_message", None) or lines[0]])))
+    return f"{said} ({advice})" if advice else said
+
+
+def scrubbed(text: str) -> str:
+    """Return a text without the user's token, should an error carry it."""
+    from huggingface_hub import get_token
+
+    token = get_token()
+    return text.replace(token, "<token>") if token else text

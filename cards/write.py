@@ -1,0 +1,307 @@
+"""`write_bank`: corpora, scored tables and reports to a folder in the Hub's dataset layout (`pairbank.cards.bank.layout`).
+
+Everything is checked before anything is written; the manifest is written last.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pairbank.builders.corpora.registry import CORPORA
+from pairbank.cards.bank.layout import (
+    CARD,
+    LEFT_OUT,
+    MANIFEST,
+    REPORTS,
+    SUMMARY,
+    bank_files,
+    data_files,
+    is_slug,
+    items_path,
+    read_manifest,
+    scores_path,
+)
+from pairbank.cards.bank.redistribution import (
+    ids_and_scores,
+    is_left_out,
+    is_score,
+    locked,
+    may_publish,
+    refuse_quoted_texts,
+    with_licence,
+)
+from pairbank.cards.bank.tables import read_table, summary_of, write_summary, write_table
+from pairbank.cards.card.render import Bank, card_text, figures_in
+from pairbank.errors import BankError
+from pairbank.files import sha256_of_file, write_json, write_text
+from pairbank.scoring.scored import Scored, read_scored
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas as pd
+
+    from pairbank.stats.report.report import Report
+
+Texts = Literal["all", "redistributable"]
+"""Which corpora keep their texts: all, or those that a published bank may hold."""
+PACKAGES = ("pairbank", "torch", "transformers", "tokenizers", "datasets", "huggingface_hub", "numpy", "pandas")
+SAME_TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Draft:
+    """A bank as it will be: the manifest, and what of it is new in this call."""
+
+    root: Path
+    manifest: dict[str, Any]
+    items: dict[str, datasets.Dataset] = field(default_factory=dict)
+    scored: dict[tuple[str, str], Scored] = field(default_factory=dict)
+
+    def items_of(self, corpus: str) -> datasets.Dataset:
+        """Return a corpus's items, new or from disk."""
+        if corpus in self.items:
+            return self.items[corpus]
+        return read_table(self.root / items_path(corpus))
+
+    def table_of(self, corpus: str, slug: str) -> Scored:
+        """Return a scored table, new or from disk."""
+        if (corpus, slug) in self.scored:
+            return self.scored[corpus, slug]
+        return read_scored(self.root / scores_path(corpus, slug))
+
+
+def write_bank(
+    folder: str | Path,
+    *,
+    corpora: Sequence[datasets.Dataset] = (),
+    scored: Sequence[Scored] = (),
+    reports: Mapping[str, Report] | None = None,
+    texts: Texts = "all",
+    licences: Mapping[str, str] | None = None,
+    command: str = "",
+) -> Path:
+    """Write or extend a bank; return its folder.
+
+    Tables that the bank already holds stay, unless the same corpus or the same corpus x model is given anew.
+    The results and the card are made from everything in the bank.
+
+    Args:
+        folder: the bank.
+        corpora: items as `load_corpus` gives them; corpora of scored tables need not be repeated.
+        scored: scored tables.
+        reports: study name -> report, written under `reports/`.
+        texts: "redistributable" keeps ids and scores only of corpora whose terms forbid to publish their texts,
+            so that the bank can be published; their results are computed before. It can't be undone in this folder.
+        licences: corpus -> licence (`cc-by-4.0` …) of items of your own, which makes them publishable.
+        command: how to make this bank again, for the card.
+
+    Raises:
+        BankError: the folder holds something else, two tables cannot stand in one bank, or a report quotes
+            texts that must not be published.
+    """
+    draft = _Draft(root=Path(folder), manifest=_existing(Path(folder)))
+    for items in corpora:
+        _take_items(draft, items)
+    for table in scored:
+        _take_scored(draft, table)
+    if not draft.manifest["corpora"]:
+        raise BankError(f"{draft.root}: nothing to write; give at least one corpus or one scored table")
+    _check_old_scores(draft)
+    _state_licences(draft.manifest, licences or {})
+    _name_reports(reports or {})
+    summary = summary_of(draft.root, draft.manifest, draft.scored, list((reports or {}).values()))
+    with tempfile.TemporaryDirectory() as folder_of_reports:
+        made = Path(folder_of_reports)
+        for name, part in (reports or {}).items():
+            part.save(made / REPORTS / name)
+        _leave_out_texts(draft, texts, made)
+        _write_tables(draft, summary)
+        for name in reports or {}:
+            shutil.rmtree(draft.root / REPORTS / name, ignore_errors=True)
+            shutil.copytree(made / REPORTS / name, draft.root / REPORTS / name)
+    return finish(draft.root, draft.manifest, summary, command=command)
+
+
+def _existing(root: Path) -> dict[str, Any]:
+    if (root / MANIFEST).is_file():
+        return read_manifest(root)
+    if root.exists() and (not root.is_dir() or any(root.iterdir())):
+        raise BankError(f"{root} exists and is not a bank (no {MANIFEST}); choose an empty or new folder")
+    return {"corpora": {}, "scores": {}}
+
+
+def _take_items(draft: _Draft, items: datasets.Dataset, facts: Mapping[str, Any] | None = None) -> None:
+    from pairbank.builders.dataset import manifest_of
+
+    name = str(items["corpus"][0])
+    facts = facts or manifest_of(items) or {"corpus": name}
+    before = draft.manifest["corpora"].get(name, {})
+    kept = {key: before[key] for key in ("texts",) if key in before}
+    if name not in CORPORA and may_publish(name, before):
+        kept["source"] = before["source"]
+    draft.items[name] = items
+    draft.manifest["corpora"][name] = {**facts, **kept, "n_items": len(items)}
+
+
+def _take_scored(draft: _Draft, table: Scored) -> None:
+    corpus, slug = table.corpus, table.model_slug
+    if not is_slug(slug):
+        raise BankError(f"model {table.model[:80]!r}: {slug[:80]!r} cannot name a split; score it under another name")
+    models = draft.manifest["scores"].setdefault(corpus, {})
+    for other, signature in models.items():
+        if other != slug:
+            _check_alike(table, other, signature)
+    if slug in models and models[slug]["model"]["model_id"] != table.signature["model"]["model_id"]:
+        raise BankError(
+            f"corpus {corpus!r}: models {models[slug]['model']['model_id']} and "
+            f"{table.signature['model']['model_id']} would both be the split {slug!r}; score one under another name"
+        )
+    facts = table.signature["corpus"].get("manifest") or {"corpus": corpus}
+    if corpus not in draft.manifest["corpora"]:
+        _take_items(draft, items_of_scored(table), facts)
+    elif not _holds(draft.items_of(corpus), table):
+        if corpus in draft.items:
+            raise BankError(f"corpus {corpus!r}: {slug} was scored on other items than those given; give one version")
+        _take_items(draft, items_of_scored(table), facts)
+    draft.scored[corpus, slug] = table
+    models[slug] = json.loads(json.dumps(table.signature))
+
+
+def _check_alike(table: Scored, slug: str, other: Mapping[str, Any]) -> None:
+    """Refuse two models whose tables differ in items or methods: splits of one config must have one form."""
+    where = f"corpus {table.corpus!r}: models {table.model_slug} and {slug}"
+    if other["corpus"]["items_sha256"] != table.signature["corpus"]["items_sha256"]:
+        raise BankError(f"{where} were scored on different items; score both on the same corpus version and limit")
+    hashes = [{name: d["sha256"] for name, d in signature["methods"].items()} for signature in (other, table.signature)]
+    if hashes[0] != hashes[1]:
+        raise BankError(
+            f"{where} were scored with different methods, or other wordings of them ({', '.join(table.methods)} and "
+            f"{', '.join(other['methods'])}); score both with the same ones"
+        )
+
+
+def items_of_scored(table: Scored) -> datasets.Dataset:
+    """Return the items of a scored table: its columns without those of the methods."""
+    return table.dataset.remove_columns([name for name in table.dataset.column_names if is_score(name, table.methods)])
+
+
+def _check_old_scores(draft: _Draft) -> None:
+    """Refuse new items of a corpus on which a table that stays was not scored."""
+    for name, items in draft.items.items():
+        for slug in draft.manifest["scores"].get(name, {}):
+            if (name, slug) not in draft.scored and not _holds(items, draft.table_of(name, slug)):
+                raise BankError(
+                    f"corpus {name!r}: the bank's scores of {slug} are of other items than those given; "
+                    "score them again, or write another bank"
+                )
+
+
+def _holds(items: datasets.Dataset, table: Scored) -> bool:
+    """Return whether a table's items stand among these, word for word; a table without texts has ids alone."""
+    columns = ["item_id", *(c for c in SAME_TEXTS if c in table.dataset.column_names and c in items.column_names)]
+    known = set(zip(*(items[c][:] for c in columns), strict=True))
+    return known.issuperset(zip(*(table.dataset[c][:] for c in columns), strict=True))
+
+
+def _state_licences(manifest: dict[str, Any], licences: Mapping[str, str]) -> None:
+    for name, licence in licences.items():
+        if name not in manifest["corpora"]:
+            raise BankError(
+                f"no corpus {name!r} in this bank to state a licence of; it has {list(manifest['corpora'])}"
+            )
+        manifest["corpora"][name] = with_licence(name, manifest["corpora"][name], licence)
+
+
+def _name_reports(reports: Mapping[str, Report]) -> None:
+    for name in reports:
+        if not re.fullmatch(r"\w[\w.-]*", name):
+            raise BankError(f"report {name[:80]!r} cannot name a folder; use letters, digits, '.', '_' and '-'")
+
+
+def _leave_out_texts(draft: _Draft, texts: Texts, reports: Path) -> None:
+    """Put ids and scores in the place of the tables whose texts are to be left out, unless a report quotes them."""
+    corpora, scores = draft.manifest["corpora"], draft.manifest["scores"]
+    new = locked(corpora) if texts == "redistributable" else []
+    out = [name for name, facts in corpora.items() if name in new or is_left_out(facts)]
+    full: dict[tuple[str, str], datasets.Dataset] = {
+        (name, ""): draft.items_of(name) for name in out if name in new or name in draft.items
+    }
+    for name in out:
+        for slug in scores.get(name, {}):
+            if name in new or (name, slug) in draft.scored:
+                full[name, slug] = draft.table_of(name, slug).dataset
+    for root in (draft.root, reports):
+        refuse_quoted_texts(root, [(name, table) for (name, _), table in full.items()])
+    for name in out:
+        corpora[name] = {**corpora[name], "texts": LEFT_OUT}
+    for (name, slug), table in full.items():
+        if slug:
+            signature = scores[name][slug]
+            draft.scored[name, slug] = Scored(dataset=ids_and_scores(table, signature["methods"]), signature=signature)
+        else:
+            draft.items[name] = ids_and_scores(table)
+
+
+def _write_tables(draft: _Draft, summary: pd.DataFrame | None) -> None:
+    for name, items in draft.items.items():
+        write_table(draft.root / items_path(name), items)
+    for (corpus, slug), table in draft.scored.items():
+        table.save(draft.root / scores_path(corpus, slug))
+    if summary is not None:
+        write_summary(draft.root / SUMMARY, summary)
+
+
+def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *, command: str = "") -> Path:
+    """Write the card and, last, the manifest with the hash of every file; return the folder."""
+    manifest |= {
+        "pairbank": version("pairbank"),
+        "command": command or manifest.get("command", ""),
+        "written_with": _versions(),
+    }
+    bank = Bank(manifest=manifest, summary=summary, figures=figures_in(root))
+    hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
+    write_text(root / CARD, card_text(bank, hashes))
+    manifest["files"] = {path: sha256_of_file(root / path) for path in bank_files(root)}
+    write_json(root / MANIFEST, manifest)
+    return root
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def strip_texts(bank: str | Path, out: str | Path) -> Path:
+    """Copy a bank, with ids and scores only of corpora whose texts may not be published; return the copy.
+
+    Args:
+        bank: the bank; it stays as it is.
+        out: a new or empty folder.
+
+    Raises:
+        BankError: no bank, `out` holds something, or a report quotes such a text.
+    """
+    source, target = Path(bank), Path(out)
+    manifest = read_manifest(source)
+    if target.exists() and any(target.iterdir()):
+        raise BankError(f"{target} is not empty; choose a new folder for the bank without texts")
+    private = [name for name in manifest["corpora"] if not may_publish(name, manifest["corpora"][name])]
+    refuse_quoted_texts(source, [(n, read_table(source / items_path(n))) for n in private])
+    for path in (MANIFEST, *bank_files(source)):
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / path, target / path)
+    return write_bank(target, texts="redistributable")

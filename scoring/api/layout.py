@@ -1,0 +1,179 @@
+"""What the numbers in a method's `_logprobs` column mean: in, the flat list; out, presentations x options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+import numpy as np
+
+from pairbank.errors import BankError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pairbank.arrays import FloatArray
+
+Kind = Literal["direct", "forced_choice", "judgment", "rating", "prediction"]
+JUDGED = ("forced_choice", "judgment")
+"""Kinds with a correct option in each presentation."""
+_MEMBERS: dict[str, type] = {"presentations": str, "options": str, "correct": int, "first": int, "sides": str}
+_CHOICES: dict[str, tuple[str | bool, ...]] = {
+    "accuracy": ("averaged", "pooled"),
+    "counterbalanced": (True, False),
+    "asked": ("all", "one"),
+    "readout": ("options", "generation"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodLayout:
+    """The presentations and answer options of one method, and which option is correct in each presentation.
+
+    For a judgment the "yes" option is correct for the good sentence and the "no" option for the bad one, so
+    that accuracy pooled over presentations is balanced accuracy.
+
+    Raises:
+        BankError: If the parts contradict each other.
+
+    >>> layout = MethodLayout(method="meta", kind="forced_choice", presentations=("good first", "bad first"),
+    ...                       options=("1", "2"), correct=(0, 1))
+    >>> layout.reshape([[-1.0, -2.0, -3.0, -4.0]]).shape
+    (1, 2, 2)
+    """
+
+    method: str
+    """Name of the method, the prefix of its columns: `direct`, `meta_question_simple`."""
+    kind: Kind
+    """`direct` has no presentations; `forced_choice` shows both sides at once; `judgment` one at a time, and so does
+    `rating`, on a scale; `prediction` asks for the one word of a one-sided item."""
+    presentations: tuple[str, ...]
+    """The ways one item is put to the model, in the column's order, e.g. `("good first", "bad first")`."""
+    options: tuple[str, ...]
+    """The answers compared in every presentation, in the order shown, e.g. `("1", "2")`, `("Yes", "No")`."""
+    correct: tuple[int, ...]
+    """For each presentation, the index of the option that counts as correct; empty for ratings and predictions."""
+    first: tuple[int, ...] = ()
+    """For each presentation, the index of the option that the prompt shows first; empty = always the first one."""
+    sides: tuple[str, ...] = ()
+    """For each presentation of a rating, the side that is rated: `good` or `bad`."""
+    accuracy: Literal["averaged", "pooled"] = "averaged"
+    """The definition that the method's paper uses: of the averaged delta, or of all presentations pooled."""
+    counterbalanced: bool = True
+    """Whether exchanging good and bad flips the sign of delta, so that a position bias cancels."""
+    asked: Literal["all", "one"] = "all"
+    """Whether every item is asked in all presentations, or in one that the item decides (the others are NaN)."""
+    readout: Literal["options", "generation"] = "options"
+    """Whether the options' log-probabilities are read, or the model writes its answer, so that there are none."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise BankError(f"{self.method}: kind is {self.kind!r}; expected one of {get_args(Kind)}")
+        if self.kind == "direct":
+            if self.presentations or self.options or self.correct:
+                raise BankError(f"{self.method}: a direct method has no presentations, options or correct answers")
+            return
+        least_options = 1 if self.kind == "prediction" else 2
+        for name, labels, least in (
+            ("presentations", self.presentations, 1),
+            ("options", self.options, least_options),
+        ):
+            if len(set(labels)) != len(labels) or len(labels) < least:
+                raise BankError(f"{self.method}: {name} are {labels}; expected at least {least}, all different")
+        self._check_indices("correct", self.correct, needed=self.is_judged)
+        self._check_indices("first", self.first, needed=bool(self.first))
+        if self.kind == "rating" and (len(self.sides) != len(self.presentations) or set(self.sides) != {"good", "bad"}):
+            raise BankError(f"{self.method}: sides are {self.sides}; expected good or bad for each presentation")
+
+    def _check_indices(self, name: str, found: tuple[int, ...], *, needed: bool) -> None:
+        indices = range(len(self.options))
+        if len(found) != (len(self.presentations) if needed else 0) or any(i not in indices for i in found):
+            expected = f"one index below {len(self.options)} for each of the {len(self.presentations)} presentations"
+            raise BankError(f"{self.method}: {name} is {found}; expected {expected if needed else 'none'}")
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether every presentation has a correct option."""
+        return self.kind in JUDGED
+
+    @property
+    def has_logprobs(self) -> bool:
+        """Whether the method has a `_logprobs` column."""
+        return self.is_prompted and self.readout == "options"
+
+    @property
+    def shown_first(self) -> tuple[int, ...]:
+        """For each presentation, the index of the option that the prompt shows first."""
+        return self.first or (0,) * len(self.presentations)
+
+    @property
+    def is_prompted(self) -> bool:
+        """Whether the method asks the model."""
+        return self.kind != "direct"
+
+    def reshape(self, flat: ArrayLike) -> FloatArray:
+        """Return the list column as an array.
+
+        Args:
+            flat: Log-probabilities in nats, row-major, shape (items, presentations * options).
+
+        Returns:
+            The same numbers, shape (items, presentations, options).
+
+        Raises:
+            BankError: If the lists do not have presentations * options numbers.
+        """
+        shape = (len(self.presentations), len(self.options))
+        width = shape[0] * shape[1]
+        try:
+            cells = np.asarray(flat)
+            numbers = np.asarray(cells.tolist() if cells.dtype == object else cells, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise BankError(f"{self.method}_logprobs: expected lists of {width} numbers each") from error
+        if numbers.shape == (0,):
+            return np.empty((0, *shape))
+        if numbers.ndim != 2 or numbers.shape[1] != width:
+            raise BankError(
+                f"{self.method}_logprobs has shape {numbers.shape}; expected lists of {width} numbers each: "
+                f"{shape[0]} presentations x {shape[1]} options"
+            )
+        return numbers.reshape(len(numbers), *shape)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the layout as plain JSON values (tuples become lists); what is as usual is left out."""
+        usual = {field.name: field.default for field in fields(self) if field.default is not MISSING}
+        values = {key: x for key, x in asdict(self).items() if key not in usual or x != usual[key]}
+        return {key: list(x) if isinstance(x, tuple) else x for key, x in values.items()}
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Self:
+        """Return the layout that `to_dict` wrote.
+
+        Raises:
+            BankError: If a key is unknown or missing, or a value has the wrong type.
+        """
+        known = {field.name for field in fields(cls)}
+        needed = {field.name for field in fields(cls) if field.default is MISSING}
+        if not needed <= table.keys() <= known:
+            raise BankError(
+                f"method layout {table.get('method')!r}: unknown keys {sorted(table.keys() - known)}, "
+                f"missing keys {sorted(needed - table.keys())}; expected {sorted(known)}"
+            )
+        wrong = [name for name in ("method", "kind") if not isinstance(table[name], str)]
+        wrong += [name for name, member in _MEMBERS.items() if not _is_list_of(table.get(name, []), member)]
+        if wrong:
+            raise BankError(
+                f"method layout {table['method']!r}: {wrong[0]} is {table[wrong[0]]!r}; expected strings for "
+                "method and kind, lists of strings for presentations, options and sides, of integers for correct and "
+                "first"
+            )
+        for name, choices in _CHOICES.items():
+            if name in table and table[name] not in choices:
+                raise BankError(f"method layout {table['method']!r}: {name} is {table[name]!r}; expected {choices}")
+        values: dict[str, Any] = {key: tuple(x) if key in _MEMBERS else x for key, x in table.items()}
+        return cls(**values)
+
+
+def _is_list_of(value: object, member: type) -> bool:
+    return isinstance(value, list | tuple) and all(type(x) is member for x in value)

@@ -1,0 +1,107 @@
+"""The contract of a method: an item to requests, and the requests' log-probabilities to the item's new columns.
+
+Every method `m` gives `m_good`, `m_bad` and `m_delta` (null where it has one side only), and `m_flags`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from pairbank.arrays import FloatArray
+from pairbank.scoring.api.model import Scorer
+from pairbank.scoring.api.names import IDENTICAL_TOKENS, OVER_LENGTH
+from pairbank.scoring.api.requests import EncodedRequest, Request
+
+ColumnKind = Literal["float64", "int32", "list<float64>", "list<string>"]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A request after scoring; `logprobs_nats` is None where it was too long for the model."""
+
+    request: EncodedRequest
+    logprobs_nats: FloatArray | None
+
+    @property
+    def total_nats(self) -> float:
+        """Sum over the scored tokens, in float64; NaN where there is none."""
+        return float("nan") if self.logprobs_nats is None else float(self.logprobs_nats.sum())
+
+    @property
+    def tokens_nats(self) -> list[float] | None:
+        """The scored tokens one by one."""
+        return None if self.logprobs_nats is None else self.logprobs_nats.tolist()
+
+
+class Method(Protocol):
+    """One way of getting a preference out of a model."""
+
+    @property
+    def name(self) -> str:
+        """The prefix of its columns."""
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """What the signature records: paper, hash, and the layout of the log-probabilities."""
+
+    @property
+    def columns(self) -> dict[str, ColumnKind]:
+        """Its columns."""
+
+    def applies_to(self, row: Row) -> bool:
+        """Return whether the method can score an item."""
+
+    def requests(self, row: Row, scorer: Scorer) -> list[Request]:
+        """Return what is asked of the model for one item."""
+
+    def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
+        """Return the item's columns from the answers to its requests."""
+
+
+def flags_of(answers: Sequence[Answered]) -> list[str]:
+    """Return the flags of all answers, each once."""
+    flags = [flag for answer in answers for flag in answer.request.flags]
+    flags += [OVER_LENGTH for answer in answers if answer.logprobs_nats is None]
+    return list(dict.fromkeys(flags))
+
+
+def direct_layout(method: str) -> dict[str, Any]:
+    """Return the layout of a method without presentations and options."""
+    return {"method": method, "kind": "direct", "presentations": [], "options": [], "correct": []}
+
+
+def side_columns(method: str) -> dict[str, ColumnKind]:
+    """Return the columns: scores of both sides, their difference, numbers of tokens, flags."""
+    return {
+        f"{method}_good": "float64",
+        f"{method}_bad": "float64",
+        f"{method}_delta": "float64",
+        f"{method}_good_n": "int32",
+        f"{method}_bad_n": "int32",
+        f"{method}_flags": "list<string>",
+    }
+
+
+def side_values(method: str, scores: Sequence[float], answers: Sequence[Answered]) -> dict[str, Any]:
+    """Return the columns' values of one item.
+
+    Args:
+        method: the prefix of the columns.
+        scores: of the good side, and of the bad one where there is one.
+        answers: of the same sides: the scored tokens.
+    """
+    good, bad = scores[0], scores[1] if len(scores) > 1 else None
+    flags = flags_of(answers)
+    if len(answers) > 1 and answers[0].request.ids == answers[1].request.ids:
+        flags.append(IDENTICAL_TOKENS)
+    return {
+        f"{method}_good": good,
+        f"{method}_bad": bad,
+        f"{method}_delta": None if bad is None else good - bad,
+        f"{method}_good_n": answers[0].request.n_scored,
+        f"{method}_bad_n": None if bad is None else answers[1].request.n_scored,
+        f"{method}_flags": flags,
+    }

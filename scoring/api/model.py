@@ -1,0 +1,152 @@
+"""The Protocol that every back end satisfies, and what a model says about itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from pairbank.files import sha256_of_text
+from pairbank.scoring.api.requests import EncodedRequest, Request
+
+SLUG_BYTES = 96
+BosPolicy = Literal["auto", "bos", "eos-as-bos", "none"]
+Progress = Callable[[int], None]
+"""Called with the number of requests just finished."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """What a number's signature says of the model that it came from."""
+
+    name: str
+    """Short name, for tables: `SmolLM2-135M-Instruct`."""
+    model_id: str
+    """Hub id, or folder name for a local model."""
+    revision: str
+    """Commit on the Hub, or the fingerprint of a local folder."""
+    architecture: str
+    dtype: str
+    quantisation: str
+    device: str
+    backend: str
+    prompt_format: Literal["base", "chat"]
+    bos_policy: BosPolicy
+    bos_id: int | None
+    max_length: int | None
+    """Longest sequence in tokens that the model accepts, or None if it states none. For a masked model: of text,
+    beside its own special tokens; for an encoder-decoder: of encoder input and scored text together."""
+    pll: str = ""
+    """Masked models: which tokens are hidden together, `original` or `within_word_l2r`."""
+    seq2seq_mode: str = ""
+    """Encoder-decoders: how text is framed, `sentinel` or `conditional`."""
+    attention: str = ""
+    """The attention implementation asked for; empty = what the library chose."""
+    device_map: str = ""
+    """How the layers were spread over devices, where that was asked for."""
+    gguf_file: str = ""
+    """The GGUF file the weights came from."""
+    trust_remote_code: bool = False
+    """Code from the model's repository was run."""
+
+    @property
+    def slug(self) -> str:
+        """The name as a split of a Hub dataset allows it."""
+        return slug(self.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready values; what was not chosen is left out from `pll` on."""
+        chosen = {f.name for f in fields(self) if f.default is MISSING or getattr(self, f.name) != f.default}
+        return {name: value for name, value in asdict(self).items() if name in chosen}
+
+
+def slug(name: str) -> str:
+    r"""Return a split name (`\w+(\.\w+)*`) for a model, short enough to name a file; a cut one ends in a hash.
+
+    >>> slug("meta-llama/Llama-3.1-8B"), slug("SmolLM2-135M-Instruct")
+    ('Llama_3.1_8B', 'SmolLM2_135M_Instruct')
+    """
+    last = name.rstrip("/").rsplit("/", 1)[-1]
+    found = ".".join(part for part in re.sub(r"[^\w.]", "_", last).split(".") if part) or "model"
+    if len(found.encode()) <= SLUG_BYTES:
+        return found
+    start = found.encode()[: SLUG_BYTES - 9].decode(errors="ignore").rstrip(".")
+    return f"{start}_{sha256_of_text(name)[:8]}"
+
+
+@dataclass(slots=True, kw_only=True)
+class ScoringStats:
+    """How much work a scorer did, in tokens."""
+
+    n_sequence_tokens: int = 0
+    """Tokens of all sequences asked for."""
+    n_computed_tokens: int = 0
+    """Tokens that went through the model."""
+    seconds: float = 0.0
+    """Time spent in the model and the planner."""
+
+    @property
+    def sharing(self) -> float:
+        """Tokens asked for per token computed."""
+        return self.n_sequence_tokens / self.n_computed_tokens if self.n_computed_tokens else float("nan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleTurn:
+    """An answered question that stands before the one asked."""
+
+    user: str
+    assistant: str
+    """Stem and answer."""
+
+
+class Scorer(Protocol):
+    """A model that gives log-probabilities of targets given contexts."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """What the signature records."""
+
+    def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
+        """Return the text that stands before the answer, in the model's prompt format."""
+
+    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
+        """Return each request's tokens."""
+
+    def token_logprobs(
+        self, requests: Sequence[EncodedRequest], *, progress: Progress
+    ) -> list[npt.NDArray[np.float64]]:
+        """Return, a request, the log-probabilities in nats of its scored tokens, in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A prompt as the model reads it; `where` names the item in errors."""
+
+    text: str
+    chat: bool = False
+    """Rendered with a chat template, which brings its own BOS."""
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Continuation:
+    """What a model wrote."""
+
+    text: str | None
+    """The new text alone, special tokens left out; None where the prompt was too long."""
+    n_tokens: int
+    """Tokens written, the end-of-sequence token not among them."""
+    flags: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Writer(Protocol):
+    """A scorer that writes by its own means (the fake one, a server)."""
+
+    def write(self, prompts: Sequence[Ask], *, max_new_tokens: int, progress: Progress) -> list[Continuation]:
+        """Return what follows each prompt."""

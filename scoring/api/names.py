@@ -1,0 +1,88 @@
+"""Names that all rooms of scoring share, and statistics with them: methods, what is asked differently, and flags."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+BOUNDARY_MERGE = "boundary_merge"
+"""Flag: a token spans the join of context and target; it is scored with the target. Or the target's first characters
+are in no token of their own: the tokenizer composed them with the context, or dropped them."""
+
+
+FIRST_TOKEN_UNSCORED = "first_token_unscored"  # noqa: S105 - not a password
+"""Flag: no BOS, so the first token has no probability and is left out."""
+
+
+IDENTICAL_TOKENS = "identical_tokens"
+"""Flag: both sides have the same token ids; their difference is 0 by construction."""
+
+
+OVER_LENGTH = "over_length"
+"""Flag: longer than the model's context; the scores are NaN, as the user asked."""
+
+
+DIRECT = "direct"
+
+
+MOST_SHOTS = 8
+
+
+_NAME = re.compile(rf"(?P<id>[^@]+)(?P<chat>@chat)?(@(?P<shots>[1-{MOST_SHOTS}])shot)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodName:
+    """A method's name in parts: the prompt, and how it is asked."""
+
+    id: str
+    in_chat: bool = False
+    """Sent through the model's chat template although the prompt is plain text."""
+    n_shots: int = 0
+    """Answered examples before the question."""
+
+    @classmethod
+    def parsed(cls, name: str) -> MethodName:
+        """Return the parts of a name.
+
+        >>> MethodName.parsed("meta_question_simple@4shot").n_shots
+        4
+        """
+        found = _NAME.fullmatch(name)
+        if found is None:
+            return cls(id=name)
+        return cls(id=found["id"], in_chat=bool(found["chat"]), n_shots=int(found["shots"] or 0))
+
+    def __str__(self) -> str:
+        shots = f"@{self.n_shots}shot" if self.n_shots else ""
+        return f"{self.id}{'@chat' if self.in_chat else ''}{shots}"
+
+
+DIRECT_WB = "direct_wb"
+
+
+NO_WORD_BOUNDARY = "no_word_boundary"
+"""Flag: the target does not begin where a word does (or nothing stands before it, without BOS); the score is NaN."""
+
+
+UNKNOWN_TOKEN = "unknown_token"  # noqa: S105 - not a password
+"""Flag: the tokenizer has no token for some of the target; its unknown token is scored in that place."""
+
+
+SPECIAL_TOKEN = "special_token"  # noqa: S105 - not a password
+"""Flag: the text holds characters (`<s>`, say) that the tokenizer reads as one of its special tokens."""
+
+
+UNPARSED = "unparsed"
+"""Flag: no valid answer in what the model wrote, in one presentation or more."""
+
+
+PMI_TOKENS_DIFFER = "pmi_tokens_differ"
+"""Flag: alone, the target is cut into other tokens than after its context."""
+
+
+PMI = "pmi"
+
+
+NEAR_TIE = "near_tie"
+"""Flag: some token was written that led the second by less than `NEAR_TIE_NATS`."""

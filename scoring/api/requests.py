@@ -1,0 +1,98 @@
+"""Requests: what every method asks of a model, log P(target | context), and their token sequences.
+
+The boundary rule (DESIGN.md, correctness rule 2): context and target are encoded once, as one string, and a
+token belongs to the target iff it covers a target character. Spaces at the join belong to the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pairbank.errors import ScoringError
+from pairbank.scoring.api.names import BOUNDARY_MERGE, FIRST_TOKEN_UNSCORED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Ask for log P(target | context). `where` names the item in errors."""
+
+    context: str
+    target: str
+    chat: bool = False
+    """The context was rendered with a chat template, which brings its own BOS."""
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedRequest:
+    """Token ids of context and target, BOS first; tokens from `start` on are scored, each given those before."""
+
+    ids: tuple[int, ...]
+    start: int
+    flags: tuple[str, ...] = ()
+
+    @property
+    def n_scored(self) -> int:
+        """Number of tokens scored."""
+        return len(self.ids) - self.start
+
+
+def encoded(
+    ids: Sequence[int],
+    offsets: Sequence[tuple[int, int]],
+    request: Request,
+    *,
+    bos_id: int | None,
+    template_ids: Container[int] = (),
+) -> EncodedRequest:
+    """Place the target's tokens among the tokens of `request.context + request.target`.
+
+    Args:
+        ids: token ids of the whole string, no special token added.
+        offsets: the characters of the whole string that each token covers, as (start, end).
+        request: the request; plain spaces that end its context count as target. With no context every token is
+            target, also one that covers no character (the space that some tokenizers put in front).
+        bos_id: put before everything, or None.
+        template_ids: special tokens that take in the spaces behind them; those are not scored for a space.
+
+    Raises:
+        ScoringError: no token of the target can be scored.
+    """
+    boundary = len(request.context.rstrip(" "))
+    first = next((i for i, (_, end) in enumerate(offsets) if end > boundary), len(ids)) if boundary else 0
+    if boundary and first < len(ids) and offsets[first][0] < boundary and ids[first] in template_ids:
+        first += 1
+    flags = []
+    if boundary and first < len(ids) and _merges(offsets[first][0], boundary, request):
+        flags.append(BOUNDARY_MERGE)
+    if bos_id is not None:
+        ids, first = (bos_id, *ids), first + 1
+    if first == 0 and ids:
+        flags.append(FIRST_TOKEN_UNSCORED)
+        first = 1
+    if first >= len(ids):
+        raise ScoringError(
+            f"{request.where or 'request'}: target {request.target!r} has no token to score; "
+            "expected at least one token after the first (give the text a BOS: bos='auto')"
+        )
+    return EncodedRequest(ids=tuple(ids), start=first, flags=tuple(flags))
+
+
+def _merges(start: int, boundary: int, request: Request) -> bool:
+    """Return whether the first scored token, which begins at `start`, is not where the target begins."""
+    return start < boundary or bool((request.context + request.target)[boundary:start].strip())
+
+
+Edge = Literal["before", "after"]
+
+
+EDGES: tuple[Edge, ...] = ("before", "after")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeRequest(Request):
+    """Ask for the log-probability that a word can begin just before, or has ended just after, the target."""
+
+    edge: Edge

@@ -1,0 +1,165 @@
+"""The two forward passes of causal models: packs under a tree mask, and padded plain sequences.
+
+In: packs or encoded requests. Out: of exactly the rows that are read, the logits, or the last hidden states where the
+output layer is applied apart (`head`); and where each value is read.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from pairbank.arrays import IntArray
+from pairbank.scoring.api.requests import EncodedRequest
+from pairbank.scoring.engine.prefix_cache import Trunk
+from pairbank.scoring.engine.prefix_trees import Pack
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
+    """Where the values of a forward pass stand; all of shape (n_reads,)."""
+
+    rows: IntArray
+    """Row of the logits or hidden states."""
+    tokens: IntArray
+    """Token whose log-probability is read."""
+    owners: IntArray
+    """Which of the pass's requests the value belongs to; a request's values stand together, in order."""
+
+
+def input_device(model: PreTrainedModel) -> torch.device:
+    """Return the device that takes the input (with `device_map`, that of the embeddings)."""
+    device: torch.device = next(model.get_input_embeddings().parameters()).device
+    return device
+
+
+def tree_rows(
+    model: PreTrainedModel, packs: Sequence[Pack], *, trunk: Trunk | None, hidden: bool
+) -> tuple[torch.Tensor, Reads]:
+    """Return what is read from some packs, one pack a row of the batch.
+
+    Args:
+        model: the model.
+        packs: packs with the same trunk.
+        trunk: the keys and values of that trunk, if there is one.
+        hidden: return last hidden states (rows, width) in place of logits (rows, vocabulary).
+    """
+    device = input_device(model)
+    width = max(len(pack.tokens) for pack in packs)
+    tokens, depths, ends = np.zeros((3, len(packs), width), dtype=np.int64)
+    # A padding node sees itself only and is never read.
+    ends[:] = np.arange(1, width + 1)
+    is_read = np.zeros((len(packs), width), dtype=bool)
+    for row, pack in enumerate(packs):
+        n = len(pack.tokens)
+        tokens[row, :n], depths[row, :n], ends[row, :n] = pack.tokens, pack.depths, pack.ends
+        is_read[row, pack.read_nodes] = True
+    n_trunk = len(packs[0].trunk)
+    kept = _kept(
+        model,
+        is_read,
+        hidden=hidden,
+        input_ids=torch.from_numpy(tokens).to(device),
+        attention_mask=_tree_mask(model, torch.from_numpy(ends).to(device), n_trunk),
+        position_ids=torch.from_numpy(depths).to(device),
+        **({"use_cache": False} if trunk is None else {"past_key_values": trunk, "use_cache": True}),
+    )
+    row_of_node = np.cumsum(is_read).reshape(is_read.shape) - 1
+    return kept, Reads(
+        rows=np.concatenate([row_of_node[row, pack.read_nodes] for row, pack in enumerate(packs)]),
+        tokens=np.concatenate([pack.read_tokens for pack in packs]),
+        owners=np.concatenate([pack.read_requests for pack in packs]),
+    )
+
+
+def _tree_mask(model: PreTrainedModel, ends: torch.Tensor, n_trunk: int) -> torch.Tensor:
+    """Return the mask (batch, 1, node, trunk and node): each node sees the trunk, its ancestors and itself."""
+    nodes = torch.arange(ends.shape[1], device=ends.device)
+    mask = (nodes[None, :] <= nodes[:, None]) & (nodes[None, :, None] < ends[:, None, :])
+    mask = torch.nn.functional.pad(mask, (n_trunk, 0), value=True)
+    is_eager = model.config._attn_implementation == "eager"
+    if not is_eager and mask.device.type != "cpu":
+        return mask[:, None]
+    # Eager attention adds its mask to the scores, a boolean one as 0 and 1; on a CPU, others would turn a boolean one
+    # into such numbers in every layer.
+    lowest = torch.finfo(model.dtype).min if is_eager else -torch.inf
+    return torch.zeros(mask.shape, dtype=model.dtype, device=ends.device).masked_fill_(~mask, lowest)[:, None]
+
+
+def padded_rows(
+    model: PreTrainedModel, requests: Sequence[EncodedRequest], *, hidden: bool
+) -> tuple[torch.Tensor, Reads]:
+    """Return what is read from plain sequences, padded on the right: logits, or last hidden states if `hidden`."""
+    device = input_device(model)
+    lengths = np.array([len(request.ids) - 1 for request in requests])
+    ids = np.zeros((len(requests), int(lengths.max())), dtype=np.int64)
+    place = np.arange(ids.shape[1])
+    real = place < lengths[:, None]
+    ids[real] = np.concatenate([np.array(request.ids[:-1], dtype=np.int64) for request in requests])
+    is_read = real & (place >= np.array([[request.start - 1] for request in requests]))
+    kept = _kept(
+        model,
+        is_read,
+        hidden=hidden,
+        input_ids=torch.from_numpy(ids).to(device),
+        attention_mask=torch.from_numpy(real.astype(np.int64)).to(device),
+        use_cache=False,
+    )
+    tokens = np.concatenate([np.array(request.ids[request.start :], dtype=np.int64) for request in requests])
+    owners = np.repeat(np.arange(len(requests)), is_read.sum(axis=1))
+    return kept, Reads(rows=np.arange(len(tokens)), tokens=tokens, owners=owners)
+
+
+def _kept(
+    model: PreTrainedModel,
+    is_read: npt.NDArray[np.bool_],
+    *,
+    hidden: bool,
+    **inputs: Any,  # noqa: ANN401 - of a forward pass
+) -> torch.Tensor:
+    """Run the model and return the rows of the read positions, row by row; its output layer runs on these alone."""
+    device = inputs["input_ids"].device
+    if hidden:
+        states: torch.Tensor = model.base_model(**inputs).last_hidden_state
+        return states[torch.from_numpy(is_read).to(states.device)]
+    parameters = inspect.signature(model.forward).parameters
+    if "logits_to_keep" in parameters and len(is_read) == 1:
+        kept = torch.from_numpy(np.flatnonzero(is_read[0])).to(device)
+        logits: torch.Tensor = model(**inputs, logits_to_keep=kept).logits[0]
+        return logits
+    mask = torch.from_numpy(is_read).to(device)
+    if "logits_to_keep" in parameters and _keeps_by_mask():
+        kept_logits: torch.Tensor = model(**inputs, logits_to_keep=mask).logits
+        return kept_logits
+    whole: torch.Tensor = model(**inputs).logits
+    return whole[mask.to(whole.device)]
+
+
+def _keeps_by_mask() -> bool:
+    """Return whether this transformers takes a boolean `logits_to_keep` (a position mask a sequence)."""
+    from transformers import modeling_utils
+
+    return hasattr(modeling_utils, "slice_logits_to_keep")
+
+
+@contextmanager
+def scoring_mode(model: PreTrainedModel) -> Iterator[None]:
+    """Run in eval mode and without gradients; afterwards every module is in the mode it was in."""
+    in_training = [module for module in model.modules() if module.training]
+    model.train(mode=False)
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        for module in in_training:
+            module.training = True

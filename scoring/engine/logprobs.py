@@ -1,0 +1,128 @@
+"""The output layer in blocks of the vocabulary, so that the logits of a pass never stand in memory as a whole.
+
+In: hidden states of the rows that are read. Out: log-probabilities in nats, as `readout` gives them from logits. With
+50,000 to 250,000 words in the vocabulary, whole logits are the largest thing in memory by far, and on a CPU their
+pages cost as much time as their normalisation. A model whose logits are more than one linear layer of its last hidden
+states (capped, scaled, quantised, placed elsewhere) keeps its own output layer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from pairbank.arrays import FloatArray, IntArray
+from pairbank.errors import ScoringError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+BLOCK_LOGITS = {"cpu": 1 << 19}
+"""Logits computed at a time: on a CPU, what stays in its cache."""
+BLOCK_LOGITS_ACCELERATOR = 1 << 27
+CHANGES_LOGITS = (
+    "final_logit_softcapping",
+    "logit_scale",
+    "logits_scaling",
+    "lm_head_multiplier",
+    "output_multiplier_scale",
+)
+"""Settings of models that do something to their logits."""
+
+
+def linear_head(model: PreTrainedModel, ids: torch.Tensor) -> torch.nn.Linear | None:
+    """Return the output layer if the model's logits are nothing but it, as tried on some ids (1, n); else None."""
+    head: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    config = model.config.get_text_config()
+    if type(head) is not torch.nn.Linear or hasattr(head, "_hf_hook") or model.base_model is model:
+        return None
+    if any(getattr(config, name, None) not in (None, 1, 1.0) for name in CHANGES_LOGITS):
+        return None
+    whole = model(input_ids=ids, use_cache=False).logits
+    try:
+        ours = head(model.base_model(input_ids=ids, use_cache=False).last_hidden_state)
+    except (AttributeError, RuntimeError, TypeError):
+        return None
+    # in one type: some models give logits in float32 whatever their own type is
+    same = whole.shape == ours.shape and torch.allclose(whole.float(), ours.float(), rtol=1e-4, atol=1e-4)
+    return head if same else None
+
+
+def head_logprobs_nats(
+    head: torch.nn.Linear, hidden: torch.Tensor, *, rows: IntArray, tokens: IntArray, model_name: str
+) -> FloatArray:
+    """Return log-softmax values in nats at (row, token), the softmax in float32 over the whole vocabulary.
+
+    Args:
+        head: the output layer.
+        hidden: (n_rows, width) last hidden states.
+        rows: (n_reads,) the row of each read.
+        tokens: (n_reads,) the token whose log-probability is read there.
+        model_name: for the error.
+
+    Raises:
+        ScoringError: a value is NaN or infinite.
+    """
+    order = np.argsort(tokens, kind="stable")
+    by_token, row_of = tokens[order], torch.from_numpy(rows[order]).to(hidden.device)
+    token_of = torch.from_numpy(by_token).to(hidden.device)
+    hidden = hidden.to(head.weight.device)
+    most = BLOCK_LOGITS.get(hidden.device.type, BLOCK_LOGITS_ACCELERATOR)
+    size = max(1, most // len(hidden))
+    normalisers = []
+    # a token that the output layer does not have keeps NaN, which is refused below
+    chosen = torch.full((len(tokens),), torch.nan, device=hidden.device)
+    for first in range(0, head.out_features, size):
+        last = min(first + size, head.out_features)
+        logits = torch.nn.functional.linear(hidden, head.weight[first:last], _part(head.bias, first, last)).float()
+        a, b = np.searchsorted(by_token, (first, last)).tolist()
+        chosen[a:b] = logits[row_of[a:b], token_of[a:b] - first]
+        normalisers.append(logits.logsumexp(-1))
+    # at the end and at once: added up block by block, rounding would grow with their number
+    normaliser = torch.stack(normalisers).logsumexp(0)
+    both = torch.stack([chosen, normaliser[row_of]]).cpu().numpy().astype(np.float64)
+    values = np.empty(len(tokens))
+    values[order] = both[0] - both[1]
+    return finite(values, model_name)
+
+
+def _part(bias: torch.Tensor | None, first: int, last: int) -> torch.Tensor | None:
+    return None if bias is None else bias[first:last]
+
+
+ROWS_A_CHUNK = 512
+
+
+def read_logprobs_nats(logits: torch.Tensor, *, rows: IntArray, tokens: IntArray, model_name: str) -> FloatArray:
+    """Return log-softmax values in nats at (row, token).
+
+    Args:
+        logits: (n_rows, output vocabulary).
+        rows: (n_reads,) the row of each read.
+        tokens: (n_reads,) the token whose log-probability is read there.
+        model_name: for the error.
+
+    Raises:
+        ScoringError: a value is NaN or infinite.
+    """
+    normaliser = torch.cat([part.float().logsumexp(-1) for part in torch.split(logits, ROWS_A_CHUNK)])
+    row_index = torch.from_numpy(rows).to(logits.device)
+    chosen = logits[row_index, torch.from_numpy(tokens).to(logits.device)].float()
+    both = torch.stack([chosen, normaliser[row_index]]).cpu().numpy().astype(np.float64)
+    return finite(both[0] - both[1], model_name)
+
+
+def finite(values: FloatArray, model_name: str) -> FloatArray:
+    """Return values that are numbers as they are.
+
+    Raises:
+        ScoringError: a value is NaN or infinite.
+    """
+    if not np.isfinite(values).all():
+        raise ScoringError(
+            f"model {model_name!r} gave a log-probability that is NaN or infinite; expected finite values: "
+            "load it with dtype='float32', or check its weights"
+        )
+    return values

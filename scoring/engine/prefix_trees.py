@@ -1,0 +1,231 @@
+"""The planner: token sequences in, packs of prefix trees out. Pure; it knows no model.
+
+Sequences are sorted, so that those with a common prefix are neighbours; a pack is a run of neighbours whose
+distinct prefixes (tree nodes) fit a token budget. A node is computed once, whatever reads it: both members
+of a minimal pair, both orders of a prompt, all its answer options. A long prefix of many packs (an instruction,
+worked examples) is no part of them: it is their trunk, which is computed once for all.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pairbank.arrays import IntArray
+from pairbank.scoring.api.requests import EncodedRequest
+
+WINDOW_TOKENS = 2_000_000
+"""Cells of the matrix that requests are laid out in, as many as fit at a time; bounds the planner's memory."""
+TRUNK_WORTH_TOKENS = 64
+"""Nodes that a trunk has to save: its own forward pass costs about as much as these."""
+LEAST_FILL = 0.5
+"""A pack may end when this share of the budget is used, where few nodes of the next have to be computed again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pack:
+    """A forest of prefix trees in depth-first order, for one row of a forward pass.
+
+    Node j is an ancestor of node i (or i itself) iff j <= i < ends[j]; that is the attention mask. The trunk is an
+    ancestor of all nodes.
+    """
+
+    trunk: IntArray
+    """(n_trunk,) token ids of the prefix that all sequences of this and other packs have; empty if there is none."""
+    tokens: IntArray
+    """(n_nodes,) token ids."""
+    depths: IntArray
+    """(n_nodes,) position of each node in its sequence; the trunk's positions come before."""
+    ends: IntArray
+    """(n_nodes,) one past the last node of each subtree."""
+    read_nodes: IntArray
+    """(n_reads,) the node whose next-token distribution is read."""
+    read_tokens: IntArray
+    """(n_reads,) the token whose log-probability is read there."""
+    read_requests: IntArray
+    """(n_reads,) the request that each read belongs to; a request's reads stand together, in token order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sorted:
+    """Requests in the order of their input sequences (all tokens but the last), as a matrix."""
+
+    index: IntArray
+    """(n,) which request each row is."""
+    tokens: IntArray
+    """(n, longest) input tokens, then -1."""
+    lengths: IntArray
+    """(n,) input tokens."""
+    starts: IntArray
+    """(n,) the node of the first read."""
+    last: IntArray
+    """(n,) the token read at the last node."""
+    shared: IntArray
+    """(n,) tokens in common with the row before; 0 in the first."""
+
+
+def n_distinct_nodes(requests: Sequence[EncodedRequest]) -> int:
+    """Return how many tree nodes the requests need with no budget: the least possible work, in tokens."""
+    if not requests:
+        return 0
+    rows = _laid_out(requests, _order(requests))
+    return int((rows.lengths - rows.shared).sum())
+
+
+def plan(
+    requests: Sequence[EncodedRequest], *, budget_tokens: int, trunk_worth_tokens: float = TRUNK_WORTH_TOKENS
+) -> Iterator[Pack]:
+    """Yield packs of at most `budget_tokens` nodes that hold every read of every request exactly once.
+
+    A sequence longer than the budget makes a pack of its own. Packs with the same trunk follow each other, the
+    largest first, so that neighbours are of like size. Which packs come out depends on the set of requests, not on
+    their order.
+
+    Args:
+        requests: what is to be read.
+        budget_tokens: most nodes of a pack, beside its trunk.
+        trunk_worth_tokens: nodes that a trunk has to save; infinity = no trunks.
+    """
+    order = _order(requests)
+    first = 0
+    while first < len(order):
+        rows = _laid_out(requests, order[first : first + _window(requests, order[first:])])
+        first += len(rows.index)
+        for n_trunk, chosen in _by_trunk(rows, budget_tokens, trunk_worth_tokens):
+            trunk = rows.tokens[chosen[0], :n_trunk]
+            part = _without_trunk(rows, chosen, n_trunk)
+            stops = list(_stops(part, budget_tokens))
+            packs = [_pack(part, a, b, trunk) for a, b in zip([0, *stops[:-1]], stops, strict=True)]
+            yield from sorted(packs, key=lambda pack: -len(pack.tokens))
+
+
+def _order(requests: Sequence[EncodedRequest]) -> list[int]:
+    # Ids and the place in the input decide; sorting tuples compares token by token, in C.
+    return sorted(range(len(requests)), key=lambda i: (requests[i].ids[:-1], requests[i].ids[-1]))
+
+
+def _window(requests: Sequence[EncodedRequest], order: Sequence[int]) -> int:
+    """Return how many of the first requests fit one matrix, at least one."""
+    longest = np.maximum.accumulate([len(requests[i].ids) for i in order[:WINDOW_TOKENS]])
+    return max(1, int(np.searchsorted(longest * np.arange(1, len(longest) + 1), WINDOW_TOKENS, side="right")))
+
+
+def _laid_out(requests: Sequence[EncodedRequest], order: Sequence[int]) -> _Sorted:
+    chosen = [requests[i] for i in order]
+    lengths = np.array([len(request.ids) - 1 for request in chosen], dtype=np.int64)
+    tokens = np.full((len(chosen), int(lengths.max())), -1, dtype=np.int64)
+    tokens[np.arange(tokens.shape[1]) < lengths[:, None]] = np.concatenate(
+        [np.array(request.ids[:-1], dtype=np.int64) for request in chosen]
+    )
+    same = np.logical_and.accumulate((tokens[1:] == tokens[:-1]) & (tokens[1:] >= 0), axis=1)
+    return _Sorted(
+        index=np.array(order, dtype=np.int64),
+        tokens=tokens,
+        lengths=lengths,
+        starts=np.array([request.start - 1 for request in chosen], dtype=np.int64),
+        last=np.array([request.ids[-1] for request in chosen], dtype=np.int64),
+        shared=np.concatenate([[0], same.sum(axis=1)]),
+    )
+
+
+def _by_trunk(rows: _Sorted, budget_tokens: int, worth_tokens: float) -> Iterator[tuple[int, IntArray]]:
+    """Yield (tokens of a trunk, rows that have it): each row has the longest trunk that is worth its own pass.
+
+    From the whole window down: rows fall apart where they share no more than all of them do; a part that would save
+    enough nodes with its own, longer prefix gets it as trunk, the rest stay with what they had.
+    """
+    n_new = np.concatenate([[0], np.cumsum(rows.lengths - rows.shared)])
+    trunks, owner = [0], np.zeros(len(rows.index), dtype=np.int64)
+    parts = [(0, len(rows.index), 0)]
+    while parts:
+        first, stop, mine = parts.pop()
+        n_packs = int(n_new[stop] - n_new[first]) / budget_tokens
+        if n_packs < 2 or stop - first < 2:
+            continue
+        common = int(rows.shared[first + 1 : stop].min())
+        # what is read at a node of the trunk would be lost
+        trunk = min(common, int(rows.starts[first:stop].min()))
+        if (trunk - trunks[mine]) * (n_packs - 1) >= worth_tokens:
+            mine = len(trunks)
+            trunks.append(trunk)
+            owner[first:stop] = mine
+        cuts = first + 1 + np.flatnonzero(rows.shared[first + 1 : stop] == common)
+        parts += [(a, b, mine) for a, b in itertools.pairwise([first, *cuts.tolist(), stop])]
+    for which, n_trunk in enumerate(trunks):
+        if (chosen := np.flatnonzero(owner == which)).size:
+            yield n_trunk, chosen
+
+
+def _without_trunk(rows: _Sorted, chosen: IntArray, n_trunk: int) -> _Sorted:
+    """Return some rows, in order, and what follows their trunk."""
+    # Two rows have in common what all those between them have.
+    shared = np.minimum.reduceat(rows.shared, chosen[:-1] + 1) if len(chosen) > 1 else rows.shared[:0]
+    if len(chosen) > 1:
+        shared[-1] = rows.shared[chosen[-2] + 1 : chosen[-1] + 1].min()
+    lengths = rows.lengths[chosen] - n_trunk
+    return _Sorted(
+        index=rows.index[chosen],
+        tokens=rows.tokens[chosen, n_trunk : n_trunk + int(lengths.max())],
+        lengths=lengths,
+        starts=rows.starts[chosen] - n_trunk,
+        last=rows.last[chosen],
+        shared=np.concatenate([[0], shared - n_trunk]),
+    )
+
+
+def _stops(rows: _Sorted, budget_tokens: int) -> Iterator[int]:
+    """Yield the row that each pack ends before: the cut, in the budget, that leaves least to be computed again.
+
+    A row that adds no node never opens a pack.
+    """
+    lengths, shared = rows.lengths.tolist(), rows.shared.tolist()
+    first, n_nodes = 0, 0
+    cuts: list[tuple[int, int]] = []  # (nodes shared across the cut, row behind it) of the pack in the making
+    row = 0
+    while row < len(lengths):
+        new = lengths[row] - (shared[row] if row > first else 0)
+        if row > first and new:
+            if n_nodes >= LEAST_FILL * budget_tokens:
+                cuts.append((shared[row], -row))
+            if n_nodes + new > budget_tokens:
+                first = row = -min(cuts, default=(0, -row))[1]
+                yield row
+                n_nodes, cuts = 0, []
+                continue
+        n_nodes += new
+        row += 1
+    yield len(lengths)
+
+
+def _pack(rows: _Sorted, first: int, stop: int, trunk: IntArray) -> Pack:
+    lengths, starts = rows.lengths[first:stop], rows.starts[first:stop]
+    tokens = rows.tokens[first:stop, : int(lengths.max())]
+    shared = rows.shared[first:stop].copy()
+    shared[0] = 0
+    depth = np.arange(tokens.shape[1])
+    is_new = (depth >= shared[:, None]) & (depth < lengths[:, None])
+    n_new = is_new.sum(axis=1)
+    offsets = np.concatenate([[0], np.cumsum(n_new)])
+    # The node at depth d of a row: its own if new there, else that of the nearest row before.
+    own = np.where(is_new, offsets[:-1, None] + depth - shared[:, None], -1)
+    path = np.maximum.accumulate(own, axis=0)
+    # A subtree at depth d ends where the next row begins that no longer shares d; a row's own is looked up above.
+    leaves = np.where(depth >= shared[1:, None], offsets[1:-1, None], offsets[-1])
+    ends = np.full(tokens.shape, offsets[-1])
+    ends[:-1] = np.minimum.accumulate(leaves[::-1], axis=0)[::-1]
+    is_read = (depth >= starts[:, None]) & (depth < lengths[:, None])
+    read = np.full(tokens.shape, -1)
+    read[:, :-1] = tokens[:, 1:]
+    read[np.arange(len(lengths)), lengths - 1] = rows.last[first:stop]
+    return Pack(
+        trunk=trunk,
+        tokens=tokens[is_new],
+        depths=np.broadcast_to(depth + len(trunk), tokens.shape)[is_new],
+        ends=ends[is_new],
+        read_nodes=path[is_read],
+        read_tokens=read[is_read],
+        read_requests=np.repeat(rows.index[first:stop], is_read.sum(axis=1)),
+    )

@@ -1,0 +1,150 @@
+"""Generated answers: a prompt whose answer the model writes, found in its text by a regular expression.
+
+Ivanova et al. 2024 (appendix B, "free"): up to 20 tokens, and the first valid answer among them counts. In: a prompt
+of the registry with `readout = "generation"`. Out, for method m: m_texts, what was written after each presentation;
+m_answers, the option found in it (null where there is none, or where a presentation is not asked of the item);
+m_unparsed, in how many presentations that were asked there is none; m_flags; and m_good, m_bad and m_delta:
+
+- forced choice: the shares of the asked presentations that pick each side (an unparsed one picks neither);
+- rating: the mean rating of each side, in points of the scale.
+
+A score that rests on no answer at all is null, never 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from pairbank.scoring.api.model import Ask, Continuation
+from pairbank.scoring.api.names import OVER_LENGTH, UNPARSED
+from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.prompts.slots import fill, slot_values
+
+if TYPE_CHECKING:
+    from pairbank.scoring.api.method import ColumnKind, Row
+    from pairbank.scoring.api.model import Scorer
+    from pairbank.scoring.prompts.prompt import Presentation
+
+
+class Generated(Prompted):
+    """A prompt that the model answers in its own words."""
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """Paper, hash and layout, which says that the answers are written."""
+        found = super().definition
+        return found | {"layout": found["layout"] | {"readout": "generation"}}
+
+    @property
+    def columns(self) -> dict[str, ColumnKind]:
+        """Scores, answers, texts, the number of texts without an answer, flags."""
+        scores: dict[str, ColumnKind] = dict.fromkeys([f"{self.name}_{x}" for x in ("good", "bad", "delta")], "float64")
+        lists: dict[str, ColumnKind] = dict.fromkeys([f"{self.name}_{x}" for x in ("answers", "texts")], "list<string>")
+        return scores | lists | {f"{self.name}_unparsed": "int32", f"{self.name}_flags": "list<string>"}
+
+    def asks(self, row: Row, scorer: Scorer) -> list[Ask]:
+        """Return a prompt for each presentation that is asked of the item; none where it lacks a text for a slot."""
+        if self.missing(row):
+            return []
+        chat, of = self.uses_chat(scorer), f"{row['item_id']} ({self.name},"
+        return [
+            Ask(text=context, chat=chat, where=f"{of} {p.name})")
+            for context, p in zip(self.contexts(row, scorer), self._shown(row), strict=True)
+        ]
+
+    def written(self, texts: Sequence[Continuation], row: Row) -> dict[str, Any]:
+        """Return the item's columns from what the model wrote after each asked presentation."""
+        values = slot_values(row)
+        options = {fill(option, values): option for option in self.prompt.options}
+        answers = [None if t.text is None else first_answer(t.text, self.prompt.pattern, [*options]) for t in texts]
+        n_unparsed = sum(answer is None and t.text is not None for answer, t in zip(answers, texts, strict=True))
+        flags = dict.fromkeys(flag for text in texts for flag in text.flags)
+        if n_unparsed:
+            flags[UNPARSED] = None
+        given = [None if answer is None else options[answer] for answer in answers]
+        good, bad = (np.nan, np.nan) if OVER_LENGTH in flags else self._scores(self._shown(row), given)
+        of_presentation = zip(answers, (t.text for t in texts), strict=True)
+        both = [next(of_presentation) if is_asked else (None, None) for is_asked in self.asked_of(row)]
+        name = self.name
+        return {
+            f"{name}_good": good,
+            f"{name}_bad": bad,
+            f"{name}_delta": None if good is None or bad is None else good - bad,
+            f"{name}_answers": [answer for answer, _ in both],
+            f"{name}_texts": [text for _, text in both],
+            f"{name}_unparsed": n_unparsed,
+            f"{name}_flags": [*flags],
+        }
+
+    def _shown(self, row: Row) -> list[Presentation]:
+        return [p for p in self.prompt.presentations if p.is_asked(row)]
+
+    def _scores(self, shown: Sequence[Presentation], given: Sequence[str | None]) -> tuple[float | None, float | None]:
+        if self.prompt.kind == "rating":
+            sides = [
+                [float(o) for p, o in zip(shown, given, strict=True) if p.side == side and o is not None]
+                for side in ("good", "bad")
+            ]
+            good, bad = (float(np.mean(ratings)) if ratings else None for ratings in sides)
+            return good, bad
+        if all(option is None for option in given):
+            return None, None
+        right = [option == p.correct for p, option in zip(shown, given, strict=True)]
+        wrong = [option not in (None, p.correct) for p, option in zip(shown, given, strict=True)]
+        return float(np.mean(right)), float(np.mean(wrong))
+
+
+def first_answer(text: str, pattern: str, options: Sequence[str]) -> str | None:
+    """Return the first match of a pattern that is one of the options, whatever its case; None if there is none.
+
+    >>> first_answer("I'd say 3, no, 2.", "[1-5]", ["1", "2", "3", "4", "5"]), first_answer("yes.", "(?i)yes", ["Yes"])
+    ('3', 'Yes')
+    """
+    known = {option.strip().casefold(): option for option in options}
+    matches = (found[0].strip().casefold() for found in re.finditer(pattern, text))
+    return next((known[match] for match in matches if match in known), None)
+
+
+def generated_records(
+    method: Generated,
+    rows: Sequence[Row],
+    scorer: Scorer,
+    *,
+    over_length: Literal["error", "nan"],
+    tell: Callable[[float], None],
+) -> list[Mapping[str, Any] | None]:
+    """Return the columns of each item, or None for one that is not asked; all prompts go to the model together.
+
+    Args:
+        method: what is asked.
+        rows: the items.
+        scorer: a model that can write.
+        over_length: what to do with a prompt that leaves no room for an answer.
+        tell: called with the share of the prompts that are answered.
+
+    Raises:
+        ScoringError: a model that cannot write, or a prompt that is too long.
+    """
+    from pairbank.scoring.models.generation import write
+
+    asked = [method.asks(row, scorer) if method.applies_to(row) else [] for row in rows]
+    prompts = [ask for asks in asked for ask in asks]
+    if not prompts:
+        return [None] * len(rows)
+    n_done = 0
+
+    def told(n: int) -> None:
+        nonlocal n_done
+        n_done += n
+        tell(n_done / len(prompts))
+
+    n_new = method.prompt.max_new_tokens
+    texts = iter(write(scorer, prompts, max_new_tokens=n_new, over_length=over_length, progress=told))
+    return [
+        method.written([next(texts) for _ in asks], row) if asks else None
+        for row, asks in zip(rows, asked, strict=True)
+    ]

@@ -1,0 +1,219 @@
+"""The methods as people read about them: in, the registry; out, the page docs/methods.md.
+
+Everything on it is read from what is asked and computed, so that it cannot differ from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+
+from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI
+from pairbank.scoring.methods.preview import CLOSE, OPEN
+from pairbank.scoring.methods.prompted import plain_prompt
+from pairbank.scoring.methods.registry import FAMILIES, method_named
+from pairbank.scoring.prompts.prompt import ANY, Presentation, Prompt, in_language, primary
+from pairbank.scoring.prompts.registry import prompt_files, prompts
+
+INTRODUCTION = f"""\
+# Methods
+
+Made from the registry by `pairbank methods --markdown`; do not edit by hand.
+
+A method's name is what `--method` and `methods=` take, and what its columns begin with. Behind the id of a forced
+choice in both orders or of a judgment, `@1shot` … `@8shot` puts answered examples before the question; behind any
+prompt's id, `@chat` sends a prompt that its paper sent as plain text through the model's chat template
+(`meta_question_simple@4shot`, `hl23_sent_comp_meta_instruct@chat`).
+
+- **Δ** is the column `m_delta` = `m_good` − `m_bad`, in nats unless said otherwise; log P(1) is the log-probability of
+  the whole answer "1", teacher-forced.
+- **Counterbalanced**: exchanging better and worse side flips the sign of Δ and changes nothing else.
+- **Requests** are the strings scored (or written) an item.
+- **Its own accuracy** is that of its source; reports have both.
+- Every prompt's section ends with its first presentation, as a model without a chat template reads it. Slots stand in
+  braces (`{{good}}` is the whole better sentence, `{{target_good}}` its target); the answer options, of which each is
+  scored, between {OPEN} and {CLOSE}. `pairbank methods show METHOD --corpus CORPUS` fills in the slots.
+
+Where a paper and its code differ, the notes say how, and which of them an id is."""
+BOTH_SIDES = {"direct": "log P(target_good | context_good) − log P(target_bad | context_bad)"}
+
+
+def methods_markdown(known: Mapping[str, Prompt] | None = None) -> str:
+    """Return the page: one table of all methods, then a section each.
+
+    Args:
+        known: the prompts, by id; None = those that ship with pairbank.
+    """
+    found = prompts() if known is None else known
+    sections = [*map(_family_section, FAMILIES), *map(_prompt_section, found.values())]
+    return "\n\n".join([INTRODUCTION, "\n".join(_heads()), _overview(found), *sections]) + "\n"
+
+
+def _heads() -> Iterator[str]:
+    """Yield what each shipped file says of all its prompts: the comment at its top."""
+    for file in prompt_files():
+        lines = file.read_text(encoding="utf-8").splitlines()
+        comment = takewhile(lambda line: line.startswith("#"), lines)
+        yield f"- `{file.name}`: {' '.join(line.removeprefix('#').strip() for line in comment)}"
+
+
+def _overview(known: Mapping[str, Prompt]) -> str:
+    rows = [row | {"id": f"[{row['id']}](#{row['id']})"} for row in method_rows(known)]
+    header = list(rows[0])
+    lines = [header, ["---"] * len(header), *([_cell(row[name]) for name in header] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _family_section(name: str) -> str:
+    definition = method_named(name).definition
+    score = BOTH_SIDES.get(name) or f"{definition['formula']} of the better side − that of the worse one"
+    facts = [f"- Source: {definition['paper']}", "- Kind: direct; no chat template, no question", f"- Δ: `{score}`"]
+    return "\n\n".join([f"## {name}", "\n".join(facts)])
+
+
+def _prompt_section(prompt: Prompt) -> str:
+    status = {"published": "", "dropped": " (dropped by its authors)", "ours": " (no paper has it)"}[prompt.status]
+    facts = [
+        f"- Source: {prompt.paper}{status}",
+        f"- Kind: {prompt.kind.replace('_', ' ')}{', written by the model' if prompt.readout == 'generation' else ''}",
+        f"- Tasks: {', '.join(prompt.tasks)}",
+        f"- Languages: {', '.join(prompt.languages)}",
+        f"- Presentations: {_presentations(prompt)}",
+        f"- Counterbalanced: {'yes' if prompt.counterbalanced else 'no'}",
+        f"- Δ: {delta_in_words(prompt)}",
+        f"- Its own accuracy: {_accuracy(prompt)}",
+        *_sending(prompt),
+        *([f"- Note: {' '.join(prompt.note.split())}"] if prompt.note else []),
+    ]
+    return "\n\n".join([f"## {prompt.id}", "\n".join(facts), _template(prompt)])
+
+
+def _presentations(prompt: Prompt) -> str:
+    names = ", ".join(f"`{p.name}`" for p in prompt.presentations)
+    if not prompt.is_fixed_order:
+        return names
+    columns = sorted({column for p in prompt.presentations for column in p.when})
+    return f"one of {names}, as the item's {' and '.join(f'`{column}`' for column in columns)} says"
+
+
+def _accuracy(prompt: Prompt) -> str:
+    if prompt.kind == "prediction":
+        return "none"
+    return {"averaged": "of Δ", "pooled": "every presentation a trial"}[prompt.accuracy]
+
+
+def _sending(prompt: Prompt) -> Iterator[str]:
+    if prompt.system:
+        yield f'- System message under a chat template: "{prompt.system}"'
+    if not prompt.chat:
+        yield "- Plain text for every model, instruct models too, unless `@chat` is asked for"
+    if prompt.readout == "generation":
+        yield f"- Written greedily, at most {prompt.max_new_tokens} tokens; answer: first match of `{prompt.pattern}`"
+
+
+def delta_in_words(prompt: Prompt) -> str:
+    """Return how Δ is made of the options' log-probabilities, read from the weights that compute it.
+
+    >>> delta_in_words(prompts()["meta_question_simple"])
+    '`½ [log P(1) − log P(2)] in good_first + ½ [log P(2) − log P(1)] in bad_first`'
+    """
+    if prompt.kind == "prediction":
+        return "none: one side only; `m_good` is the log-probability of the word"
+    written = prompt.readout == "generation"
+    if prompt.kind == "rating":
+        what = "mean rating written" if written else "expected rating (P renormalised over the options)"
+        return f"{what} for the better side − that for the worse one, in points of the scale"
+    if written:
+        return "share of presentations whose written answer picks the better side − share that pick the worse one"
+    terms = [_term(p, prompt.option_labels) for p in prompt.presentations]
+    if prompt.is_fixed_order:
+        found = "`, or `".join(_signed(sign, term, first=True) for sign, term in terms)
+    else:
+        found = " ".join(_signed(sign, term, first=not place) for place, (sign, term) in enumerate(terms))
+    each = "; each log P divided by its number of tokens" if prompt.normalise == "tokens" else ""
+    return f"`{found}`{each}"
+
+
+def _term(p: Presentation, options: Sequence[str]) -> tuple[str, str]:
+    """Return the sign and the rest of one presentation's part of Δ."""
+    weights = [good - bad for good, bad in zip(p.good, p.bad, strict=True)]
+    sign = "+" if max(weights) > 0 else "−"
+    if sign == "−":
+        weights = [-weight for weight in weights]
+    factor = max(weights)
+    shares = sorted(((w / factor, option) for w, option in zip(weights, options, strict=True) if w), reverse=True)
+    logs = [f"{_number(abs(share))}log P({option})" for share, option in shares]
+    joined = [f"{' + ' if share > 0 else ' − '}{log}" for (share, _), log in zip(shares[1:], logs[1:], strict=True)]
+    body = logs[0] + "".join(joined)
+    return sign, f"{_number(factor)}{f'[{body}]' if joined else body} in {p.name}"
+
+
+def _number(weight: float) -> str:
+    return {1.0: "", 0.5: "½ ", 0.25: "¼ "}.get(weight, f"{weight:g} ")
+
+
+def _signed(sign: str, term: str, *, first: bool) -> str:
+    if first:
+        return term if sign == "+" else f"−{term}"
+    return f"{sign} {term}"
+
+
+def _template(prompt: Prompt) -> str:
+    """Return the first presentation as plain text, in English where there is English."""
+    language = "en" if "en" in prompt.languages else prompt.languages[0]
+    shown = prompt.presentations[0]
+    question = plain_prompt(prompt, user=in_language(shown.template, language), stem=in_language(shown.stem, language))
+    if prompt.readout == "generation":
+        text = f"{question}{OPEN}…{CLOSE}"
+    else:
+        text = question + f"{prompt.separator}{OPEN}{f'{CLOSE} or {OPEN}'.join(prompt.options)}{CLOSE}"
+    several = ANY not in shown.template and len(prompt.languages) > 1
+    others = f" (here in {language}; each language has its own wording)" if several else ""
+    return f"`{shown.name}`{others}:\n\n```text\n{text}\n```"
+
+
+def method_rows(
+    prompts: Mapping[str, Prompt], *, task: str | None = None, language: str | None = None
+) -> list[dict[str, str]]:
+    """Return one row a method: `direct` and its kin, then the prompts, perhaps only those for a task or language."""
+    rows = [_direct_row(name) for name in FAMILIES]
+    for prompt in prompts.values():
+        if (task and task not in prompt.tasks) or (language and primary(language) not in prompt.languages):
+            continue
+        fixed = ": one order" if prompt.is_fixed_order else ""
+        dropped = " (dropped by its authors)" if prompt.status == "dropped" else ""
+        n_asked = 1 if prompt.is_fixed_order else len(prompt.presentations)
+        n_options = 1 if prompt.readout == "generation" else len(prompt.options)
+        kind = f"{prompt.kind}, generated" if prompt.readout == "generation" else prompt.kind
+        languages = ", ".join(prompt.languages) if len(prompt.languages) < 4 else f"{len(prompt.languages)} languages"
+        rows.append(
+            {
+                "id": prompt.id,
+                "kind": kind,
+                "tasks": ", ".join(prompt.tasks),
+                "languages": languages,
+                "requests": str(n_asked * n_options),
+                "counterbalanced": "yes" if prompt.counterbalanced else f"no{fixed}",
+                "paper": prompt.paper.split(";")[0] + dropped,
+            }
+        )
+    return rows
+
+
+def _direct_row(name: str) -> dict[str, str]:
+    """Return the row of a method that asks no question."""
+    return {
+        "id": name,
+        "kind": "direct",
+        "tasks": "all with a context" if name == PMI else "all",
+        "languages": "all with spaces" if name == DIRECT_WB else "all",
+        "requests": {DIRECT_WB: "6", PMI: "4"}.get(name, "2"),
+        "counterbalanced": "yes",
+        "paper": "Hu & Levy 2023, section 2"
+        if name == DIRECT
+        else method_named(name).definition["paper"].split(";")[0],
+    }

@@ -1,0 +1,273 @@
+"""Prompted methods: every option after every presentation of a prompt, read as the prompt's kind says.
+
+A forced choice or judgment weighs the log-probabilities into m_good and m_bad, in nats. A rating's m_good and m_bad
+are expected ratings, in points of the scale, under the option probabilities renormalised over the options; its
+m_argmax_good and m_argmax_bad are the most probable ratings, what greedy decoding constrained to the options
+writes. A prediction has m_good alone, the log-probability of the word. All have m_logprobs (row-major:
+presentations x options; NaN for a presentation that is not asked of the item) and m_flags; choices and judgments
+have m_first_choice too, the share of presentations in which the option shown first is the more probable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pairbank.arrays import FloatArray
+from pairbank.errors import ScoringError
+from pairbank.files import sha256_of_text
+from pairbank.scoring.api.method import Answered, ColumnKind, Row, flags_of
+from pairbank.scoring.api.model import ExampleTurn, Scorer
+from pairbank.scoring.api.names import IDENTICAL_TOKENS, MethodName
+from pairbank.scoring.api.requests import Request
+from pairbank.scoring.methods.fewshot import Shots
+from pairbank.scoring.prompts.prompt import Presentation, Prompt, in_language, needs
+from pairbank.scoring.prompts.slots import fill, slot_values, slots_of
+
+AFTER_EXAMPLE = "\n\n"
+"""In plain text, what stands behind an answered example."""
+MISSING = "missing"
+"""Flag `missing:SLOT`: the item has no text for this slot of the prompt, so that it is not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """A prompt, and whether it is asked in a chat or after examples."""
+
+    prompt: Prompt
+    in_chat: bool = False
+    """Send it through the model's chat template, although the prompt is plain text."""
+    shots: Shots | None = None
+    """Answered examples before the question."""
+
+    @property
+    def name(self) -> str:
+        """The prompt's id, and what is asked differently."""
+        n_shots = self.shots.n_shots if self.shots else 0
+        return str(MethodName(id=self.prompt.id, in_chat=self.in_chat, n_shots=n_shots))
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """Paper, hash and layout; with examples, how many, and the seed and pool that they are drawn with."""
+        prompt = self.prompt
+        shots = self.shots.definition if self.shots else {}
+        plain = not self.in_chat and not shots
+        return {
+            "paper": prompt.paper,
+            "sha256": prompt.sha256 if plain else sha256_of_text(prompt.sha256, str(self.in_chat), repr(shots)),
+            **shots,
+            "layout": self._layout(),
+        }
+
+    def _layout(self) -> dict[str, Any]:
+        """Return the layout of the log-probabilities; what is as usual is left out."""
+        prompt = self.prompt
+        first = [prompt.options.index(p.first) for p in prompt.presentations]
+        judged = prompt.kind in ("forced_choice", "judgment")
+        return {
+            "method": self.name,
+            "kind": prompt.kind,
+            "presentations": [p.name for p in prompt.presentations],
+            "options": list(prompt.option_labels),
+            "correct": [prompt.options.index(p.correct) for p in prompt.presentations] if judged else [],
+            **({"first": first} if any(first) else {}),
+            **({"sides": [p.side for p in prompt.presentations]} if prompt.kind == "rating" else {}),
+            **({"accuracy": prompt.accuracy} if prompt.accuracy != "averaged" else {}),
+            **({"counterbalanced": False} if not prompt.counterbalanced else {}),
+            **({"asked": "one"} if prompt.is_fixed_order else {}),
+        }
+
+    @property
+    def columns(self) -> dict[str, ColumnKind]:
+        """Scores, the options' log-probabilities in nats, position bias, flags."""
+        name, kind = self.name, self.prompt.kind
+        more = {
+            "rating": (f"{name}_argmax_good", f"{name}_argmax_bad"),
+            "forced_choice": (f"{name}_first_choice",),
+            "judgment": (f"{name}_first_choice",),
+            "prediction": (),
+        }[kind]
+        found: dict[str, ColumnKind] = {
+            f"{name}_good": "float64",
+            f"{name}_bad": "float64",
+            f"{name}_delta": "float64",
+            f"{name}_logprobs": "list<float64>",
+        }
+        return found | dict.fromkeys(more, "float64") | {f"{name}_flags": "list<string>"}
+
+    def applies_to(self, row: Row) -> bool:
+        """The prompt's tasks and languages decide, and both sides must be there unless a word is predicted."""
+        two_sided = row["target_bad"] is not None
+        return (two_sided or self.prompt.kind == "prediction") and self.prompt.applies_to(
+            task=row["task"], language=row["language"]
+        )
+
+    def missing(self, row: Row) -> list[str]:
+        """Return the flags that say why an item of the right kind is not asked; none where it is."""
+        return self._missing(row, slot_values(row))
+
+    def _missing(self, row: Row, values: Mapping[str, str]) -> list[str]:
+        needed = needs(self.prompt, row["language"])
+        lacking = needed.slots - values.keys()
+        if needed.columns and not any(self.asked_of(row)):
+            lacking |= needed.columns
+        return [f"{MISSING}:{name}" for name in sorted(lacking)]
+
+    def asked_of(self, row: Row) -> list[bool]:
+        """Return, for each presentation, whether it is asked of the item."""
+        return [p.is_asked(row) for p in self.prompt.presentations]
+
+    def requests(self, row: Row, scorer: Scorer) -> list[Request]:
+        """Return the asked presentations x options, row-major; nothing where the item lacks a text for a slot."""
+        values = slot_values(row)
+        if self._missing(row, values):
+            return []
+        prompt, chat = self.prompt, self.uses_chat(scorer)
+        joint = separator_of(prompt, row["language"], chat=chat)
+        answers = [fill(option, values) for option in prompt.options]
+        of = f"{row['item_id']} ({self.name},"
+        return [
+            Request(context=context, target=joint + answer, chat=chat, where=f"{of} {p.name}, option {answer!r})")
+            for p in prompt.presentations
+            if p.is_asked(row)
+            for context in (self._context(p, row, values, scorer),)
+            for answer in answers
+        ]
+
+    def uses_chat(self, scorer: Scorer) -> bool:
+        """Return whether this model reads the prompt through its chat template."""
+        return scorer.info.prompt_format == "chat" and (self.prompt.chat or self.in_chat)
+
+    def contexts(self, row: Row, scorer: Scorer) -> list[str]:
+        """Return, for each asked presentation, all that stands before the answer, as the model reads it."""
+        values = slot_values(row)
+        return [self._context(p, row, values, scorer) for p in self.prompt.presentations if p.is_asked(row)]
+
+    def _context(self, p: Presentation, row: Row, values: Mapping[str, str], scorer: Scorer) -> str:
+        prompt, language = self.prompt, row["language"]
+        user = fill(in_language(p.template, language), values)
+        stem = fill(in_language(p.stem, language), values)
+        chat = self.uses_chat(scorer)
+        joint = separator_of(prompt, language, chat=chat)
+        examples = self.shots.examples(prompt, row) if self.shots else []
+        if chat:
+            turns = [ExampleTurn(user=e.user, assistant=e.stem + joint + e.answer) for e in examples]
+            return scorer.render_prompt(system=prompt.system, user=user, stem=stem, examples=turns)
+        before = [plain_prompt(prompt, user=e.user, stem=e.stem) + joint + e.answer + AFTER_EXAMPLE for e in examples]
+        return "".join(before) + plain_prompt(prompt, user=user, stem=stem)
+
+    def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
+        """Return the item's columns; options whose tokens are the same are refused, or flagged if the item's own.
+
+        Raises:
+            ScoringError: two options of the prompt have the same token ids.
+        """
+        prompt, flags = self.prompt, flags_of(answers)
+        n_options = len(prompt.options)
+        own = any(slots_of(option) for option in prompt.options)
+        for first in range(0, len(answers), n_options):
+            if len({a.request.ids for a in answers[first : first + n_options]}) < n_options:
+                if own:
+                    flags = list(dict.fromkeys([*flags, IDENTICAL_TOKENS]))
+                    continue
+                raise ScoringError(
+                    f"{row['item_id']}: options {prompt.options} of {self.name} have the same tokens with this "
+                    "tokenizer; use a prompt whose options it tells apart"
+                )
+        asked = self.asked_of(row)
+        logprobs = np.full((len(asked), n_options), np.nan)
+        logprobs[asked] = np.array([self._option_nats(a) for a in answers]).reshape(-1, n_options)
+        return self.readout(logprobs.ravel().tolist(), flags, asked=asked)
+
+    def _option_nats(self, answer: Answered) -> float:
+        n_tokens = answer.request.n_scored if self.prompt.normalise == "tokens" else 1
+        return answer.total_nats / n_tokens
+
+    def readout(
+        self, logprobs_nats: Sequence[float], flags: Sequence[str], *, asked: Sequence[bool] | None = None
+    ) -> dict[str, Any]:
+        """Return the item's columns.
+
+        Args:
+            logprobs_nats: row-major, presentations x options (per token where the prompt normalises).
+            flags: what to say of the item.
+            asked: which presentations were asked of the item; None = all.
+        """
+        prompt, name = self.prompt, self.name
+        logprobs = np.array(logprobs_nats, dtype=np.float64).reshape(-1, len(prompt.options))
+        keep = [True] * len(logprobs) if asked is None else list(asked)
+        found: dict[str, Any] = dict.fromkeys(self.columns)
+        found |= {f"{name}_logprobs": logprobs.ravel().tolist(), f"{name}_flags": list(flags)}
+        shown = [p for p, is_asked in zip(prompt.presentations, keep, strict=True) if is_asked]
+        if prompt.kind == "prediction":
+            return found | {f"{name}_good": float(logprobs[0, 0])}
+        if prompt.kind == "rating":
+            return found | self._ratings(logprobs[keep], shown)
+        good = float((logprobs[keep] * np.array([p.good for p in shown])).sum())
+        bad = float((logprobs[keep] * np.array([p.bad for p in shown])).sum())
+        chose_first = [_chose(x, prompt.options.index(p.first)) for x, p in zip(logprobs[keep], shown, strict=True)]
+        return found | {
+            f"{name}_good": good,
+            f"{name}_bad": bad,
+            f"{name}_delta": good - bad,
+            f"{name}_first_choice": float(np.mean(chose_first)),
+        }
+
+    def _ratings(self, logprobs: FloatArray, shown: Sequence[Presentation]) -> dict[str, Any]:
+        scale = np.array([float(option) for option in self.prompt.options])
+        expected, best = expected_ratings(logprobs, scale), most_probable_ratings(logprobs, scale)
+        found: dict[str, Any] = {}
+        for side in ("good", "bad"):
+            rows = [p.side == side for p in shown]
+            found |= {
+                f"{self.name}_{side}": float(expected[rows].mean()),
+                f"{self.name}_argmax_{side}": float(best[rows].mean()),
+            }
+        return found | {f"{self.name}_delta": found[f"{self.name}_good"] - found[f"{self.name}_bad"]}
+
+
+def plain_prompt(prompt: Prompt, *, user: str, stem: str) -> str:
+    """Return question and stem as a model reads them as plain text; a join is kept also before a bare answer."""
+    return user + prompt.join + stem if stem or prompt.join != "\n" else user
+
+
+def separator_of(prompt: Prompt, language: str, *, chat: bool) -> str:
+    """Return what stands before the answer: under a chat template nothing, where no stem opens the turn."""
+    if not chat:
+        return prompt.separator
+    if prompt.chat_separator is not None:
+        return prompt.chat_separator
+    return prompt.separator if in_language(prompt.presentations[0].stem, language) else ""
+
+
+def expected_ratings(logprobs: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return the mean rating of each row under its probabilities, renormalised over the options.
+
+    >>> expected_ratings(np.log([[0.1, 0.3], [0.2, 0.2]]), np.array([1.0, 5.0])).round(12).tolist()
+    [4.0, 3.0]
+    """
+    weights = np.exp(logprobs - logprobs.max(axis=1, keepdims=True))
+    found: FloatArray = weights @ scale / weights.sum(axis=1)
+    return found
+
+
+def most_probable_ratings(logprobs: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return the most probable rating of each row; the mean of those that tie, NaN where one is NaN.
+
+    >>> most_probable_ratings(np.log([[0.1, 0.3], [0.2, 0.2]]), np.array([1.0, 5.0])).tolist()
+    [5.0, 3.0]
+    """
+    top = logprobs == logprobs.max(axis=1, keepdims=True)
+    found: FloatArray = np.where(np.isnan(logprobs).any(axis=1), np.nan, (top @ scale) / np.maximum(top.sum(axis=1), 1))
+    return found
+
+
+def _chose(option_logprobs: FloatArray, option: int) -> float:
+    """Return 1 if the option is the most probable, 0 if not, 1/k in a k-way tie with it."""
+    if np.isnan(option_logprobs).any():
+        return float("nan")
+    best = option_logprobs == option_logprobs.max()
+    return float(best[option] / best.sum())

@@ -1,0 +1,109 @@
+"""Methods by name: `direct`, the prompts of the registry, and how they are asked.
+
+What a method is stands in `contract`; a new family of methods is one more line in `FAMILIES`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pairbank.errors import ScoringError, unknown_name
+from pairbank.scoring.api.method import Method
+from pairbank.scoring.api.model import Scorer
+from pairbank.scoring.api.names import DIRECT, DIRECT_WB, MethodName
+from pairbank.scoring.methods.direct import Direct
+from pairbank.scoring.methods.fewshot import Pool, Shots
+from pairbank.scoring.methods.generated import Generated
+from pairbank.scoring.methods.linking import LINKING_METHODS, Linked, UnigramTables, bound, linking_method
+from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.methods.word_probability import WordProbability
+from pairbank.scoring.prompts.prompt import Prompt
+from pairbank.scoring.prompts.registry import prompts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodOptions:
+    """What a run gives its methods."""
+
+    per_token: bool = False
+    """Keep the log-probability of each token that `direct` scores."""
+    seed: int = 0
+    """Of whatever a method draws at random."""
+    pool: Pool | None = None
+    """The items that examples are drawn from."""
+    prompts: Mapping[str, Prompt] = field(default_factory=prompts)
+    """The prompts that there are, by id."""
+    scorer: Scorer | None = None
+    """The model that is scored."""
+    unigrams: UnigramTables | None = None
+    """Token counts for the linking functions that need them."""
+
+
+def _linked(name: str, options: MethodOptions) -> Method:
+    """Return a linking function; without a model it has its columns, but cannot score."""
+    method = linking_method(name)
+    return (
+        method
+        if options.scorer is None or not isinstance(method, Linked)
+        else bound(method, options.scorer, options.unigrams)
+    )
+
+
+FAMILIES: Mapping[str, Callable[[MethodOptions], Method]] = {
+    DIRECT: lambda options: Direct(per_token=options.per_token),
+    DIRECT_WB: lambda _options: WordProbability(),
+    **{name: functools.partial(_linked, name) for name in LINKING_METHODS},
+}
+"""Methods that are no prompt, by name, in the order of tables."""
+
+
+def method_named(name: str, *, per_token: bool = False, options: MethodOptions | None = None) -> Method:
+    """Return a method: one of `FAMILIES`, or a prompt of the registry (`id`, `id@chat`, `id@4shot`).
+
+    Raises:
+        UnknownNameError: there is none of this name; the message has the nearest ones.
+        ScoringError: a prompt that cannot be asked as the name says.
+    """
+    options = options or MethodOptions(per_token=per_token)
+    if name in FAMILIES:
+        return FAMILIES[name](options)
+    asked = MethodName.parsed(name)
+    prompt = options.prompts.get(asked.id)
+    if prompt is None:
+        raise unknown_name("method", name, [*FAMILIES, *options.prompts])
+    if prompt.readout == "generation":
+        return _generated(prompt, asked)
+    shots = Shots(n_shots=asked.n_shots, seed=options.seed, pool=options.pool) if asked.n_shots else None
+    if shots and (prompt.kind not in ("forced_choice", "judgment") or prompt.is_fixed_order):
+        raise ScoringError(
+            f"method {name!r}: only forced choices in both orders and judgments can have examples, and {prompt.id} "
+            f"is a {prompt.kind}{' in one fixed order' if prompt.is_fixed_order else ''}; leave "
+            f"@{asked.n_shots}shot away"
+        )
+    return Prompted(prompt, in_chat=asked.in_chat, shots=shots)
+
+
+def _generated(prompt: Prompt, asked: MethodName) -> Method:
+    """Return the method that lets the model write its answer."""
+    if asked.n_shots:
+        raise ScoringError(
+            f"method {str(asked)!r}: generated answers take no examples; leave @{asked.n_shots}shot away"
+        )
+    return Generated(prompt, in_chat=asked.in_chat)
+
+
+def in_order(methods: Iterable[str], known: Mapping[str, Prompt] | None = None) -> list[str]:
+    """Return methods once each: `FAMILIES` first, then prompts in the registry's order, so that tables are alike.
+
+    Raises:
+        UnknownNameError: a method that does not exist.
+    """
+    names = [*FAMILIES, *(prompts() if known is None else known)]
+    places = {name: place for place, name in enumerate(names)}
+    parts = {name: MethodName.parsed(name) for name in methods}
+    for name, asked in sorted(parts.items()):
+        if asked.id not in places or (asked.id in FAMILIES and name != asked.id):
+            raise unknown_name("method", name, names)
+    return sorted(parts, key=lambda name: (places[parts[name].id], parts[name].in_chat, parts[name].n_shots))

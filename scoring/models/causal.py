@@ -1,0 +1,279 @@
+"""Causal language models: log P(token | tokens before it), many sequences a forward pass.
+
+In: encoded requests. Out: log-probabilities in nats, float64, log-softmax in float32 on the rows that are read
+(DESIGN.md, correctness rule 4). Packs of prefix trees go through forward passes with a tree attention mask;
+a model that does not honour such masks (`packable` finds out at load) gets padded, length-sorted batches, and so do
+sequences longer than a window that a tree mask would not limit.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import math
+import operator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+
+from pairbank.arrays import FloatArray, IntArray
+from pairbank.errors import ScoringError
+from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress, ScoringStats
+from pairbank.scoring.api.names import SPECIAL_TOKEN
+from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
+from pairbank.scoring.engine.batching import is_out_of_memory
+from pairbank.scoring.engine.forward import Reads, input_device, padded_rows, scoring_mode, tree_rows
+from pairbank.scoring.engine.limits import packing_window
+from pairbank.scoring.engine.logprobs import head_logprobs_nats, read_logprobs_nats
+from pairbank.scoring.engine.prefix_cache import Trunk, computed_trunk
+from pairbank.scoring.engine.prefix_trees import Pack, plan
+from pairbank.scoring.engine.threads import n_lanes, side_by_side
+from pairbank.scoring.models.tokenizing import accepts_system, adds_bos, text_specials, with_unknown_flag
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+logger = logging.getLogger(__name__)
+
+_Job = Callable[[], "_Made"]
+Batching = Literal["packed", "padded"]
+PACK_TOKENS = 128
+"""Nodes of one pack: attention within a pack is dense, so its cost grows with the square of this."""
+CPU_BATCH_TOKENS = 512
+"""Nodes of a forward pass on a CPU: enough for matrix products at full speed, few enough for its caches.
+
+Not probed at load, for nothing is to be gained: SmolLM2-135M's products take 99 us a token and layer in passes of 64,
+88 of 128, 84 of 256, 81 of 512, 80 of 768 and 80 of 1,024 (one AVX-512 core)."""
+CUDA_BATCH_TOKENS = (4_096, 65_536)
+"""Least and most nodes of a forward pass on a GPU; in between, what fits into its free memory."""
+CUDA_MEMORY_SHARE = 0.4
+PASSES_A_LANE = 4
+"""Tokens are shared out among at least so many forward passes a lane, where a pass is not smaller than a pack."""
+TRUNK_SHARE = 4
+"""A trunk's token costs a row of a pass, in memory, about this part of what a node costs."""
+
+
+class CausalScorer:
+    """Scores with a causal transformers model. Build it with `pairbank.load_model`."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        info: ModelInfo,
+        *,
+        batching: Batching = "packed",
+        batch_tokens: int | None = None,
+    ) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.info = info
+        self.batching = batching
+        self.batch_tokens = batch_tokens or default_batch_tokens(model)
+        self.stats = ScoringStats()
+        self._adds_bos = adds_bos(tokenizer)
+        added = tokenizer.added_tokens_decoder
+        self._template_ids = frozenset(i for i, token in added.items() if token.special and token.rstrip)
+        self.head: torch.nn.Linear | None = None
+        """The output layer, where `head.linear_head` found that it can be applied in blocks."""
+        self.trunk_worth_tokens: float = math.inf
+        """Nodes that a trunk has to save; infinity until `packable.trunk_problem` found none."""
+        self._window = packing_window(model.config)
+        self._told_of_window = False
+        self._specials = text_specials(tokenizer)
+        self._n_lanes = n_lanes(model)
+
+    def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
+        """Return question and answer stem: through the chat template, or one line after the other."""
+        if self.info.prompt_format == "base":
+            return f"{user}\n{stem}" if stem else user
+        turns = [("user", turn.user, "assistant", turn.assistant) for turn in examples]
+        messages = [{"role": role, "content": text} for t in turns for role, text in (t[:2], t[2:])]
+        messages.append({"role": "user", "content": user})
+        if system and accepts_system(self.tokenizer):
+            messages.insert(0, {"role": "system", "content": system})
+        if stem:
+            messages.append({"role": "assistant", "content": stem})
+        text = self.tokenizer.apply_chat_template(
+            messages, tokenize=False, continue_final_message=bool(stem), add_generation_prompt=not stem
+        )
+        return str(text)
+
+    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
+        """Return the tokens of each context + target, encoded as one string, one BOS before them."""
+        if not requests:
+            return []
+        texts = [request.context + request.target for request in requests]
+        encoding = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
+        found = [
+            encoded(ids, offsets, request, bos_id=self._bos_id(request, ids), template_ids=self._template_ids)
+            for request, ids, offsets in zip(requests, encoding["input_ids"], encoding["offset_mapping"], strict=True)
+        ]
+        # a rendered chat is made of special tokens; in any other text they are read as what nobody wrote
+        found = [
+            one if request.chat or self._specials.isdisjoint(ids) else replace(one, flags=(*one.flags, SPECIAL_TOKEN))
+            for one, request, ids in zip(found, requests, encoding["input_ids"], strict=True)
+        ]
+        return [with_unknown_flag(one, self.tokenizer.unk_token_id) for one in found]
+
+    def prompt_ids(self, texts: Sequence[str], *, chat: bool = False) -> list[list[int]]:
+        """Return the tokens of texts that nothing is scored in, one BOS before each by the rule of `encode`."""
+        found: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
+        requests = [Request(context=text, target="", chat=chat) for text in texts]
+        bos = [self._bos_id(request, ids) for request, ids in zip(requests, found, strict=True)]
+        return [ids if first is None else [first, *ids] for first, ids in zip(bos, found, strict=True)]
+
+    def _bos_id(self, request: Request, ids: Sequence[int]) -> int | None:
+        """Return the BOS to put before a text; a rendered chat that brings its own gets no second one."""
+        if not request.chat:
+            return self.info.bos_id
+        brings_own = list(ids[:1]) == [self.tokenizer.bos_token_id]
+        return self.info.bos_id if self._adds_bos and not brings_own else None
+
+    def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
+        """Return each request's token log-probabilities in nats.
+
+        When memory runs out, the batch is halved and the run goes on with what is not done yet.
+
+        Raises:
+            ScoringError: the model gave NaN or an infinite value, or one sequence alone does not fit.
+        """
+        results: list[FloatArray | None] = [None] * len(requests)
+        began = time.perf_counter()
+        with scoring_mode(self.model):
+            while pending := [i for i, result in enumerate(results) if result is None]:
+                try:
+                    for owners, values in self._passes(requests, pending):
+                        starts = np.flatnonzero(np.diff(owners, prepend=-1))
+                        for owner, part in zip(owners[starts], np.split(values, starts[1:]), strict=True):
+                            results[owner] = part
+                        self.stats.n_sequence_tokens += sum(len(requests[i].ids) - 1 for i in owners[starts])
+                        progress(len(starts))
+                except RuntimeError as error:
+                    self._shrink(error)
+        self.stats.seconds += time.perf_counter() - began
+        return [result for result in results if result is not None]
+
+    def _shrink(self, error: RuntimeError) -> None:
+        """Halve the batch after an out-of-memory error; anything else, or a batch of one token, is raised."""
+        if not is_out_of_memory(error):
+            raise error
+        if self.batch_tokens < 2:
+            raise ScoringError(
+                f"{self.info.name}: out of memory with one sequence a pass; use a smaller dtype, quantisation, or a "
+                "larger device"
+            ) from error
+        self.batch_tokens //= 2
+        logger.warning("out of memory: going on with %d tokens a pass", self.batch_tokens)
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+    def _passes(
+        self, requests: Sequence[EncodedRequest], pending: Sequence[int]
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield (request of each value, value) a forward pass; sequences beyond a sliding window go unpacked."""
+        limit = -1 if self.batching == "padded" else self._window
+        within = [i for i in pending if len(requests[i].ids) - 1 <= limit]
+        beyond = [i for i in pending if len(requests[i].ids) - 1 > limit]
+        if beyond and self.batching == "packed" and not self._told_of_window:
+            self._told_of_window = True
+            logger.warning(
+                "%s: sequences longer than its window of %d tokens are scored in padded batches, which is slower but "
+                "exact: a tree attention mask would not limit them",
+                self.info.name,
+                self._window,
+            )
+        size = self._pass_tokens(sum(len(requests[i].ids) - 1 for i in pending))
+        jobs = itertools.chain(self._packed(requests, within, size), self._padded(requests, beyond, size))
+        for made in side_by_side(operator.call, jobs, n=self._n_lanes):
+            self.stats.n_computed_tokens += made.n_tokens
+            yield made.owners, made.values
+
+    def _pass_tokens(self, n_tokens: int) -> int:
+        """Return how many tokens a forward pass takes: fewer where the last ones would leave other lanes idle."""
+        if self._n_lanes == 1:
+            return self.batch_tokens
+        return min(self.batch_tokens, max(PACK_TOKENS, n_tokens // (PASSES_A_LANE * self._n_lanes)))
+
+    def _packed(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
+        index = np.array(chosen, dtype=np.int64)
+        trunk: Trunk | None = None
+        tokens = np.zeros(0, dtype=np.int64)
+        for batch in _batches(self.packs([requests[i] for i in chosen]), size):
+            if batch[0].trunk is not tokens:
+                tokens = batch[0].trunk
+                trunk = computed_trunk(self.model, tokens, input_device(self.model)) if len(tokens) else None
+                self.stats.n_computed_tokens += len(tokens)
+            n_tokens = sum(len(pack.tokens) for pack in batch)
+            forward = partial(tree_rows, self.model, batch, trunk=trunk, hidden=self.head is not None)
+            yield partial(self._pass, forward, index=index, n_tokens=n_tokens)
+
+    def _padded(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
+        order = sorted(chosen, key=lambda i: (len(requests[i].ids), requests[i].ids, i))
+        while order:
+            longest = len(requests[order[-1]].ids) - 1
+            n = max(1, size // max(1, longest))
+            batch, order = order[-n:], order[:-n]
+            forward = partial(padded_rows, self.model, [requests[i] for i in batch], hidden=self.head is not None)
+            yield partial(self._pass, forward, index=np.array(batch, dtype=np.int64), n_tokens=longest * len(batch))
+
+    def _pass(self, forward: Callable[[], tuple[torch.Tensor, Reads]], *, index: IntArray, n_tokens: int) -> _Made:
+        """Run one forward pass; log-probabilities come from its logits, or its hidden states, of the rows read."""
+        rows, reads = forward()
+        where: dict[str, Any] = {"rows": reads.rows, "tokens": reads.tokens, "model_name": self.info.name}
+        values = (
+            read_logprobs_nats(rows, **where) if self.head is None else head_logprobs_nats(self.head, rows, **where)
+        )
+        return _Made(owners=index[reads.owners], values=values, n_tokens=n_tokens)
+
+    def packs(self, requests: Sequence[EncodedRequest]) -> Iterator[Pack]:
+        """Yield the packs that requests are computed in."""
+        budget_tokens = min(PACK_TOKENS, self.batch_tokens)
+        return plan(requests, budget_tokens=budget_tokens, trunk_worth_tokens=self.trunk_worth_tokens)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """What a forward pass made."""
+
+    owners: IntArray
+    """(n_reads,) the request of each value."""
+    values: FloatArray
+    """(n_reads,) log-probabilities in nats."""
+    n_tokens: int
+    """Computed for them."""
+
+
+def _batches(packs: Iterator[Pack], size: int) -> Iterator[list[Pack]]:
+    """Yield packs with the same trunk together while their padded total keeps to `size` tokens."""
+    batch: list[Pack] = []
+    for pack in packs:
+        longest = max(len(p.tokens) for p in (*batch, pack))
+        # each row of a pass holds the keys and values of the trunk once more, in one layer at a time
+        n_tokens = (longest + len(pack.trunk) // TRUNK_SHARE) * (len(batch) + 1)
+        if batch and (n_tokens > size or pack.trunk is not batch[0].trunk):
+            yield batch
+            batch = []
+        batch.append(pack)
+    if batch:
+        yield batch
+
+
+def default_batch_tokens(model: PreTrainedModel) -> int:
+    """Return how many tokens a forward pass takes: on a CPU a fixed number; on a GPU, what its free memory holds."""
+    device = input_device(model)
+    if device.type != "cuda":
+        return CPU_BATCH_TOKENS
+    config = model.config.get_text_config()
+    free_bytes, _ = torch.cuda.mem_get_info(device)
+    # A token costs its logits (in the model's dtype and once more in float32), and activations of one layer
+    # at a time: a few hidden-sized and feed-forward-sized rows.
+    width = 12 * int(config.hidden_size) + 4 * int(getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
+    bytes_a_token = int(config.vocab_size) * (model.dtype.itemsize + 4) + width * model.dtype.itemsize
+    least, most = CUDA_BATCH_TOKENS
+    return max(least, min(most, int(CUDA_MEMORY_SHARE * free_bytes / bytes_a_token)))

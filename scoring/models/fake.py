@@ -1,0 +1,110 @@
+"""A deterministic scorer for tests and docs: characters are tokens, log-probabilities come from a hash."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, Progress
+from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
+
+BOS = 0x110000
+"""One past the last Unicode code point, so that no character is taken for it."""
+
+
+class CharacterVocabulary:
+    """Characters as tokens: every code point is its own id, and BOS is one more."""
+
+    n_tokens = BOS + 1
+    n_ids = BOS + 1
+    fingerprint = "characters"
+    name = "characters"
+
+    def ids(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        """Return each text's code points."""
+        return [[ord(character) for character in text] for text in texts]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FakeScorer:
+    """A model that knows nothing, always says the same, and needs no weights.
+
+    >>> scorer = FakeScorer()
+    >>> request = scorer.encode([Request(context="", target="ab")])
+    >>> scorer.token_logprobs(request, progress=print)[0].shape
+    1
+    (2,)
+    """
+
+    name: str = "fake"
+    prompt_format: Literal["base", "chat"] = "base"
+    max_length: int | None = None
+
+    @property
+    def info(self) -> ModelInfo:
+        """Facts for the signature."""
+        return ModelInfo(
+            name=self.name,
+            model_id=f"pairbank/{self.name}",
+            revision="1",
+            architecture="FakeScorer",
+            dtype="float64",
+            quantisation="",
+            device="cpu",
+            backend="fake",
+            prompt_format=self.prompt_format,
+            bos_policy="auto",
+            bos_id=BOS,
+            max_length=self.max_length,
+        )
+
+    @property
+    def vocabulary(self) -> CharacterVocabulary:
+        """All characters."""
+        return CharacterVocabulary()
+
+    def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
+        """Return the prompt, in a toy template if the format is chat."""
+        if self.prompt_format == "base":
+            return f"{user}\n{stem}" if stem else user
+        before = "".join(f"[user]{turn.user}[assistant]{turn.assistant}" for turn in examples)
+        return f"[system]{system}{before}[user]{user}[assistant]{stem}"
+
+    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
+        """Return one token a character."""
+        found = []
+        for request in requests:
+            text = request.context + request.target
+            offsets = [(i, i + 1) for i in range(len(text))]
+            found.append(encoded([ord(c) for c in text], offsets, request, bos_id=BOS))
+        return found
+
+    def token_logprobs(
+        self, requests: Sequence[EncodedRequest], *, progress: Progress
+    ) -> list[npt.NDArray[np.float64]]:
+        """Return a value in (-10, 0] nats for each token, a hash of the model's name and all tokens up to it."""
+        results = []
+        for request in requests:
+            values = [self._logprob(request.ids[: i + 1]) for i in range(request.start, len(request.ids))]
+            results.append(np.array(values, dtype=np.float64))
+            progress(1)
+        return results
+
+    def write(self, prompts: Sequence[Ask], *, max_new_tokens: int, progress: Progress) -> list[Continuation]:
+        """Return an answer with a digit from 1 to 5, or now and then none, by a hash of name and prompt."""
+        found = []
+        for ask in prompts:
+            digest = hashlib.sha256(f"{self.name} writes {ask.text}".encode()).digest()
+            text = (" {}", " {}.", "The answer is {}", "I cannot say.")[digest[0] % 4].format(digest[1] % 5 + 1)
+            found.append(Continuation(text=text[:max_new_tokens], n_tokens=min(len(text), max_new_tokens)))
+        progress(len(found))
+        return found
+
+    def _logprob(self, ids: Sequence[int]) -> float:
+        digest = hashlib.sha256(f"{self.name} {ids}".encode()).digest()
+        return -10 * int.from_bytes(digest[:8]) / 2**64

@@ -1,0 +1,282 @@
+"""Generation: prompts in, what the model writes after each out; greedy, so that nothing is drawn at random.
+
+Each prompt goes on as it would alone: many go through the model together, padded on the left, with a key-value
+cache; a model that padding would disturb (its states or its rotary embeddings follow the batch) gets prompts of
+equal length together. Writing ends at the model's end-of-sequence tokens or after a number of tokens. Settings that
+a checkpoint brings for chatting (sampling, penalties, forbidden words) are not used.
+
+Greedy decoding takes the most probable token however small its lead. Where the lead was less than `NEAR_TIE_NATS`,
+about what rounding differs by between two batches or machines, the text is flagged `near_tie`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+
+from pairbank.errors import ScoringError
+from pairbank.scoring.api.model import Ask, Continuation, Progress, Scorer, Writer
+from pairbank.scoring.api.names import NEAR_TIE, OVER_LENGTH
+from pairbank.scoring.engine.batching import in_batches, padded
+from pairbank.scoring.engine.forward import input_device, scoring_mode
+from pairbank.scoring.models.causal import CausalScorer
+from pairbank.scoring.models.self_check import LOW_PRECISION_TOLERANCE_NATS, TOLERANCE_NATS
+from pairbank.scoring.models.seq2seq import Seq2SeqScorer, decoder_start_id
+from pairbank.scoring.models.tokenizing import left_as_it_was
+
+if TYPE_CHECKING:
+    from transformers import GenerationConfig, PreTrainedModel
+
+NEAR_TIE_NATS = 1e-3
+BATCH_TOKENS_CPU, BATCH_TOKENS_ACCELERATOR = 4_096, 32_768
+"""Prompt and answer tokens, pads included, that go through the model together."""
+MOVING_ROPES = ("dynamic", "longrope")
+"""Rotary embeddings that follow the longest text of a batch."""
+SELF_CHECK = ("The keys to the cabinet are on the table.", "A dog barks.")
+
+
+def write(
+    model: Scorer,
+    prompts: Sequence[Ask],
+    *,
+    max_new_tokens: int,
+    over_length: Literal["error", "nan"] = "error",
+    progress: Progress | None = None,
+) -> list[Continuation]:
+    """Return what the model writes after each prompt; equal prompts are answered once.
+
+    Args:
+        model: what `load_model` gives; a causal model or an encoder-decoder (its encoder reads the prompt).
+        prompts: what to go on from.
+        max_new_tokens: most tokens to write.
+        over_length: what to do with a prompt that leaves no room for as many: an error, or no text and a flag.
+        progress: called with the number of prompts just finished.
+
+    Raises:
+        ScoringError: a model that cannot write, a prompt that is too long or has no token, NaN from the model.
+    """
+    tell = progress or (lambda _n: None)
+    first: dict[tuple[str, bool], Ask] = {}
+    for ask in prompts:
+        first.setdefault((ask.text, ask.chat), ask)
+    distinct = list(first.values())
+    if isinstance(model, Writer):
+        written = model.write(distinct, max_new_tokens=max_new_tokens, progress=tell)
+    elif isinstance(model, CausalScorer | Seq2SeqScorer):
+        written = _written(model, distinct, max_new_tokens, over_length, tell)
+    else:
+        raise ScoringError(
+            f"{model.info.name} ({model.info.backend}) cannot write; expected a causal model or an encoder-decoder: "
+            "ask for a method that reads probabilities"
+        )
+    by_prompt = dict(zip(first, written, strict=True))
+    return [by_prompt[ask.text, ask.chat] for ask in prompts]
+
+
+def _written(
+    model: CausalScorer | Seq2SeqScorer,
+    prompts: Sequence[Ask],
+    max_new_tokens: int,
+    over_length: Literal["error", "nan"],
+    progress: Progress,
+) -> list[Continuation]:
+    inputs = _inputs(model, prompts)
+    longest = model.info.max_length
+    too_long = [longest is not None and len(ids) + max_new_tokens > longest for ids in inputs]
+    if over_length == "error" and any(too_long):
+        at = too_long.index(True)
+        raise ScoringError(
+            f"{prompts[at].where or 'prompt'}: {len(inputs[at])} tokens and {max_new_tokens} to write, but "
+            f"{model.info.name} takes {longest}; shorten the item, use a model with a longer context, or ask for NaN "
+            "(over_length='nan', --over-length nan)"
+        )
+    found = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
+    progress(sum(too_long))
+    device = input_device(model.model)
+    with scoring_mode(model.model), _plain_settings(model, max_new_tokens) as settings:
+        for chosen in _together([i for i, over in enumerate(too_long) if not over], inputs, model, settings):
+            for batch, texts in in_batches(
+                sorted(chosen, key=lambda i: (len(inputs[i]), inputs[i], i)),
+                width=lambda i: len(inputs[i]) + max_new_tokens,
+                budget_tokens=BATCH_TOKENS_CPU if device.type == "cpu" else BATCH_TOKENS_ACCELERATOR,
+                compute=lambda batch: (batch, _batch(model, [inputs[i] for i in batch], settings)),
+            ):
+                for i, text in zip(batch, texts, strict=True):
+                    found[i] = text
+                progress(len(batch))
+    return found
+
+
+def _inputs(model: CausalScorer | Seq2SeqScorer, prompts: Sequence[Ask]) -> list[tuple[int, ...]]:
+    """Return each prompt's tokens: after one BOS for a causal model, with its own special tokens for an encoder."""
+    if isinstance(model, CausalScorer):
+        ids = [model.prompt_ids([ask.text], chat=ask.chat)[0] for ask in prompts]
+    else:
+        with left_as_it_was(model.tokenizer):
+            ids = [model.tokenizer(ask.text, split_special_tokens=True, verbose=False)["input_ids"] for ask in prompts]
+    for ask, tokens in zip(prompts, ids, strict=True):
+        if not tokens:
+            raise ScoringError(f"{ask.where or 'prompt'}: the prompt has no token; expected at least one")
+    return [tuple(tokens) for tokens in ids]
+
+
+@contextmanager
+def _plain_settings(model: CausalScorer | Seq2SeqScorer, max_new_tokens: int) -> Iterator[GenerationConfig]:
+    """Put plain greedy decoding in the place of the checkpoint's own settings, which would fill what is not set."""
+    from transformers import GenerationConfig
+
+    make: Any = GenerationConfig
+    network: Any = model.model
+    brought = network.generation_config
+    stated = brought.eos_token_id if isinstance(brought.eos_token_id, list) else [brought.eos_token_id]
+    ends = sorted({token for token in (*stated, model.tokenizer.eos_token_id) if isinstance(token, int)})
+    more: dict[str, Any] = {}
+    if isinstance(model, Seq2SeqScorer):
+        more["decoder_start_token_id"] = decoder_start_id(network, model.info.name)
+        if isinstance(brought.forced_bos_token_id, int):
+            more["forced_bos_token_id"] = brought.forced_bos_token_id
+    pad = model.tokenizer.pad_token_id
+    settings = make(
+        do_sample=False,
+        num_beams=1,
+        max_new_tokens=max_new_tokens,
+        eos_token_id=ends or None,
+        pad_token_id=pad if isinstance(pad, int) else (ends or [0])[0],
+        bos_token_id=brought.bos_token_id,
+        **more,
+    )
+    network.generation_config = settings
+    try:
+        yield settings
+    finally:
+        network.generation_config = brought
+
+
+def _together(
+    chosen: Sequence[int],
+    inputs: Sequence[tuple[int, ...]],
+    model: CausalScorer | Seq2SeqScorer,
+    settings: GenerationConfig,
+) -> Iterator[list[int]]:
+    """Yield prompts that may share a batch: all of them, or those of one length."""
+    if isinstance(model, Seq2SeqScorer) or padding_is_exact(model, settings):
+        yield list(chosen)
+        return
+    by_length: dict[int, list[int]] = defaultdict(list)
+    for i in chosen:
+        by_length[len(inputs[i])].append(i)
+    yield from (by_length[length] for length in sorted(by_length))
+
+
+def padding_is_exact(model: CausalScorer, settings: GenerationConfig) -> bool:
+    """Return whether padding on the left leaves the next token's log-probabilities as they are without it."""
+    text = model.model.config.get_text_config()
+    if any(kind in MOVING_ROPES for kind in _rope_types(getattr(text, "rope_parameters", None))):
+        return False
+    inputs = [tuple(ids) for ids in model.prompt_ids(SELF_CHECK)]
+    padded = _first_logprobs(model.model, inputs, settings)
+    alone = torch.cat([_first_logprobs(model.model, [ids], settings) for ids in inputs])
+    allowed = TOLERANCE_NATS.get(str(model.model.dtype).removeprefix("torch."), LOW_PRECISION_TOLERANCE_NATS)
+    return bool((padded - alone).abs().max() <= allowed)
+
+
+def _rope_types(value: object) -> Iterator[object]:
+    """Yield the kinds of rotary embeddings in a settings table and those inside it (one a kind of layer)."""
+    if isinstance(value, Mapping):
+        yield value.get("rope_type", value.get("type"))
+        for inner in value.values():
+            yield from _rope_types(inner)
+
+
+def _first_logprobs(
+    network: PreTrainedModel, inputs: Sequence[tuple[int, ...]], settings: GenerationConfig
+) -> torch.Tensor:
+    """Return the log-probabilities of the first new token, shape (inputs, vocabulary)."""
+    watch = _Watch()
+    _generated(network, _padded_left(inputs, settings, network), _of_length(settings, 1), watch)
+    return torch.log_softmax(watch.first_scores.float(), dim=-1)
+
+
+def _of_length(settings: GenerationConfig, max_new_tokens: int) -> GenerationConfig:
+    """Return the same settings for another number of tokens."""
+    changed = copy.deepcopy(settings)
+    changed.max_new_tokens = max_new_tokens
+    return changed
+
+
+def _batch(
+    model: CausalScorer | Seq2SeqScorer, inputs: Sequence[tuple[int, ...]], settings: GenerationConfig
+) -> list[Continuation]:
+    network: Any = model.model
+    is_causal = isinstance(model, CausalScorer)
+    if is_causal:
+        padded_inputs = _padded_left(inputs, settings, network)
+    else:
+        padded_inputs = padded(inputs, pad_id=settings.pad_token_id, device=input_device(network))
+    watch = _Watch()
+    made = _generated(network, padded_inputs, settings, watch)
+    if watch.is_broken:
+        raise ScoringError(
+            f"model {model.info.name!r} gave a logit that is NaN; load it with dtype='float32', or check its weights"
+        )
+    new = made[:, padded_inputs[0].shape[1] :] if is_causal else made[:, 1:]
+    least_nats = torch.stack(watch.leads_nats, dim=1).cpu().numpy()
+    ends = set(settings.eos_token_id or [])
+    found = []
+    for tokens, leads in zip(new.tolist(), least_nats, strict=True):
+        n = next((i for i, token in enumerate(tokens) if token in ends), len(tokens))
+        flags = (NEAR_TIE,) if leads[: n + 1].min() < NEAR_TIE_NATS else ()
+        found.append(Continuation(text=_decoded(model, tokens[:n]), n_tokens=n, flags=flags))
+    return found
+
+
+def _decoded(model: CausalScorer | Seq2SeqScorer, tokens: list[int]) -> str:
+    return str(model.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+
+class _Watch:
+    """Sees the logits of every step go by, and changes nothing."""
+
+    def __init__(self) -> None:
+        self.leads_nats: list[torch.Tensor] = []
+        self.first_scores = torch.empty(0)
+        self.is_broken = False
+
+    def __call__(self, _ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        if not self.leads_nats:
+            self.first_scores = scores.clone()
+        self.is_broken |= bool(torch.isnan(scores).any())
+        top = scores.float().topk(2, dim=-1).values
+        self.leads_nats.append(top[:, 0] - top[:, 1])
+        return scores
+
+
+def _generated(
+    network: Any,  # noqa: ANN401 - a PreTrainedModel that generates
+    inputs: tuple[torch.Tensor, torch.Tensor],
+    settings: GenerationConfig,
+    watch: _Watch,
+) -> torch.Tensor:
+    from transformers import LogitsProcessorList
+
+    made: torch.Tensor = network.generate(
+        input_ids=inputs[0],
+        attention_mask=inputs[1],
+        generation_config=settings,
+        logits_processor=LogitsProcessorList([watch]),
+    )
+    return made
+
+
+def _padded_left(
+    inputs: Sequence[tuple[int, ...]], settings: GenerationConfig, network: PreTrainedModel
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return token ids padded on the left, and their attention mask; both (n, longest)."""
+    turned = [ids[::-1] for ids in inputs]
+    ids, mask = padded(turned, pad_id=settings.pad_token_id, device=input_device(network))
+    return ids.flip(1), mask.flip(1)

@@ -1,0 +1,300 @@
+"""Masked language models: pseudo-log-likelihood, each target token hidden in turn and read from both sides.
+
+In: requests. Out: for each token of the target log P(token | everything that is not hidden), in nats. Two variants:
+
+- `original` hides the token alone (Salazar et al. 2020, "Masked Language Model Scoring", equation 2);
+- `within_word_l2r` hides the later tokens of its word too, so that a long word's pieces do not give each other
+  away (Kauf & Ivanova 2023, "A Better Way to Do Masked Language Model Scoring", section 3).
+
+Context and target are one input between the model's own special tokens, which are never scored. Text is text: what
+looks like a special token in an item ("[MASK]") is read as characters.
+
+A word is what the tokenizer's pre-tokenizer makes one (`word_ids`), cut at whitespace besides: BERT splits at
+whitespace and punctuation ("don't" is three words) and makes every Chinese character a word; RoBERTa splits as
+GPT-2 does ("don", "'t"); XLM-R at whitespace only, so that an unspaced Chinese sentence is one word and
+`within_word_l2r` reads it left to right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import torch
+
+from pairbank.arrays import FloatArray, IntArray
+from pairbank.errors import ScoringError
+from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress
+from pairbank.scoring.api.names import UNKNOWN_TOKEN
+from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
+from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
+from pairbank.scoring.engine.forward import scoring_mode
+from pairbank.scoring.engine.logprobs import read_logprobs_nats
+from pairbank.scoring.models.self_check import LOW_PRECISION_TOLERANCE_NATS, TOLERANCE_NATS
+from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+Pll: TypeAlias = Literal["original", "within_word_l2r"]
+SELF_CHECK = "a b"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskedRequest(EncodedRequest):
+    """The input up to the target's last token, special tokens first; tokens from `start` on are scored."""
+
+    suffix: tuple[int, ...]
+    """Special tokens that close the input, [SEP] for one; read by the model, never scored."""
+    word_ends: tuple[int, ...]
+    """For each scored token, one past the last position of its word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Copy:
+    """One input with something hidden, and where it is read; `request` and `position` are enough to make it."""
+
+    request: MaskedRequest
+    position: int
+    key: bytes
+    reads: list[tuple[int, int]]
+    """(slot of the answer, token read): minimal pairs that differ in the hidden word alone share a copy."""
+
+    @property
+    def length(self) -> int:
+        return len(self.request.ids) + len(self.request.suffix)
+
+
+class MaskedScorer:
+    """Scores with a masked transformers model. Build it with `pairbank.load_model`."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        info: ModelInfo,
+        *,
+        pll: Pll = "original",
+        budget_tokens: int | None = None,
+    ) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.info = replace(info, pll=pll)
+        self.pll: Pll = pll
+        self.budget_tokens = budget_tokens or default_budget(model.device)
+        if not isinstance(tokenizer.mask_token_id, int):
+            raise ScoringError(f"{info.name}: the tokenizer has no mask token; expected that of a masked model")
+        self._mask_id = tokenizer.mask_token_id
+        pad_id = tokenizer.pad_token_id
+        self._pad_id = pad_id if isinstance(pad_id, int) else 0
+        self._head_on_rows = False
+        self._head_on_rows = self._head_takes_rows()
+
+    def render_prompt(
+        self,
+        *,
+        system: str,  # noqa: ARG002
+        user: str,
+        stem: str,
+        examples: Sequence[ExampleTurn] = (),  # noqa: ARG002
+    ) -> str:
+        """Return question and answer stem, one line after the other; masked models have no chat format."""
+        return base_prompt(user=user, stem=stem)
+
+    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
+        """Return the tokens of each context + target, encoded as one string between the special tokens.
+
+        Raises:
+            ScoringError: a target has no token, or a text has special tokens in it even so.
+        """
+        return list(self._encoded(requests)) if requests else []
+
+    def _encoded(self, requests: Sequence[Request]) -> list[MaskedRequest]:
+        texts = [request.context + request.target for request in requests]
+        with left_as_it_was(self.tokenizer):
+            encoding = self.tokenizer(
+                texts,
+                return_offsets_mapping=True,
+                return_special_tokens_mask=True,
+                split_special_tokens=True,
+                verbose=False,
+            )
+        return [
+            self._placed(
+                request,
+                encoding["input_ids"][i],
+                encoding["offset_mapping"][i],
+                encoding["special_tokens_mask"][i],
+                encoding.word_ids(i),
+            )
+            for i, request in enumerate(requests)
+        ]
+
+    def _placed(
+        self,
+        request: Request,
+        ids: Sequence[int],
+        offsets: Sequence[tuple[int, int]],
+        special: Sequence[int],
+        word_ids: Sequence[int | None],
+    ) -> MaskedRequest:
+        first = next((i for i, is_special in enumerate(special) if not is_special), len(ids))
+        last = next((i for i in range(len(ids), first, -1) if not special[i - 1]), first)
+        refuse_special_tokens(ids, special, self.tokenizer, where=request.where)
+        # The boundary rule is that of all back ends; a stand-in goes where it puts a BOS, since here the first
+        # token can be scored even with nothing before it.
+        placed = encoded(ids[first:last], offsets[first:last], request, bos_id=self._mask_id)
+        start = placed.start - 1 + first
+        text = request.context + request.target
+        ends = word_ends(text, offsets[first:last], word_ids[first:last])
+        flags = placed.flags
+        if self.tokenizer.unk_token_id in ids[start:last]:
+            flags = (*flags, UNKNOWN_TOKEN)
+        return MaskedRequest(
+            ids=tuple(ids[:last]),
+            start=start,
+            flags=flags,
+            suffix=tuple(ids[last:]),
+            word_ends=tuple(end + first for end in ends[start - first :]),
+        )
+
+    def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
+        """Return, a request, log P(token | what is not hidden) in nats of its scored tokens.
+
+        Raises:
+            ScoringError: a request of another back end, or the model gave NaN or an infinite value.
+        """
+        answers = Answers([request.n_scored for request in requests], progress)
+        copies = sorted(self._copies(requests, answers), key=lambda copy: (copy.length, copy.key))
+        with scoring_mode(self.model):
+            for slots, values in in_batches(
+                copies, width=lambda copy: copy.length, budget_tokens=self.budget_tokens, compute=self._batch
+            ):
+                answers.put(slots, values)
+        return answers.by_request()
+
+    def _copies(self, requests: Sequence[EncodedRequest], answers: Answers) -> list[_Copy]:
+        """Return every distinct masked input once, with all that is read from it."""
+        copies: dict[bytes, _Copy] = {}
+        for number, request in enumerate(requests):
+            if not isinstance(request, MaskedRequest):
+                raise ScoringError(f"{self.info.name}: got a request that this scorer's encode did not make")
+            for position in range(request.start, len(request.ids)):
+                content = self._masked(request, position).tobytes() + position.to_bytes(8, "little")
+                key = hashlib.blake2b(content, digest_size=16).digest()
+                copy = copies.setdefault(key, _Copy(request=request, position=position, key=key, reads=[]))
+                copy.reads.append((answers.slot(number, position - request.start), request.ids[position]))
+        return list(copies.values())
+
+    def _masked(self, request: MaskedRequest, position: int) -> IntArray:
+        masked = np.array(request.ids + request.suffix, dtype=np.int64)
+        end = position + 1 if self.pll == "original" else request.word_ends[position - request.start]
+        masked[position:end] = self._mask_id
+        return masked
+
+    def _batch(self, copies: list[_Copy]) -> tuple[IntArray, FloatArray]:
+        """Return the slots and values of all that is read from these inputs, after one forward pass."""
+        inputs = [self._masked(copy.request, copy.position) for copy in copies]
+        logits = self._row_logits(inputs, [copy.position for copy in copies])
+        reads = [(row, slot, token) for row, copy in enumerate(copies) for slot, token in copy.reads]
+        rows, slots, tokens = np.array(reads, dtype=np.int64).T.copy()
+        return slots, read_logprobs_nats(logits, rows=rows, tokens=tokens, model_name=self.info.name)
+
+    def _row_logits(self, inputs: Sequence[IntArray], positions: Sequence[int]) -> torch.Tensor:
+        """Return the logits at one position of each input, (n, output vocabulary)."""
+        ids, mask = padded(inputs, pad_id=self._pad_id, device=self.model.device)
+        columns = torch.tensor(positions)
+        if self._head_on_rows:
+            with _hidden_rows_only(self.model, columns):
+                logits: torch.Tensor = self.model(input_ids=ids, attention_mask=mask).logits
+            return logits[:, 0]
+        logits = self.model(input_ids=ids, attention_mask=mask).logits
+        return logits[torch.arange(len(ids), device=logits.device), columns.to(logits.device)]
+
+    def _head_takes_rows(self) -> bool:
+        """Return whether the model's head, given the hidden rows that are read, gives the logits of those rows."""
+        (request,) = self._encoded([Request(context="", target=SELF_CHECK)])
+        inputs = [self._masked(request, position) for position in range(request.start, len(request.ids))]
+        positions = list(range(request.start, len(request.ids)))
+        with scoring_mode(self.model):
+            whole = self._row_logits(inputs, positions)
+            self._head_on_rows = True
+            try:
+                rows = self._row_logits(inputs, positions)
+            except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError):
+                return False
+            finally:
+                self._head_on_rows = False
+        allowed = TOLERANCE_NATS.get(str(self.model.dtype).removeprefix("torch."), LOW_PRECISION_TOLERANCE_NATS)
+        return rows.shape == whole.shape and bool((rows.float() - whole.float()).abs().max() <= allowed)
+
+
+def word_ends(text: str, offsets: Sequence[tuple[int, int]], word_ids: Sequence[int | None]) -> tuple[int, ...]:
+    """Return, for each token, one past the last token of its word.
+
+    A word ends where the pre-tokenizer's word does, and at whitespace (some pre-tokenizers do not cut there).
+
+    >>> word_ends("un like ly", [(0, 2), (2, 4), (4, 7), (8, 10)], [0, 0, 0, 0])
+    (1, 3, 3, 4)
+    """
+    new = [
+        i > 0 and (word_ids[i] != word_ids[i - 1] or _space_before(text, offsets[i - 1], offsets[i]))
+        for i in range(len(offsets))
+    ]
+    ends, end = [], len(offsets)
+    for i in range(len(offsets) - 1, -1, -1):
+        ends.append(end)
+        if new[i]:
+            end = i
+    return tuple(reversed(ends))
+
+
+def _space_before(text: str, previous: tuple[int, int], this: tuple[int, int]) -> bool:
+    """Return whether whitespace parts two tokens, be it between them or the first thing the second covers."""
+    between = text[previous[1] : this[0] + 1]
+    return any(c.isspace() for c in between) and not text[slice(*previous)].isspace()
+
+
+def longest_text(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, max_length: int | None) -> int | None:
+    """Return how many tokens of text fit between an opening special token and the closing ones; None: no limit.
+
+    Position tables of the RoBERTa family lose the rows up to the padding index.
+
+    Args:
+        model: its configuration and position table state the limit.
+        tokenizer: it says how many special tokens close an input.
+        max_length: a lower limit that the user sets, special tokens included.
+    """
+    limits = [] if max_length is None else [max_length]
+    stated = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if stated is not None and stated > 0:
+        limits.append(int(stated))
+    for name, module in model.base_model.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
+            unusable = 0 if module.padding_idx is None else module.padding_idx + 1
+            limits.append(module.num_embeddings - unusable)
+    with left_as_it_was(tokenizer):
+        special = tokenizer(SELF_CHECK, return_special_tokens_mask=True)["special_tokens_mask"]
+    n_closing = next((i for i, is_special in enumerate(reversed(special)) if not is_special), 0)
+    return min(limits) - n_closing - 1 if limits else None
+
+
+@contextmanager
+def _hidden_rows_only(model: PreTrainedModel, columns: torch.Tensor) -> Iterator[None]:
+    """Give the head one hidden row of each input: the one at its column; the model's own head path does the rest."""
+
+    def keep(_module: torch.nn.Module, _args: Any, output: Any) -> Any:  # noqa: ANN401 - a ModelOutput
+        hidden = output["last_hidden_state"]
+        rows = torch.arange(len(hidden), device=hidden.device)
+        output["last_hidden_state"] = hidden[rows, columns.to(hidden.device)][:, None]
+        return output
+
+    handle = model.base_model.register_forward_hook(keep)
+    try:
+        yield
+    finally:
+        handle.remove()

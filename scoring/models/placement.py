@@ -1,0 +1,98 @@
+"""Where weights go, and in which type: device, dtype, device map and quantisation to what `from_pretrained` takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pairbank.errors import ModelLoadError
+from pairbank.scoring.models.options import LoadOptions
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PretrainedConfig
+
+
+Quantisation = Literal["4bit", "8bit"]
+
+
+QUANTISATIONS: dict[str | None, str] = {
+    "4bit": "bitsandbytes 4-bit (nf4, double, bfloat16)",
+    "8bit": "bitsandbytes 8-bit",
+}
+
+
+def _placement(device: str, chosen: LoadOptions) -> dict[str, Any]:
+    """Return what `from_pretrained` needs to put the weights where they go, in the type and code asked for."""
+    quantisation = chosen["quantisation"]
+    wanted: dict[str, Any] = {"dtype": _dtype(chosen["dtype"], device)}
+    if chosen["device_map"] is not None:
+        wanted["device_map"] = chosen["device_map"]
+    if chosen["attention"] is not None:
+        wanted["attn_implementation"] = chosen["attention"]
+    if quantisation is None:
+        return wanted
+    from importlib.util import find_spec
+
+    if quantisation not in QUANTISATIONS:
+        raise ModelLoadError(f"quantisation {quantisation!r} is unknown; expected '4bit' or '8bit'")
+    if find_spec("bitsandbytes") is None:
+        raise ModelLoadError(
+            f"quantisation={quantisation!r} needs the package bitsandbytes; pip install bitsandbytes, or load "
+            "without quantisation="
+        )
+    return {"device_map": {"": device}} | wanted | {"quantization_config": quantisation_config(quantisation)}
+
+
+def quantisation_config(quantisation: Quantisation) -> Any:  # noqa: ANN401 - a BitsAndBytesConfig
+    """Return bitsandbytes' settings: for "4bit" nf4, double quantisation, bfloat16 compute."""
+    import torch
+    from transformers import BitsAndBytesConfig
+
+    make: Any = BitsAndBytesConfig
+    if quantisation == "8bit":
+        return make(load_in_8bit=True)
+    return make(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=torch.bfloat16,
+    )
+
+
+def _device(device: str, *, spread: bool) -> str:
+    import torch
+
+    if device != "auto":
+        if spread:
+            raise ModelLoadError(f"device={device!r} and device_map exclude each other; give one of them")
+        try:
+            kind = torch.device(device).type
+        except RuntimeError as error:
+            raise ModelLoadError(f"device {device!r} is unknown to torch; try 'cpu' or 'cuda'") from error
+        if kind == "cuda" and not torch.cuda.is_available():
+            raise ModelLoadError(f"device {device!r}: torch sees no CUDA device; try device='auto'")
+        return device
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _dtype(dtype: str, device: str) -> torch.dtype | str:
+    import torch
+
+    if dtype == "auto":
+        if device.startswith("cuda") and torch.cuda.is_bf16_supported():
+            return torch.bfloat16
+        return torch.float32 if device == "cpu" else "auto"
+    found = getattr(torch, dtype, None)
+    if not isinstance(found, torch.dtype) or not found.is_floating_point:
+        raise ModelLoadError(f"dtype {dtype!r} is not a floating-point torch dtype; try 'float32' or 'bfloat16'")
+    return found
+
+
+def _stated_quantisation(config: PretrainedConfig) -> str:
+    found = getattr(config, "quantization_config", None)
+    if found is None:
+        return ""
+    table = found if isinstance(found, dict) else found.to_dict()
+    return str(table.get("quant_method", "quantised"))

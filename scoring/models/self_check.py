@@ -1,0 +1,136 @@
+"""Whether a tree attention mask keeps a model exact.
+
+In: a loaded model. Out: a reason against packing, or the longest sequence that may be packed. The configuration is
+asked first, for a short self-check cannot see a window that no short text reaches; then packed scores are compared
+with plain ones, for a configuration does not say whether a forward pass honours masks and position ids.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import torch
+
+from pairbank.arrays import FloatArray
+from pairbank.errors import ModelLoadError
+from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.engine.forward import input_device, scoring_mode
+from pairbank.scoring.engine.limits import structural_problem
+from pairbank.scoring.engine.logprobs import linear_head
+from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS
+
+if TYPE_CHECKING:
+    from pairbank.scoring.models.causal import CausalScorer
+
+SELF_CHECK = (
+    "The keys to the cabinet are on the table.",
+    "The keys to the cabinet is on the table.",
+    "The keys were lost.",
+    "A dog barks.",
+)
+TOLERANCE_NATS = {"float32": 1e-3, "float64": 1e-6}
+LOW_PRECISION_TOLERANCE_NATS = 0.5
+"""A token of SmolLM2-135M in bfloat16 moves by 0.13 nats at most; with its masks or positions ignored, by 2.7."""
+REFUSALS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What a forward pass may raise that was not written for a mask or a cache from outside."""
+TRUNK_CHECK_TOKENS = 2
+
+
+def packing_problem(scorer: CausalScorer) -> str | None:
+    """Return why packed scoring cannot be used with this model, or None if it agrees with plain scoring.
+
+    Raises:
+        ModelLoadError: the model cannot be scored in any way: later tokens, or padding, change its scores.
+    """
+    requests = scorer.encode([Request(context="", target=text, where="self-check") for text in SELF_CHECK])
+    plain = [_scored(scorer, [request], batching="padded")[0] for request in requests]
+    _check_plain(scorer, requests, plain)
+    problem = structural_problem(scorer.model)
+    if problem is not None:
+        return problem
+    try:
+        packed = _scored(scorer, requests, batching="packed")
+    except REFUSALS as error:
+        return f"its forward pass refuses a tree attention mask ({type(error).__name__}: {error})"
+    worst, allowed = _worst_nats(packed, plain), _allowed_nats(scorer)
+    return f"packed and plain scores differ by {worst:.2g} nats (allowed {allowed:g})" if worst > allowed else None
+
+
+def trunk_problem(scorer: CausalScorer) -> str | None:
+    """Return why packs cannot share the keys and values of their prefix, or None: they then do from here on.
+
+    Sentences are asked for as a start and its continuations, in packs so small that each start becomes a trunk.
+    """
+    asked = [
+        Request(context=text[:at], target=text[at:], where="self-check")
+        for text in SELF_CHECK[:2]
+        for at in range(len("The keys to the"), len(text))
+        if text[at] == " "
+    ]
+    requests = scorer.encode(asked)
+    plain = _scored(scorer, requests, batching="packed")
+    size, scorer.batch_tokens, scorer.trunk_worth_tokens = scorer.batch_tokens, TRUNK_CHECK_TOKENS, 1
+    try:
+        worst = _worst_nats(_scored(scorer, requests, batching="packed"), plain)
+    except REFUSALS as error:
+        problem: str | None = f"its forward pass refuses a cache ({type(error).__name__}: {error})"
+    else:
+        allowed = _allowed_nats(scorer)
+        problem = f"scores differ by {worst:.2g} nats (allowed {allowed:g})" if worst > allowed else None
+    finally:
+        scorer.batch_tokens = size
+        scorer.trunk_worth_tokens = math.inf
+    if problem is None:
+        scorer.trunk_worth_tokens = TRUNK_WORTH_TOKENS
+    return problem
+
+
+def block_head(scorer: CausalScorer) -> torch.nn.Linear | None:
+    """Return the output layer if it may be applied in blocks of the vocabulary (see `head`), tried on a sentence."""
+    [encoded, *_] = scorer.encode([Request(context="", target=text, where="self-check") for text in SELF_CHECK])
+    with scoring_mode(scorer.model):
+        return linear_head(scorer.model, torch.tensor([encoded.ids], device=input_device(scorer.model)))
+
+
+def _check_plain(scorer: CausalScorer, requests: Sequence[EncodedRequest], plain: Sequence[FloatArray]) -> None:
+    """Refuse a model whose scores of a sentence's first words depend on its last ones, or on padding."""
+    first = requests[0]
+    changed = EncodedRequest(ids=(*first.ids[:-2], requests[-1].ids[-2], first.ids[-1]), start=first.start)
+    [other] = _scored(scorer, [changed], batching="padded")
+    allowed = _allowed_nats(scorer)
+    if (ahead := _worst_nats([plain[0][:-2]], [other[:-2]])) > allowed:
+        raise ModelLoadError(
+            f"{scorer.info.name} is not a causal model: later tokens change the log-probability of earlier ones by "
+            f"{ahead:.2g} nats; load a model that predicts from left to right"
+        )
+    # in low precision rounding can look like this (experts that are chosen by a hair); nothing is refused for it
+    moved = _worst_nats(_scored(scorer, requests, batching="padded"), plain)
+    if allowed < LOW_PRECISION_TOLERANCE_NATS and moved > allowed:
+        raise ModelLoadError(
+            f"{scorer.info.name}: padding changes its scores by {moved:.2g} nats; it cannot be scored in batches"
+        )
+
+
+def _scored(
+    scorer: CausalScorer, requests: Sequence[EncodedRequest], *, batching: Literal["packed", "padded"]
+) -> list[FloatArray]:
+    chosen, scorer.batching = scorer.batching, batching
+    try:
+        return scorer.token_logprobs(requests, progress=_ignore)
+    finally:
+        scorer.batching = chosen
+
+
+def _worst_nats(one: Sequence[FloatArray], other: Sequence[FloatArray]) -> float:
+    return max(float(np.abs(a - b).max(initial=0)) for a, b in zip(one, other, strict=True))
+
+
+def _allowed_nats(scorer: CausalScorer) -> float:
+    return TOLERANCE_NATS.get(str(scorer.model.dtype).removeprefix("torch."), LOW_PRECISION_TOLERANCE_NATS)
+
+
+def _ignore(_n_done: int) -> None:
+    return None

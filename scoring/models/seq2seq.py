@@ -1,0 +1,323 @@
+"""Encoder-decoders: the probability that the decoder gives to a text, the encoder having read what is around it.
+
+In: requests. Out: log-probabilities in nats of label tokens, teacher-forced. Two modes say what is read and what is
+predicted; neither is a log P(sentence), which an encoder-decoder does not have.
+
+`sentinel`, for T5 and its kin, is Hu & Levy 2023 (section 3.3) as their code has it, the tokenizer's `</s>` included
+at the end of every input and label:
+
+- a whole sentence (no context): one final "." is dropped, the rest cut at single spaces. For each word the encoder
+  reads the sentence with `<extra_id_0>` in the word's place, and the label is `w <extra_id_0>` for the first word
+  (the sentinel after it, unlike the others, and also where it is the only word), `<extra_id_0> w` for the last and
+  `<extra_id_0> w <extra_id_1>` for those between. The log-probabilities of the words' own tokens are summed:
+  sentinels and `</s>` are not. Text without spaces is one word.
+- a continuation: the encoder reads the context, a space (which T5's tokenizer drops) and `<extra_id_0>`; the label
+  is `<extra_id_0> continuation`. All of the label after the sentinel is summed, **its `</s>` included**.
+
+`conditional`, for models without sentinels (BART): the encoder reads the context, the decoder's text is the target,
+its `</s>` not scored. With no context the encoder reads an empty text (flag `blank_context`).
+
+The decoder begins with the model's `decoder_start_token_id`; in `conditional` mode a forced BOS or what the
+tokenizer puts before a target (BART's `<s>`, a language code) follows, unscored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+import torch
+
+from pairbank.arrays import FloatArray, IntArray
+from pairbank.errors import ModelLoadError, ScoringError
+from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress
+from pairbank.scoring.api.names import UNKNOWN_TOKEN
+from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
+from pairbank.scoring.engine.forward import scoring_mode
+from pairbank.scoring.engine.logprobs import read_logprobs_nats
+from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens
+
+if TYPE_CHECKING:
+    from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
+
+Seq2SeqMode: TypeAlias = Literal["sentinel", "conditional"]
+GAP, AFTER = "<extra_id_0>", "<extra_id_1>"
+BLANK_CONTEXT = "blank_context"
+"""Flag: no context in `conditional` mode; the encoder read an empty text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One encoder input and one label; the decoder reads its start token and the label's tokens but the last."""
+
+    encoder_ids: tuple[int, ...]
+    labels: tuple[int, ...]
+    scored: tuple[int, ...]
+    """Positions in `labels` that are scored, in order; nothing stands after the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seq2SeqRequest(EncodedRequest):
+    """Token ids that tell texts apart, the scored ones last.
+
+    A continuation has its encoder input and label; a sentence one sentinel a word, then the words' tokens.
+    """
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """One decoder input with all that is read from it: (position, token, slot of the answer)."""
+
+    decoder_ids: tuple[int, ...]
+    reads: list[tuple[int, int, int]]
+
+
+class Seq2SeqScorer:
+    """Scores with an encoder-decoder of transformers. Build it with `pairbank.load_model`."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        info: ModelInfo,
+        *,
+        mode: Seq2SeqMode | None = None,
+        budget_tokens: int | None = None,
+    ) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.budget_tokens = budget_tokens or default_budget(model.device)
+        self.mode = mode or ("sentinel" if sentinel_ids(tokenizer) else "conditional")
+        self._start_id = decoder_start_id(model, info.name)
+        self.info = replace(info, seq2seq_mode=self.mode)
+        if self.mode == "sentinel":
+            found = sentinel_ids(tokenizer)
+            if found is None:
+                raise ModelLoadError(
+                    f"{info.name}: the tokenizer has no single token for {GAP} and {AFTER}; load the model with "
+                    "seq2seq_mode='conditional'"
+                )
+            self._gap_id, self._after_id = found
+        else:
+            self._decoder_prefix = decoder_prefix(model, tokenizer, self._start_id)
+        pad_id = tokenizer.pad_token_id
+        self._pad_id = pad_id if isinstance(pad_id, int) else 0
+
+    def render_prompt(
+        self,
+        *,
+        system: str,  # noqa: ARG002
+        user: str,
+        stem: str,
+        examples: Sequence[ExampleTurn] = (),  # noqa: ARG002
+    ) -> str:
+        """Return question and answer stem, one line after the other, as base models read them."""
+        return base_prompt(user=user, stem=stem)
+
+    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
+        """Return each request's encoder inputs and labels, as the mode frames them.
+
+        Raises:
+            ScoringError: a target without a token, or a text with special tokens in it.
+        """
+        with left_as_it_was(self.tokenizer):
+            if self.mode == "conditional":
+                return [self._conditional(request) for request in requests]
+            return [
+                self._continuation(request) if request.context.strip(" ") else self._sentence(request)
+                for request in requests
+            ]
+
+    def _sentence(self, request: Request) -> Seq2SeqRequest:
+        words = (request.context + request.target).removesuffix(".").split(" ")
+        not_scored = {self._gap_id, self._after_id, self.tokenizer.eos_token_id}
+        parts = []
+        for i, word in enumerate(words):
+            around = f"{' '.join(words[:i])} {GAP} {' '.join(words[i + 1 :])}".strip()
+            if i == 0:
+                labels = self._framed(f"{word} {GAP}", request)
+            elif i == len(words) - 1:
+                labels = self._framed(f"{GAP} {word}", request)
+            else:
+                labels = self._framed(f"{GAP} {word} {AFTER}", request, self._after_id)
+            scored = tuple(k for k, token in enumerate(labels) if token not in not_scored)
+            if scored:
+                encoder_ids = self._framed(around, request)
+                parts.append(Part(encoder_ids=encoder_ids, labels=labels[: scored[-1] + 1], scored=scored))
+        tokens = [part.labels[k] for part in parts for k in part.scored]
+        return self._request(request, read=[self._gap_id] * len(parts), scored=tokens, parts=parts)
+
+    def _continuation(self, request: Request) -> Seq2SeqRequest:
+        encoder_ids = self._framed(f"{request.context.rstrip(' ')} {GAP}", request)
+        labels = self._framed(f"{GAP} {request.target.lstrip(' ')}", request)
+        first = labels.index(self._gap_id) + 1
+        if set(labels[first:]) <= {self.tokenizer.eos_token_id}:
+            raise _nothing_to_score(request)
+        part = Part(encoder_ids=encoder_ids, labels=labels, scored=tuple(range(first, len(labels))))
+        return self._request(request, read=[*encoder_ids, *labels[:first]], scored=labels[first:], parts=[part])
+
+    def _framed(self, text: str, request: Request, *others: int) -> tuple[int, ...]:
+        """Return the tokens of a text with one gap (and the other sentinels), as the tokenizer frames it."""
+        encoding = self.tokenizer(text, return_special_tokens_mask=True, verbose=False)
+        ids = self._own_text(encoding, request, allowed=(self._gap_id, *others))
+        if self._gap_id not in ids:
+            raise ScoringError(f"{request.where or 'request'}: the tokenizer finds no {GAP} in {text!r}")
+        return ids
+
+    def _conditional(self, request: Request) -> Seq2SeqRequest:
+        context, target = request.context.rstrip(" "), request.target.lstrip(" ")
+        options = {"split_special_tokens": True, "return_special_tokens_mask": True, "verbose": False}
+        encoder_ids = self._own_text(self.tokenizer(context, **options), request)
+        read_as_target = self.tokenizer(text_target=target, add_special_tokens=False, **options)
+        ids = self._own_text(read_as_target, request)
+        n_before = len(self._decoder_prefix)
+        labels = (*self._decoder_prefix, *ids)
+        part = Part(encoder_ids=encoder_ids, labels=labels, scored=tuple(range(n_before, len(labels))))
+        made = self._request(request, read=[*encoder_ids, *self._decoder_prefix], scored=ids, parts=[part])
+        return made if context else replace(made, flags=(*made.flags, BLANK_CONTEXT))
+
+    def _own_text(self, encoding: BatchEncoding, request: Request, *, allowed: Sequence[int] = ()) -> tuple[int, ...]:
+        """Return the tokens of a text, once it is sure that the item brought no special tokens along."""
+        ids: list[int] = encoding["input_ids"]
+        special: list[int] = encoding["special_tokens_mask"]
+        refuse_special_tokens(ids, special, self.tokenizer, where=request.where, allowed=allowed)
+        return tuple(ids)
+
+    def _request(
+        self, request: Request, *, read: Sequence[int], scored: Sequence[int], parts: Sequence[Part]
+    ) -> Seq2SeqRequest:
+        if not scored:
+            raise _nothing_to_score(request)
+        flags = (UNKNOWN_TOKEN,) if self.tokenizer.unk_token_id in scored else ()
+        return Seq2SeqRequest(ids=(*read, *scored), start=len(read), flags=flags, parts=tuple(parts))
+
+    def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
+        """Return, a request, the log-probabilities in nats of its scored label tokens.
+
+        Raises:
+            ScoringError: a request of another back end, or the model gave NaN or an infinite value.
+        """
+        answers = Answers([request.n_scored for request in requests], progress)
+        by_input = self._rows(requests, answers)
+        inputs = sorted(by_input, key=lambda ids: (len(ids), ids))
+        with scoring_mode(self.model):
+            for done in in_batches(
+                inputs,
+                width=len,
+                budget_tokens=self.budget_tokens,
+                compute=lambda batch: self._batch(batch, [by_input[ids] for ids in batch]),
+            ):
+                answers.put(*done)
+        return answers.by_request()
+
+    def _rows(
+        self, requests: Sequence[EncodedRequest], answers: Answers
+    ) -> dict[tuple[int, ...], dict[tuple[int, ...], _Row]]:
+        """Return, for every distinct encoder input, every distinct decoder input with all that is read from it."""
+        found: dict[tuple[int, ...], dict[tuple[int, ...], _Row]] = {}
+        for number, request in enumerate(requests):
+            if not isinstance(request, Seq2SeqRequest):
+                raise ScoringError(f"{self.info.name}: got a request that this scorer's encode did not make")
+            n_read = 0
+            for part in request.parts:
+                decoder_ids = (self._start_id, *part.labels[:-1])
+                rows = found.setdefault(part.encoder_ids, {})
+                row = rows.setdefault(decoder_ids, _Row(decoder_ids=decoder_ids, reads=[]))
+                for position in part.scored:
+                    row.reads.append((position, part.labels[position], answers.slot(number, n_read)))
+                    n_read += 1
+        return found
+
+    def _batch(
+        self, inputs: Sequence[tuple[int, ...]], rows_of: Sequence[dict[tuple[int, ...], _Row]]
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the slots and values of all that is read with these encoder inputs, each encoded once."""
+        from transformers.modeling_outputs import BaseModelOutput
+
+        device = self.model.device
+        ids, mask = padded(inputs, pad_id=self._pad_id, device=device)
+        hidden = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+        jobs = [(i, row) for i, rows in enumerate(rows_of) for row in rows.values()]
+        jobs.sort(key=lambda job: (len(job[1].decoder_ids), job[0], job[1].decoder_ids))
+
+        def decoded(batch: list[tuple[int, _Row]]) -> tuple[IntArray, FloatArray]:
+            decoder_ids, decoder_mask = padded(
+                [row.decoder_ids for _, row in batch], pad_id=self._pad_id, device=device
+            )
+            chosen = torch.tensor([i for i, _ in batch], device=hidden.device)
+            output = self.model(
+                encoder_outputs=BaseModelOutput(last_hidden_state=hidden[chosen]),
+                attention_mask=mask[chosen.to(device)],
+                decoder_input_ids=decoder_ids,
+                decoder_attention_mask=decoder_mask,
+                use_cache=False,
+            )
+            return self._read(output.logits, [row for _, row in batch])
+
+        width = ids.shape[1]
+        done = list(
+            in_batches(
+                jobs,
+                width=lambda job: max(width, len(job[1].decoder_ids)),
+                budget_tokens=self.budget_tokens,
+                compute=decoded,
+            )
+        )
+        return np.concatenate([slots for slots, _ in done]), np.concatenate([values for _, values in done])
+
+    def _read(self, logits: torch.Tensor, rows: Sequence[_Row]) -> tuple[IntArray, FloatArray]:
+        reads = [(i, *read) for i, row in enumerate(rows) for read in row.reads]
+        row_index, position, tokens, slots = np.array(reads, dtype=np.int64).T.copy()
+        at = (torch.from_numpy(index).to(logits.device) for index in (row_index, position))
+        read = logits[tuple(at)]
+        nth = np.arange(len(tokens))
+        return slots, read_logprobs_nats(read, rows=nth, tokens=tokens, model_name=self.info.name)
+
+
+def sentinel_ids(tokenizer: PreTrainedTokenizerBase) -> tuple[int, int] | None:
+    """Return the ids of `<extra_id_0>` and `<extra_id_1>`, or None if each is not one known token."""
+    with left_as_it_was(tokenizer):
+        found = [tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in (GAP, AFTER)]
+    if any(len(ids) != 1 or ids[0] == tokenizer.unk_token_id for ids in found):
+        return None
+    return found[0][0], found[1][0]
+
+
+def decoder_start_id(model: PreTrainedModel, name: str) -> int:
+    """Return the token that every decoder input begins with; where none is stated, a separate decoder's BOS.
+
+    Raises:
+        ModelLoadError: the model states neither.
+    """
+    stated = [getattr(config, "decoder_start_token_id", None) for config in (model.generation_config, model.config)]
+    for found in (*stated, getattr(getattr(model.config, "decoder", None), "bos_token_id", None)):
+        if isinstance(found, int):
+            return found
+    raise ModelLoadError(
+        f"{name}: the configuration states no decoder_start_token_id; set it in the model's config.json"
+    )
+
+
+def decoder_prefix(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, start_id: int) -> tuple[int, ...]:
+    """Return what stands between the decoder's start token and a target: a forced BOS, else the tokenizer's own."""
+    for stated in (model.generation_config, model.config):
+        forced = getattr(stated, "forced_bos_token_id", None)
+        if isinstance(forced, int):
+            return (forced,)
+    with left_as_it_was(tokenizer):
+        encoding = tokenizer(text_target="a", return_special_tokens_mask=True, verbose=False)
+    ids, special = encoding["input_ids"], encoding["special_tokens_mask"]
+    n_leading = next((i for i, is_special in enumerate(special) if not is_special), len(ids))
+    prefix = tuple(ids[:n_leading])
+    return prefix[1:] if prefix[:1] == (start_id,) else prefix
+
+
+def _nothing_to_score(request: Request) -> ScoringError:
+    return ScoringError(
+        f"{request.where or 'request'}: target {request.target!r} has no token to score; expected at least one word"
+    )

@@ -1,0 +1,213 @@
+"""The word-boundary correction: the probability of words, not of the tokens that spell them.
+
+Tokenizers such as GPT-2's mark where a word begins (" dog" is one token, the space in front), not where it ends.
+The tokens' product is then the probability that the text goes on with a word that *begins* so: "dog", but also
+"dogs" and "dogma". Pimentel & Meister 2024 ("How to compute the probability of a word") and Oh & Schuler 2024
+("Leading whitespaces …") both show that the words' probabilities then do not sum to one, and give the remedy:
+
+    log P(w | c) = Σ log p(tokens of w | c) + log B(c∘w) − log B(c),      B(x) = Σ_{s ∈ S_bow ∪ {EOS}} p(s | x)
+
+S_bow holds the tokens that begin a word: those that begin with a space, which the vocabulary writes Ġ or ▁ (tokens
+that begin with another white-space character, a line break for one, are not in it, as in the paper). EOS is every
+special token: which of them ends a text depends on how the model was trained, and none stands within a word; for
+GPT-2 this is its one <|endoftext|>. In a target of several words the inner corrections cancel, so that a sentence
+needs its two ends alone. A text whose first token has no mark ("The" without a space, after BOS) is corrected at its
+start by the tokens that can begin it, all but S_bow, in the place of B(c). Where the tokenizer marks the ends of
+words (the first GPT's "dog</w>") nothing is to be corrected, and the score is that of `direct`.
+
+In: requests at the edges of a target. Out: log B in nats, by forward passes of their own, as plain sequences.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from pairbank.arrays import FloatArray, IntArray
+from pairbank.errors import ScoringError
+from pairbank.scoring.api.model import ModelInfo, Progress, Scorer
+from pairbank.scoring.api.names import BOUNDARY_MERGE, DIRECT_WB, FIRST_TOKEN_UNSCORED
+from pairbank.scoring.api.requests import EdgeRequest, EncodedRequest, Request
+from pairbank.scoring.engine.batching import default_budget, in_batches
+from pairbank.scoring.engine.forward import input_device, scoring_mode
+from pairbank.scoring.models.causal import CausalScorer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+WORD_EDGE, UNMARKED_START, NO_EDGE, CERTAIN_EDGE = -1, -2, -3, -4
+"""In the place of the token that is read: the set S_bow ∪ EOS; all tokens but S_bow; a place that is no edge of a
+word, whose value is NaN; and probability one, where words' ends are marked or the target itself ends with a space."""
+FIXED_NATS = {NO_EDGE: float("nan"), CERTAIN_EDGE: 0.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WordMarks:
+    """Which tokens of a vocabulary tell where words begin and end."""
+
+    begin_word: IntArray
+    """S_bow: ids of the tokens that begin with a space."""
+    end_text: IntArray
+    """Ids of the special tokens."""
+    others: IntArray
+    """Ids of all tokens but S_bow."""
+    marks_ends: bool
+    """The vocabulary marks the ends of words; no token begins with a space."""
+
+
+def word_marks(tokenizer: PreTrainedTokenizerBase, *, n_outputs: int, name: str) -> WordMarks:
+    """Return which tokens begin a word and which end a text.
+
+    Args:
+        tokenizer: a fast tokenizer.
+        n_outputs: size of the model's output layer; a token beyond it is none.
+        name: of the model, for the error.
+
+    Raises:
+        ScoringError: the vocabulary marks neither the beginnings nor the ends of words.
+    """
+    vocabulary = {i: token for token, i in tokenizer.get_vocab().items() if i < n_outputs}
+    added = tokenizer.added_tokens_decoder
+    special = {i for i, token in added.items() if token.special} | set(tokenizer.all_special_ids)
+    # GPT-2's unknown token is its end of the text too.
+    special -= {tokenizer.unk_token_id} - {tokenizer.eos_token_id, tokenizer.bos_token_id}
+    rules = json.loads(tokenizer.backend_tokenizer.to_str())
+    is_byte_level = '"ByteLevel"' in json.dumps([rules["pre_tokenizer"], rules["decoder"]])
+    marks = ("Ġ", " ") if is_byte_level else ("▁", " ")
+    begin = sorted(i for i, token in vocabulary.items() if token.startswith(marks) and i not in special)
+    marks_ends = not begin and bool(rules["model"].get("end_of_word_suffix"))
+    if not begin and not marks_ends:
+        raise ScoringError(
+            f"{name}: no token of its vocabulary begins with a space, so that it is not told where a word begins; the "
+            "word-boundary correction is not defined for it: use the method direct"
+        )
+    return WordMarks(
+        begin_word=np.array(begin, dtype=np.int64),
+        end_text=np.array(sorted(special & vocabulary.keys()), dtype=np.int64),
+        others=np.array(sorted(vocabulary.keys() - set(begin)), dtype=np.int64),
+        marks_ends=marks_ends,
+    )
+
+
+class WordEdgeScorer:
+    """A causal scorer that answers edge requests too; all others it hands on as they are."""
+
+    def __init__(self, scorer: CausalScorer) -> None:
+        self._scorer = scorer
+        n_outputs = int(scorer.model.config.get_text_config().vocab_size)
+        self._marks = word_marks(scorer.tokenizer, n_outputs=n_outputs, name=scorer.info.name)
+        self._begin_word = frozenset(self._marks.begin_word.tolist())
+        edge = np.union1d(self._marks.begin_word, self._marks.end_text)
+        self._sets: Mapping[int, IntArray] = {WORD_EDGE: edge, UNMARKED_START: self._marks.others}
+
+    @property
+    def info(self) -> ModelInfo:
+        """What the signature records: that of the model."""
+        return self._scorer.info
+
+    def render_prompt(self, **parts: Any) -> str:  # noqa: ANN401 - those of the model's own scorer
+        """Return what the model's own scorer returns."""
+        return self._scorer.render_prompt(**parts)
+
+    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
+        """Return each request's tokens; those of an edge end with the number of the token set that is read there."""
+        encoded = self._scorer.encode(requests)
+        return [
+            self._edge(request, one) if isinstance(request, EdgeRequest) else one
+            for request, one in zip(requests, encoded, strict=True)
+        ]
+
+    def _edge(self, request: EdgeRequest, encoded: EncodedRequest) -> EncodedRequest:
+        ids, start = encoded.ids, encoded.start
+        has_ended = request.edge == "after" and request.target[-1:].isspace()
+        if self._marks.marks_ends or has_ended:
+            return EncodedRequest(ids=(CERTAIN_EDGE,), start=0)
+        if request.edge == "after":
+            return EncodedRequest(ids=(*ids, WORD_EDGE), start=len(ids))
+        if {BOUNDARY_MERGE, FIRST_TOKEN_UNSCORED} & set(encoded.flags):
+            return EncodedRequest(ids=(NO_EDGE,), start=0)
+        if ids[start] in self._begin_word:
+            return EncodedRequest(ids=(*ids[:start], WORD_EDGE), start=start)
+        at_start = not request.context.strip(" ")
+        return EncodedRequest(ids=(*ids[:start], UNMARKED_START if at_start else NO_EDGE), start=start)
+
+    def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
+        """Return the scored tokens' log-probabilities in nats, and of an edge the one of its token set.
+
+        Raises:
+            ScoringError: the model gave NaN or an infinite value.
+        """
+        tokens = [request for request in requests if request.ids[-1] >= 0]
+        edges = [request for request in requests if request.ids[-1] < 0]
+        of_tokens = iter(self._scorer.token_logprobs(tokens, progress=progress))
+        of_edges = self._edge_logprobs(list({e.ids: e for e in edges if e.ids[-1] in self._sets}.values()))
+        of_edges |= {e.ids: np.full(1, FIXED_NATS[e.ids[-1]]) for e in edges if e.ids[-1] in FIXED_NATS}
+        progress(len(edges))
+        return [next(of_tokens) if request.ids[-1] >= 0 else of_edges[request.ids] for request in requests]
+
+    def _edge_logprobs(self, edges: list[EncodedRequest]) -> dict[tuple[int, ...], FloatArray]:
+        """Return log B of each edge. Sequences of one length go together, so that there is nothing to pad."""
+        model = self._scorer.model
+        found: dict[tuple[int, ...], FloatArray] = {}
+        in_order = sorted(edges, key=lambda edge: (len(edge.ids), edge.ids))
+        with scoring_mode(model):
+            for _, alike in groupby(in_order, key=lambda edge: len(edge.ids)):
+                for batch in in_batches(
+                    list(alike),
+                    width=_n_inputs,
+                    budget_tokens=default_budget(model.device),
+                    compute=self._one_pass,
+                ):
+                    found |= batch
+        return found
+
+    def _one_pass(self, edges: list[EncodedRequest]) -> dict[tuple[int, ...], FloatArray]:
+        last = self._last_logits([edge.ids[:-1] for edge in edges])
+        numbers = np.array([edge.ids[-1] for edge in edges])
+        values = np.full(len(edges), np.nan)
+        for number, tokens in self._sets.items():
+            rows = np.flatnonzero(numbers == number)
+            own = last[torch.from_numpy(rows).to(last.device)].float()
+            mass = own[:, torch.from_numpy(tokens).to(own.device)].logsumexp(-1) - own.logsumexp(-1)
+            values[rows] = mass.cpu().numpy()
+        if not np.isfinite(values).all():
+            raise ScoringError(
+                f"model {self.info.name!r} gave a word boundary a probability that is NaN or 0; expected a finite "
+                "log-probability: load it with dtype='float32', or check its weights"
+            )
+        return {edge.ids: values[[i]] for i, edge in enumerate(edges)}
+
+    def _last_logits(self, sequences: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Return the logits (n, outputs) at the last token of sequences of one length."""
+        model = self._scorer.model
+        ids = torch.tensor(sequences, device=input_device(model))
+        takes_last = "logits_to_keep" in inspect.signature(model.forward).parameters
+        options = {"logits_to_keep": 1} if takes_last else {}
+        logits: torch.Tensor = model(input_ids=ids, use_cache=False, **options).logits
+        return logits[:, -1]
+
+
+def _n_inputs(edge: EncodedRequest) -> int:
+    return len(edge.ids) - 1
+
+
+def word_edge_scorer(scorer: Scorer) -> WordEdgeScorer:
+    """Return a scorer that answers edge requests with this model.
+
+    Raises:
+        ScoringError: not a causal model, or a vocabulary that marks no words.
+    """
+    if not isinstance(scorer, CausalScorer):
+        raise ScoringError(
+            f"{DIRECT_WB} corrects causal models, whose next token can tell that a word is over; {scorer.info.name} is "
+            f"scored by the back end {scorer.info.backend!r}: use the method direct"
+        )
+    return WordEdgeScorer(scorer)

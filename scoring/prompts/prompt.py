@@ -1,0 +1,159 @@
+"""A prompt: what is asked of a model, of which items, and how the log-probabilities of its answers are read.
+
+A prompt is data, never code. It is sent once a presentation (an order, a side, an assignment of the answers), and
+every option is scored after each. Templates, stems and options may have slots, filled from the item (`slots`).
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from pairbank.builders.schema.columns import Task
+from pairbank.errors import PairbankError
+from pairbank.files import sha256_of_text
+from pairbank.scoring.prompts.slots import slots_of
+
+Kind = Literal["forced_choice", "judgment", "rating", "prediction"]
+Readout = Literal["options", "generation"]
+Normalise = Literal["none", "tokens"]
+Accuracy = Literal["averaged", "pooled"]
+Status = Literal["published", "dropped", "ours"]
+ByLanguage: TypeAlias = Mapping[str, str]
+"""A text for each language, by BCP-47 primary tag; `ANY` stands for all."""
+ANY = "*"
+
+
+class PromptError(PairbankError, ValueError):
+    """A prompt file that breaks the registry's rules, with file, prompt, key and remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Presentation:
+    """One string sent to the model, and how the log-probabilities of its options are read."""
+
+    name: str
+    template: ByLanguage
+    """The question, slots of the presentation filled in; the item's own are left."""
+    stem: ByLanguage
+    """The start of the answer; it opens the assistant's turn, or follows the question for plain text."""
+    correct: str = ""
+    """The option that picks the better side (forced choice, judgment)."""
+    good: tuple[float, ...] = ()
+    """Weight of each option's log-probability in the score of the better side."""
+    bad: tuple[float, ...] = ()
+    """The same for the worse side."""
+    side: Literal["", "good", "bad"] = ""
+    """The side shown (rating, prediction)."""
+    first: str = ""
+    """The option that the template shows first."""
+    when: Mapping[str, str] = field(default_factory=dict)
+    """Columns and the values they must have for this presentation to be asked; empty = always asked."""
+    source: tuple[str, ...] = ()
+    """Ids of the published prompts that this string is, word for word."""
+
+    def is_asked(self, row: Mapping[str, Any]) -> bool:
+        """Return whether this presentation is asked of an item."""
+        return all(str(row.get(column)) == value for column, value in self.when.items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Prompt:
+    """One prompted method."""
+
+    id: str
+    kind: Kind
+    paper: str
+    tasks: tuple[Task, ...]
+    languages: tuple[str, ...]
+    options: tuple[str, ...]
+    """The answers scored after every presentation; they may have slots, as in a comparison of words."""
+    presentations: tuple[Presentation, ...]
+    system: str = ""
+    join: str = "\n"
+    """In plain text, what stands between question and stem."""
+    separator: str = " "
+    """Between what stands before the answer and the option."""
+    chat_separator: str | None = None
+    """The same under a chat template; None = nothing where the option opens the turn, else `separator`."""
+    chat: bool = True
+    """Whether instruct models read it through their chat template; False: all models read plain text."""
+    readout: Readout = "options"
+    """`options`: their log-probabilities; `generation`: the model writes, `pattern` finds the answer."""
+    pattern: str = ""
+    max_new_tokens: int = 0
+    normalise: Normalise = "none"
+    """`tokens`: an option's log-probability is divided by the number of its tokens."""
+    accuracy: Accuracy = "averaged"
+    """The paper's own definition: of the delta averaged over presentations, or of presentations pooled."""
+    counterbalanced: bool = True
+    """Whether swapping good and bad in the item flips the sign of delta and changes nothing else."""
+    status: Status = "published"
+    """`dropped`: its authors left it out of their analysis; `ours`: no paper has it."""
+    note: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all that decides what is asked, of which items, and how the answer is read."""
+        decides = asdict(self)
+        for key in ("paper", "note", "status", "accuracy"):
+            del decides[key]
+        for presentation in decides["presentations"]:
+            del presentation["source"]
+        return sha256_of_text(json.dumps(decides, sort_keys=True, ensure_ascii=False))
+
+    @property
+    def is_fixed_order(self) -> bool:
+        """Whether an item is asked in some presentations only, as its columns say."""
+        return any(p.when for p in self.presentations)
+
+    @property
+    def option_labels(self) -> tuple[str, ...]:
+        """The options' names: themselves, or without the braces of their slots."""
+        return tuple(option.replace("{", "").replace("}", "") for option in self.options)
+
+    def applies_to(self, *, task: str, language: str) -> bool:
+        """Return whether the prompt can be asked of items of this kind."""
+        return task in self.tasks and primary(language) in self.languages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What a prompt takes from an item."""
+
+    slots: frozenset[str]
+    """Slots that must be filled."""
+    columns: frozenset[str]
+    """Columns that decide which presentations are asked."""
+
+
+@functools.cache
+def needs(prompt: Prompt, language: str) -> Needs:
+    """Return what a prompt takes from an item in a language."""
+    shown = [text for p in prompt.presentations for text in (p.template, p.stem)]
+    texts = [*(in_language(text, language) for text in shown), *prompt.options]
+    return Needs(
+        slots=frozenset(slot for text in texts for slot in slots_of(text)),
+        columns=frozenset(column for p in prompt.presentations for column in p.when),
+    )
+
+
+def primary(language: str) -> str:
+    """Return the primary tag of a BCP-47 language.
+
+    >>> primary("zh-Hans")
+    'zh'
+    """
+    return language.split("-", maxsplit=1)[0].lower()
+
+
+def in_language(texts: ByLanguage, language: str) -> str:
+    """Return the text for a language.
+
+    >>> in_language({"en": "Answer:", "de": "Antwort:"}, "de-AT"), in_language({ANY: "1"}, "ja")
+    ('Antwort:', '1')
+    """
+    return texts[ANY] if ANY in texts else texts[primary(language)]

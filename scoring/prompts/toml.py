@@ -1,0 +1,137 @@
+"""Prompt files: TOML in, checked `Prompt` records out; every mistake is explained with file, prompt and key.
+
+A prompt gives its presentations itself, or names a design that has them (`prompts/designs.toml`). What a
+presentation puts into the slots of its own (`{first}`, `{sentence}` …) is filled in here; the item's slots stay.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pairbank.scoring.prompts.checks import check_prompt, check_types
+from pairbank.scoring.prompts.prompt import ANY, Presentation, Prompt, PromptError
+from pairbank.scoring.prompts.slots import fill
+
+COMPARED = {
+    "sentences": ("{good}", "{bad}"),
+    "targets": ("{target_good}", "{target_bad}"),
+    "contexts": ("{context_good}", "{context_bad}"),
+    "words": ("{word_good}", "{word_bad}"),
+}
+"""`compare` -> what {better} and {worse} stand for in a design."""
+OWN_KEYS = ("design", "compare", "answers", "template", "stem", "source")
+"""Keys of a prompt that its presentations take in."""
+PRESENTATION_KEYS = ("slots",)
+
+
+@functools.cache
+def designs() -> Mapping[str, Mapping[str, Any]]:
+    """Return the designs by name."""
+    text = (resources.files("pairbank.scoring.prompts") / "designs.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def parse_prompts(text: str, path: Path) -> list[Prompt]:
+    """Return the prompts of one TOML file.
+
+    Raises:
+        PromptError: broken TOML, unknown or missing keys, or values that do not fit each other.
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PromptError(f"{path}: not TOML ({error})") from error
+    if table.keys() != {"prompts"} or not isinstance(table["prompts"], list):
+        raise PromptError(f"{path}: top-level keys are {sorted(table)}, expected only [[prompts]]")
+    found = [_prompt(entry, path) for entry in table["prompts"]]
+    ids = [prompt.id for prompt in found]
+    if twice := [name for name in ids if ids.count(name) > 1]:
+        raise PromptError(f"{path}: prompt id {twice[0]!r} stands twice; choose another")
+    return found
+
+
+def _prompt(entry: Mapping[str, Any], path: Path) -> Prompt:
+    where = f"{path}, prompt {entry.get('id', '(no id)')!r}"
+    allowed = {*_keys(Prompt), *OWN_KEYS}
+    if extra := sorted(entry.keys() - allowed):
+        raise PromptError(f"{where}: unknown key(s) {extra}; known: {', '.join(sorted(allowed))}")
+    check_types(entry, where)
+    full = _designed(entry, where)
+    needed = [f.name for f in fields(Prompt) if f.default is MISSING]
+    if missing := [key for key in needed if key not in full]:
+        raise PromptError(f"{where}: no {missing[0]}; a prompt needs {', '.join(needed)} (or a design)")
+    values: dict[str, Any] = {key: _frozen(value) for key, value in full.items() if key in _keys(Prompt)}
+    shown = [_presentation(one, full, where) for one in full["presentations"]]
+    prompt = Prompt(**values | {"presentations": tuple(shown)})
+    check_prompt(prompt, where)
+    return prompt
+
+
+def _frozen(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _keys(record: type[Prompt | Presentation]) -> list[str]:
+    return [f.name for f in fields(record)]
+
+
+def _designed(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the prompt with the presentations of its design, if it names one."""
+    full = dict(entry)
+    if "design" not in full:
+        return full
+    design = designs().get(full["design"])
+    if design is None:
+        raise PromptError(f"{where}: design is {full['design']!r}, expected one of {', '.join(designs())}")
+    if "presentations" in full:
+        raise PromptError(f"{where}: has a design and presentations; give one of them")
+    if full.setdefault("kind", design["kind"]) != design["kind"]:
+        raise PromptError(f"{where}: kind is {full['kind']!r}, but design {full['design']!r} is a {design['kind']}")
+    compare = full.get("compare", "sentences")
+    if compare not in COMPARED:
+        raise PromptError(f"{where}: compare is {compare!r}, expected one of {', '.join(COMPARED)}")
+    named = dict(zip(("better", "worse"), COMPARED[compare], strict=True))
+    answers = full.get("answers", [])
+    if len(answers) not in (0, 2):
+        raise PromptError(f"{where}: answers are {answers}, expected the meanings of the two options")
+    named |= {f"answer_{i}": answer for i, answer in enumerate(answers, 1)}
+    full["presentations"] = [_named(one, named, full.get("options", ()), where) for one in design["presentations"]]
+    return full
+
+
+def _named(one: Mapping[str, Any], named: Mapping[str, str], options: Sequence[str], where: str) -> dict[str, Any]:
+    """Return a design's presentation for this prompt: options in place of numbers, texts in place of {better}."""
+    full = dict(one)
+    for key in ("correct", "first"):
+        if key in full:
+            if full[key] >= len(options):
+                raise PromptError(f"{where}: options are {list(options)}, expected two for this design")
+            full[key] = options[full[key]]
+    full["slots"] = {slot: fill(text, named) for slot, text in full.get("slots", {}).items()}
+    return full
+
+
+def _presentation(one: Mapping[str, Any], prompt: Mapping[str, Any], where: str) -> Presentation:
+    where = f"{where}, presentation {one.get('name')!r}"
+    allowed = {*_keys(Presentation), *PRESENTATION_KEYS}
+    if extra := sorted(one.keys() - allowed):
+        raise PromptError(f"{where}: unknown key(s) {extra}; known: {', '.join(sorted(allowed))}")
+    check_types(one, where)
+    if "name" not in one:
+        raise PromptError(f'{where}: no name; give each presentation one, as in name = "good_first"')
+    values: dict[str, Any] = {key: _frozen(value) for key, value in one.items() if key != "slots"}
+    slots = one.get("slots", {})
+    for key in ("template", "stem"):
+        text = one.get(key, prompt.get(key, ""))
+        texts = text if isinstance(text, dict) else {ANY: text}
+        values[key] = {language: fill(text, slots) for language, text in texts.items()}
+    values["source"] = (*prompt.get("source", ()), *one.get("source", ()))
+    if prompt.get("options"):
+        values.setdefault("first", prompt["options"][0])
+    return Presentation(**values)

@@ -1,0 +1,125 @@
+"""One shard of items through all methods: from the store where it is there, else asked of the model, each thing once.
+
+In: rows and methods. Out: a table of columns a method. Requests that several methods, orders or items have in common
+go to the model once; answers that the model writes come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+
+from pairbank.errors import ScoringError
+from pairbank.scoring.api.method import Answered, Method
+from pairbank.scoring.methods.generated import Generated, generated_records
+from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.run.store import read_shard, schema_of, shard_key, write_shard
+
+if TYPE_CHECKING:
+    from pairbank.scoring.api.model import Scorer
+    from pairbank.scoring.api.requests import Request
+
+OverLength = Literal["error", "nan"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """What all shards of a call of `score` have in common."""
+
+    reader: Scorer
+    """Answers requests."""
+    writer: Scorer
+    """Writes answers: the model itself, where the reader is one made around it."""
+    model_key: str
+    """Hash of the model's signature."""
+    over_length: OverLength
+
+    def shard(
+        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]
+    ) -> dict[str, pa.Table]:
+        """Return the methods' columns for these items: from the store, or scored now, all methods together."""
+        keys = {m.name: shard_key(self.model_key, m, rows) for m in methods}
+        tables = {m.name: read_shard(keys[m.name], m) for m in methods}
+        missing = [m for m in methods if tables[m.name] is None]
+        missing.sort(key=lambda m: isinstance(m, Generated))
+        for method, table in zip(missing, self._computed(rows, missing, tell), strict=True):
+            write_shard(keys[method.name], table)
+            tables[method.name] = table
+        return {name: table for name, table in tables.items() if table is not None}
+
+    def _computed(
+        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]
+    ) -> Iterator[pa.Table]:
+        """Yield each method's columns: first those that read probabilities, in one plan, then those that write."""
+        written = [m for m in methods if isinstance(m, Generated)]
+        n_read = len(methods) - len(written)
+        yield from self._scored(rows, methods[:n_read], lambda share: tell(share * n_read / len(methods)))
+        for n_before, method in enumerate(written, start=n_read):
+
+            def told(share: float, n_before: int = n_before) -> None:
+                tell((n_before + share) / len(methods))
+
+            records = generated_records(method, rows, self.writer, over_length=self.over_length, tell=told)
+            schema = schema_of(method)
+            found = [r or unasked(method, row, schema.names) for r, row in zip(records, rows, strict=True)]
+            yield pa.Table.from_pylist(found, schema=schema)
+
+    def _scored(
+        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]
+    ) -> Iterable[pa.Table]:
+        asked = [
+            [method.requests(row, self.reader) if method.applies_to(row) else [] for row in rows] for method in methods
+        ]
+        answers = iter(self._answers([r for per_row in asked for requests in per_row for r in requests], tell))
+        for method, per_row in zip(methods, asked, strict=True):
+            schema = schema_of(method)
+            records = [
+                method.values([next(answers) for _ in requests], row)
+                if requests
+                else unasked(method, row, schema.names)
+                for row, requests in zip(rows, per_row, strict=True)
+            ]
+            yield pa.Table.from_pylist(records, schema=schema)
+
+    def _answers(self, requests: Sequence[Request], tell: Callable[[float], None]) -> list[Answered]:
+        """Return the answers, equal requests of several methods, orders or items asked once."""
+        places: dict[Request, int] = {}
+        where = [places.setdefault(replace(r, where=""), len(places)) for r in requests]
+        first = dict(zip(reversed(where), reversed(requests), strict=True))
+        answers = self._distinct_answers([first[place] for place in range(len(places))], tell)
+        return [answers[place] for place in where]
+
+    def _distinct_answers(self, requests: Sequence[Request], tell: Callable[[float], None]) -> list[Answered]:
+        encoded = self.reader.encode(requests)
+        longest = self.reader.info.max_length
+        fits = [longest is None or len(e.ids) - 1 <= longest for e in encoded]
+        if self.over_length == "error" and not all(fits):
+            first = fits.index(False)
+            raise ScoringError(
+                f"{requests[first].where}: {len(encoded[first].ids)} tokens, but {self.reader.info.name} takes "
+                f"{longest}; shorten the item, use a model with a longer context, or ask for NaN "
+                "(over_length='nan', --over-length nan)"
+            )
+        wanted = [e for e, ok in zip(encoded, fits, strict=True) if ok]
+        n_done = 0
+
+        def finished(n_requests: int) -> None:
+            nonlocal n_done
+            n_done += n_requests
+            tell(n_done / len(wanted))
+
+        scored = iter(self.reader.token_logprobs(wanted, progress=finished) if wanted else [])
+        return [
+            Answered(request=e, logprobs_nats=next(scored) if ok else None) for e, ok in zip(encoded, fits, strict=True)
+        ]
+
+
+def unasked(method: Method, row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the columns of a method that was not asked of an item: nulls, and flags if the item lacks something."""
+    empty: dict[str, Any] = dict.fromkeys(names)
+    if isinstance(method, Prompted) and method.applies_to(row):
+        empty[f"{method.name}_flags"] = method.missing(row)
+    return empty

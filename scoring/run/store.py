@@ -1,0 +1,87 @@
+"""The resumable store: the columns of one method for one shard of items, a parquet file under a content key.
+
+The key is a hash of everything that decides the numbers: model, method, the versions of the rooms that make them,
+and the shard's texts.
+So a killed run continues where it stopped, an equal shard is never scored twice, and a changed signature can
+never meet old numbers. Files appear whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pairbank.errors import ScoringError
+from pairbank.files import cache_dir, replaced_atomically, sha256_of_text
+from pairbank.scoring.api.method import ColumnKind, Method
+from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.prompts.slots import CONCEPT_COLUMNS
+from pairbank.scoring.versions import ENGINE_VERSION, METHODS_VERSION, MODELS_VERSION
+
+ARROW_TYPES: dict[ColumnKind, pa.DataType] = {
+    "float64": pa.float64(),
+    "int32": pa.int32(),
+    "list<float64>": pa.list_(pa.float64()),
+    "list<string>": pa.list_(pa.string()),
+}
+VERSIONS = f"engine {ENGINE_VERSION}, models {MODELS_VERSION}, methods {METHODS_VERSION}"
+TEXT_COLUMNS = (
+    "language",
+    "task",
+    "context_good",
+    "target_good",
+    "context_bad",
+    "target_bad",
+    *CONCEPT_COLUMNS.values(),
+    "target_number",
+)
+"""What of an item the shipped methods look at; a column that a corpus does not have counts as null."""
+
+
+def schema_of(method: Method) -> pa.Schema:
+    """Return the Arrow schema of a method's columns."""
+    return pa.schema([(name, ARROW_TYPES[kind]) for name, kind in method.columns.items()])
+
+
+def shard_key(model_key: str, method: Method, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the key of one method's numbers for these items."""
+    columns = [*TEXT_COLUMNS, *_own_columns(method)]
+    texts = ["\0".join("\1" if row.get(c) is None else str(row[c]) for c in columns) for row in rows]
+    return sha256_of_text(model_key, method.name, method.definition["sha256"], VERSIONS, *texts)
+
+
+def _own_columns(method: Method) -> list[str]:
+    """Return the columns beside the usual ones that decide what a prompt asks; with examples, which item it is."""
+    if not isinstance(method, Prompted):
+        return []
+    named = {column for p in method.prompt.presentations for column in p.when}
+    return sorted(named | ({"item_id"} if method.shots else set()))
+
+
+def read_shard(key: str, method: Method) -> pa.Table | None:
+    """Return a stored shard, or None.
+
+    Raises:
+        ScoringError: the file is there but cannot be read.
+    """
+    path = _path(key)
+    if not path.is_file():
+        return None
+    try:
+        return pq.read_table(path).cast(schema_of(method))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise ScoringError(f"stored scores {path} cannot be read ({error}); delete the file and run again") from error
+
+
+def write_shard(key: str, table: pa.Table) -> None:
+    """Store a shard atomically."""
+    with replaced_atomically(_path(key)) as temporary:
+        pq.write_table(table, temporary)
+
+
+def _path(key: str) -> Path:
+    return cache_dir() / "scores" / key[:2] / f"{key}.parquet"

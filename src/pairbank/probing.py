@@ -1,0 +1,224 @@
+"""`probe`: items and a model to Neuro, the third of XCOMPS's measures beside Direct and Meta (He et al. 2025).
+
+In: items in the shared schema and a model with hidden states. Out: F1 and accuracy of a probe at every layer, for
+each group of items, with the control task beside them; and summary rows that stand beside those of `summarise`
+(method `neuro`). A sentence is its whole string, context and target joined.
+
+Layer 0 is the embedding: it is in the table of layers, and left out of every choice among layers, since it has only
+the last token, often the same full stop: accuracy is then .5 and F1 is 0, all sentences being called worse. The
+paper says "every layer" and does not mention it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.neuro.probed import Probed
+from pairbank.stats.analyses.neuro.rows import LAYER_DTYPES, METRICS, ProbeScores, layer_rows, mean_rows, summary_rows
+from pairbank.stats.measures.probes import (
+    N_FOLDS,
+    FoldScores,
+    cross_validated,
+    exchanged,
+    fold_problem,
+    pair_components,
+    pair_folds,
+)
+from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
+
+if TYPE_CHECKING:
+    from pairbank.arrays import IntArray
+    from pairbank.scoring.api.model import Scorer
+    from pairbank.scoring.models.hidden_states import HiddenStates
+
+NEURO = "neuro"
+ALL = "all"
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
+
+
+class Items(Protocol):
+    """What is asked of items: a `datasets.Dataset`, which this package does not import."""
+
+    column_names: list[str]
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - a column
+        """Return a column."""
+
+    def select_columns(self, column_names: list[str]) -> Any:  # noqa: ANN401 - a Dataset
+        """Return the items with these columns alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pairs:
+    """The pairs of a group: numbers of their sentences among the texts, and what was left out."""
+
+    group: str
+    good: tuple[str, ...]
+    bad: tuple[str, ...]
+    good_text: IntArray
+    bad_text: IntArray
+    n_rows: int
+
+
+def probe(
+    items: Items,
+    model: Scorer,
+    *,
+    groups: str | Sequence[str] = "subset",
+    n_folds: int = N_FOLDS,
+    precision: Literal["float32", "float16"] = "float32",
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Probed:
+    """Probe a model's hidden states for which sentence of a pair is the better one.
+
+    Items with one side, or with identical sides, are left out and counted (`n_excluded`).
+
+    Args:
+        items: a Dataset in the shared schema, of one corpus.
+        model: what `load_model` gives.
+        groups: the column whose values are probed one by one, several of them (XCOMPS: `language` and
+            `negative_type`), or `all` for one probe of everything.
+        n_folds: folds of the cross-validation.
+        precision: how hidden states are stored.
+        seed: of folds and control labels; the same seed gives the same bytes.
+        progress: called after every file of states and every layer.
+
+    Raises:
+        BankError: no pair to probe, a column that is not there, or a regression that does not converge.
+        ScoringError: a model without hidden states, or a text longer than it accepts.
+    """
+    from pairbank.scoring.models.hidden_states import last_token_states
+
+    if seed < 0 or n_folds < 2:
+        raise BankError(f"seed is {seed}, n_folds {n_folds}; expected a seed of 0 or more and 2 folds or more")
+    tell = progress or (lambda _what, _done, _total: None)
+    columns = () if groups == ALL else (groups,) if isinstance(groups, str) else tuple(groups)
+    frame, texts, where = _pairs_frame(items, columns)
+    n_read, n_texts = 0, len(set(texts))
+
+    def told(n: int) -> None:
+        nonlocal n_read
+        n_read += n
+        tell("hidden states", n_read, n_texts)
+
+    states = last_token_states(texts, model, where=where, precision=precision, progress=told)
+    place = SummaryRow(
+        model=model.info.name,
+        corpus=str(items["corpus"][0]),
+        group_by="+".join(columns) or ALL,
+        group="",
+        method=NEURO,
+        seed=seed,
+        n_resamples=0,
+    )
+    by_layer: list[dict[str, Any]] = []
+    by_group: list[dict[str, Any]] = []
+    found = list(_groups(frame, columns))
+    for number, pairs in enumerate(found):
+        here = replace(place, group=pairs.group)
+        scores = _group_scores(pairs, states, here, n_folds)
+        by_layer += layer_rows(scores, here, n_layers=states.n_layers, n_pairs=len(pairs.good))
+        by_group += summary_rows(scores, here, n_pairs=len(pairs.good), n_rows=pairs.n_rows)
+        tell("probes", number + 1, len(found))
+    summary = pd.DataFrame(by_group, columns=list(DTYPES)).astype(DTYPES)
+    if len(found) > 1:
+        means = pd.DataFrame(mean_rows(summary, place), columns=list(DTYPES)).astype(DTYPES)
+        summary = pd.concat([means, summary], ignore_index=True)
+    return Probed(
+        layers=pd.DataFrame(by_layer, columns=list(LAYER_DTYPES)).astype(LAYER_DTYPES),
+        summary=summary,
+        signature=_signature(items, model, place.group_by, n_folds=n_folds, precision=precision, seed=seed),
+    )
+
+
+def _pairs_frame(items: Items, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Return all rows (those to probe with numbers of their texts), all texts, and the item of each text."""
+    from pairbank.builders.languages import joined
+
+    if missing := [name for name in columns if name not in items.column_names]:
+        raise BankError(f"items have no column {missing[0]!r} to group by; they have {', '.join(items.column_names)}")
+    if len(set(items["corpus"][:])) > 1:
+        raise BankError("items of several corpora; probe one corpus at a time")
+    sides = [f"{part}_{side}" for side in ("good", "bad") for part in ("context", "target")]
+    names = list(dict.fromkeys(["item_id", "language", *sides, *columns]))
+    frame: pd.DataFrame = items.select_columns(names).to_pandas()
+    frame = frame.sort_values("item_id", kind="stable", ignore_index=True)
+    two_sided = frame["target_bad"].notna()
+    for side in ("good", "bad"):
+        parts = zip(frame[f"context_{side}"], frame[f"target_{side}"], frame["language"], two_sided, strict=True)
+        frame[side] = [joined(context, target, language) if two else "" for context, target, language, two in parts]
+    frame["is_pair"] = two_sided & (frame["good"] != frame["bad"])
+    pairs = frame[frame["is_pair"]]
+    if pairs.empty:
+        raise BankError(f"none of the {len(frame)} items is a pair of two different sentences; nothing to probe")
+    texts = [*pairs["good"], *pairs["bad"]]
+    frame.loc[pairs.index, "good_text"] = np.arange(len(pairs))
+    frame.loc[pairs.index, "bad_text"] = np.arange(len(pairs), 2 * len(pairs))
+    return frame, texts, [*pairs["item_id"]] * 2
+
+
+def _groups(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[_Pairs]:
+    """Yield the groups that have rows, in the order of their names."""
+    keys = ["/".join(map(str, row)) for row in frame[list(columns)].itertuples(index=False)] if columns else ""
+    for name, rows in frame.assign(key=keys).groupby("key", sort=True):
+        pairs = rows[rows["is_pair"]]
+        yield _Pairs(
+            group=str(name),
+            good=tuple(pairs["good"]),
+            bad=tuple(pairs["bad"]),
+            good_text=pairs["good_text"].to_numpy(dtype=np.int64),
+            bad_text=pairs["bad_text"].to_numpy(dtype=np.int64),
+            n_rows=len(rows),
+        )
+
+
+def _group_scores(pairs: _Pairs, states: HiddenStates, here: SummaryRow, n_folds: int) -> ProbeScores | str:
+    """Return the scores of every layer, or why there are none."""
+    components = pair_components(pairs.good, pairs.bad)
+    if problem := fold_problem(components, n_folds=n_folds):
+        return problem
+    rng: np.random.Generator = here.draws["rng"]
+    folds = np.tile(pair_folds(components, rng=rng, n_folds=n_folds), 2)
+    n_pairs = len(components)
+    labels = [np.repeat([True, False], n_pairs), exchanged(n_pairs, rng=rng)]
+    texts = np.concatenate([pairs.good_text, pairs.bad_text])
+    by_layer: list[list[FoldScores]] = [
+        cross_validated(states.layer(layer, texts), labels, folds) for layer in range(states.n_layers)
+    ]
+    real, control = (
+        {metric: np.array([getattr(scores[number], metric) for scores in by_layer]) for metric in METRICS}
+        for number in (0, 1)
+    )
+    return ProbeScores(real=real, control=control)
+
+
+def _signature(
+    items: Items, model: Scorer, group_by: str, *, n_folds: int, precision: str, seed: int
+) -> dict[str, Any]:
+    from pairbank.builders.dataset import manifest_of
+    from pairbank.scoring.signature import corpus_signature
+
+    return {
+        "pairbank": version("pairbank"),
+        "model": model.info.to_dict() | {"slug": model.info.slug},
+        "corpus": corpus_signature(items, manifest_of(items) or {}),
+        "method": {
+            "name": NEURO,
+            "paper": "He et al. 2025, XCOMPS, section 4.1",
+            "states": f"last token of each sentence, every layer, stored as {precision}",
+            "probe": "standardised, logistic regression, L2, C = 1; scikit-learn " + version("scikit-learn"),
+            "folds": f"{n_folds}, whole components of pairs with common sentences",
+            "control": "labels of each pair exchanged by a fair coin",
+            "group_by": group_by,
+        },
+        "seed": seed,
+    }

@@ -1,0 +1,94 @@
+"""A study as declared: a TOML file in, a checked `Study` out."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+
+from pairbank.errors import PairbankError, unknown_name
+from pairbank.records import record_of
+
+
+class StudyError(PairbankError, ValueError):
+    """A study file that breaks the rules, with file, key and remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusChoice:
+    """One corpus of a study, and how much of it."""
+
+    name: str
+    subset: str | None = None
+    language: str | None = None
+    limit: int | None = None
+    """At most this many items a paradigm."""
+    where: Mapping[str, str | int | bool] = field(default_factory=dict)
+    """Columns and the values that the items must have."""
+    optional: bool = False
+    """Whether the study goes on without it, and says so, where its files cannot be had."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """What `pairbank run` does."""
+
+    name: str
+    title: str
+    corpora: tuple[CorpusChoice, ...]
+    methods: tuple[str, ...]
+    description: str = ""
+    analyses: tuple[str, ...] = ()
+    """Further analyses of the report, by name."""
+    prompts: tuple[str, ...] = ()
+    """Files with prompts of the user's own."""
+    unigrams_from: tuple[str, ...] = ()
+    """Corpora whose sentences are counted for the methods that need unigrams, where the user gives no counts."""
+    minimalness: str = ""
+    """Embedding model for the distance between the sides of an item, or `default`."""
+    probe: tuple[str, ...] = ()
+    """Columns by whose values hidden states are probed (`pairbank.probe`); none = no probes."""
+    models: tuple[Mapping[str, str | int | float], ...] = ()
+    """Declared features of models (name, family, generation, size_billions, type), for `introspection`."""
+    seed: int = 0
+    n_resamples: int = 1000
+    notes: tuple[str, ...] = ()
+    """Deviations from the paper, printed at the report's head."""
+
+
+def study_names() -> list[str]:
+    """Return the studies that ship with pairbank."""
+    folder = resources.files("pairbank") / "studies"
+    return sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml"))
+
+
+def load_study(name: str) -> Study:
+    """Return a study: a shipped one by name, or a TOML file by path.
+
+    Raises:
+        UnknownNameError: no such study.
+        StudyError: a file that breaks the rules; unknown keys are errors.
+    """
+    if name.endswith(".toml"):
+        path = Path(name)
+        if not path.is_file():
+            raise StudyError(f"no study file {path}; expected a TOML file, or one of {', '.join(study_names())}")
+        return _parsed(path.read_text(encoding="utf-8"), path.name, path.stem)
+    if name not in study_names():
+        raise unknown_name("study", name, study_names())
+    text = (resources.files("pairbank") / "studies" / f"{name}.toml").read_text(encoding="utf-8")
+    return _parsed(text, f"{name}.toml", name)
+
+
+def _parsed(text: str, where: str, name: str) -> Study:
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise StudyError(f"{where}: not TOML ({error})") from error
+    choices = table.pop("corpora", None)
+    if not isinstance(choices, list) or not choices:
+        raise StudyError(f"{where}: no [[corpora]]; expected at least one, each with a name")
+    corpora = [record_of(CorpusChoice, choice, where=f"{where}, corpora", error=StudyError) for choice in choices]
+    return record_of(Study, {"name": name} | table | {"corpora": corpora}, where=where, error=StudyError)

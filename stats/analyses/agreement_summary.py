@@ -1,0 +1,220 @@
+"""Agreement between direct and prompted scores over many models: in, the long summary; out, means and ranges.
+
+Hu & Levy 2023, figures 3 and 6: Pearson's r of each method, the unweighted mean over corpora of each model, then over
+models. Song, Hu & Mahowald 2025, figure 5: Cohen's kappa of every model and prompt, its mean and range.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.measures.agreement import cohens_kappa, pearson
+from pairbank.stats.scored_table.delta_stack import DIRECT
+from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
+
+if TYPE_CHECKING:
+    from pairbank.stats.estimates.estimate import Estimate
+
+ALL_MODELS = "all models"
+ALL_METHODS = "all methods"
+_NEEDED = ("model", "corpus", "group_by", "method", "versus", "metric", "value")
+
+
+def mean_agreement(summary: pd.DataFrame, *, metric: str = "pearson", versus: str = "direct") -> pd.DataFrame:
+    """Return the mean agreement of each method: over corpora for each model, then over models.
+
+    Means are unweighted: a corpus counts as much as another whatever its size, and a model as much as another
+    however many corpora it has. Undefined numbers are left out and counted.
+
+    Args:
+        summary: What `summarise` returned, or several of them under each other; whole corpora are read.
+        metric: `pearson`, `spearman`, `kappa` or `raw_agreement`.
+        versus: What the methods are compared with.
+
+    Returns:
+        One row a method and model, then one with the model `all models`: `method`, `model`, `value`, `n_corpora`
+        and `n_models` (that the mean rests on), `n_undefined` (numbers left out) and `reason`.
+
+    Raises:
+        BankError: If the summary lacks a column or has no such metric.
+
+    Source: Hu & Levy 2023, section 5, figures 3 and 6.
+
+    >>> rows = [("m", "a", 0.8), ("m", "b", 0.9), ("n", "a", 0.5)]
+    >>> summary = pd.DataFrame([{"model": m, "corpus": c, "group_by": "all", "method": "meta", "versus": "direct",
+    ...                          "metric": "pearson", "value": r} for m, c, r in rows])
+    >>> mean_agreement(summary)[["model", "value", "n_corpora"]].round(6).values.tolist()
+    [['m', 0.85, 2], ['n', 0.5, 1], ['all models', 0.675, 2]]
+    """
+    cells = _cells(summary, metric=metric, versus=versus)
+    rows = [row for method in dict.fromkeys(cells["method"]) for row in _method_rows(cells, method)]
+    return pd.DataFrame(rows).astype({"reason": "string"})
+
+
+def agreement_ranges(summary: pd.DataFrame, *, metric: str = "kappa", versus: str = "direct") -> pd.DataFrame:
+    """Return the mean and range of agreement over models and corpora, for each method and for all together.
+
+    Args:
+        summary: As for `mean_agreement`. A cell is one model, corpus and method.
+        metric: `kappa`, `pearson`, `spearman` or `raw_agreement`.
+        versus: What the methods are compared with.
+
+    Returns:
+        One row a method, then one with the method `all methods`: `method`, `mean`, `lowest`, `highest`, `n_cells`,
+        `n_undefined` and `reason`. Means are over cells, unweighted.
+
+    Raises:
+        BankError: If the summary lacks a column or has no such metric.
+
+    Source: Song, Hu & Mahowald 2025, appendix B, figure 5.
+
+    >>> summary = pd.DataFrame({"model": ["m", "n"], "corpus": "a", "group_by": "all", "method": "meta",
+    ...                         "versus": "direct", "metric": "kappa", "value": [0.2, 0.3]})
+    >>> agreement_ranges(summary)[["method", "mean", "lowest", "highest"]].values.tolist()
+    [['meta', 0.25, 0.2, 0.3], ['all methods', 0.25, 0.2, 0.3]]
+    """
+    cells = _cells(summary, metric=metric, versus=versus)
+    parts = [(method, cells[cells["method"] == method]) for method in dict.fromkeys(cells["method"])]
+    rows = [_range_row(name, part["value"], metric) for name, part in [*parts, (ALL_METHODS, cells)]]
+    return pd.DataFrame(rows).astype({"reason": "string"})
+
+
+def _cells(summary: pd.DataFrame, *, metric: str, versus: str) -> pd.DataFrame:
+    """Return the rows of whole corpora with this metric, one a model, corpus and method."""
+    if missing := [name for name in _NEEDED if name not in summary.columns]:
+        raise BankError(f"the summary has no columns {missing}; expected what `summarise` returns")
+    keep = (summary["group_by"] == "all") & (summary["metric"] == metric) & (summary["versus"] == versus)
+    cells = summary[keep]
+    if cells.empty:
+        raise BankError(
+            f"the summary has no {metric} versus {versus!r}; its metrics are {sorted(set(summary['metric']))}: score "
+            "with direct and a prompted method"
+        )
+    keys = ["model", "corpus", "method"]
+    if cells.duplicated(keys).any():
+        twice = cells[cells.duplicated(keys)].iloc[0]
+        raise BankError(f"{twice['method']} of {twice['model']} on {twice['corpus']} stands twice; give it once")
+    return cells
+
+
+def _method_rows(cells: pd.DataFrame, method: str) -> Iterator[dict[str, Any]]:
+    of_method = cells[cells["method"] == method]
+    means, corpora, n_undefined = [], set[str](), 0
+    for model in dict.fromkeys(of_method["model"]):
+        part = of_method[of_method["model"] == model]
+        used = part[part["value"].notna()]
+        undefined = len(part) - len(used)
+        value = float(used["value"].mean()) if len(used) else math.nan
+        yield _row(method, model, value, n_corpora=len(used), n_models=int(len(used) > 0), n_undefined=undefined)
+        means.append(value)
+        corpora |= set(used["corpus"])
+        n_undefined += undefined
+    defined = np.array([x for x in means if not math.isnan(x)])
+    value = float(defined.mean()) if defined.size else math.nan
+    yield _row(method, ALL_MODELS, value, n_corpora=len(corpora), n_models=defined.size, n_undefined=n_undefined)
+
+
+def _row(method: str, model: str, value: float, *, n_corpora: int, n_models: int, n_undefined: int) -> dict[str, Any]:
+    reason = "undefined on every corpus" if math.isnan(value) else None
+    counts = {"n_corpora": n_corpora, "n_models": n_models, "n_undefined": n_undefined}
+    return {"method": method, "model": model, "value": value} | counts | {"reason": reason}
+
+
+def _range_row(method: str, values: pd.Series[float], metric: str) -> dict[str, Any]:
+    used = values.dropna()
+    mean, lowest, highest = (used.mean(), used.min(), used.max()) if len(used) else (math.nan,) * 3
+    return {
+        "method": method,
+        "mean": float(mean),
+        "lowest": float(lowest),
+        "highest": float(highest),
+        "n_cells": len(used),
+        "n_undefined": len(values) - len(used),
+        "reason": None if len(used) else f"{metric} is undefined everywhere",
+    }
+
+
+DEFINITIONS = """\
+- **Mean r**: Pearson's r over items between the direct and the prompted difference (good - bad) of a model, for each
+  corpus and method; then the unweighted mean over corpora, then over models (Hu & Levy 2023, figures 3 and 6).
+- **Kappa**: Cohen's kappa between the signs of the two differences, ties left out; mean, lowest and highest over models
+  and corpora (Song, Hu & Mahowald 2025, figure 5).
+- Undefined numbers are left out of means and counted. Items with identical sides are left out. Nothing is drawn at
+  random; intervals of single r and kappa stand under Agreement.
+"""
+
+
+REFERENCES = (
+    "Hu & Levy 2023: Prompting is not a substitute for probability measurements in large language models. EMNLP.",
+    "Song, Hu & Mahowald 2025: Language Models Fail to Introspect About Their Knowledge of Language. COLM.",
+)
+
+
+def section(tables: Sequence[ScoredFrame], *, seed: int = 0, n_resamples: int = 1000) -> Section:  # noqa: ARG001
+    """Return means and ranges of the agreement between direct and prompted scores.
+
+    Args:
+        tables: Scored tables, one a corpus and model.
+        seed: Not used: nothing is drawn.
+        n_resamples: Not used either.
+
+    Raises:
+        BankError: If no table has a direct and a prompted method.
+    """
+    cells = pd.DataFrame([row for table in tables for row in _model_cells(table)])
+    if cells.empty:
+        raise BankError("no table is scored both directly and with a prompt; agreement needs both")
+    means, kappas = mean_agreement(cells), agreement_ranges(cells)
+    return Section(
+        id="agreement_summary",
+        title="Agreement between direct and prompted scores, over models",
+        text=_text(means, kappas),
+        definitions=DEFINITIONS,
+        tables={"mean_r": means, "kappa_range": kappas},
+        references=REFERENCES,
+    )
+
+
+def _model_cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
+    """Yield r and kappa of each prompted method, as rows of a summary."""
+    read = read_table(table.frame, table.layouts)
+    direct = next((scores for scores in read.methods if scores.layout.method == DIRECT), None)
+    for scores in read.methods:
+        if direct is None or not scores.layout.is_prompted:
+            continue
+        used = direct.applies & scores.applies & read.is_choice
+        x, y = direct.delta_nats[used], scores.delta_nats[used]
+        found: dict[str, Estimate] = {"pearson": pearson(x, y), "kappa": cohens_kappa(x, y)}
+        for metric, estimate in found.items():
+            yield {
+                "model": table.model,
+                "corpus": table.corpus,
+                "group_by": "all",
+                "method": scores.layout.method,
+                "versus": DIRECT,
+                "metric": metric,
+                "value": estimate.value,
+            }
+
+
+def _text(means: pd.DataFrame, kappas: pd.DataFrame) -> str:
+    overall = means[(means["model"] == ALL_MODELS) & (means["n_models"] > 0)].to_dict("records")
+    lines = [
+        f"- {row['method']}: mean r = {row['value']:.2f} over {row['n_models']} model(s) and {row['n_corpora']} corpora"
+        for row in overall
+    ]
+    total = kappas[kappas["method"] == ALL_METHODS].iloc[0]
+    if total["n_cells"]:
+        lines.append(
+            f"- Cohen's kappa is {total['mean']:.2f} on average and lies between {total['lowest']:.2f} and "
+            f"{total['highest']:.2f} (n = {total['n_cells']} model x corpus x method)"
+        )
+    return "\n".join(lines) if lines else "No correlation is defined for these tables; the tables below say why."

@@ -1,0 +1,44 @@
+"""What an analysis takes and gives: scored tables in, a report's section (text, tables, figures) out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.scored_table.frame import ScoredFrame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One analysis in a report."""
+
+    id: str
+    """Names its files: `introspection`."""
+    title: str
+    text: str
+    """Markdown: the finding in plain words, with its evidence, exact n, filters and seed."""
+    definitions: str
+    """Markdown: how every number is defined, with the paper's section or equation."""
+    tables: Mapping[str, pd.DataFrame]
+    """By name: each is a CSV with all digits, and the report's page shows it rounded."""
+    figures: tuple[Figure, ...] = ()
+    references: tuple[str, ...] = ()
+
+
+class Analysis(Protocol):
+    """A function that makes a section; it raises BankError where the tables do not have what it needs."""
+
+    def __call__(  # each analysis checks its own options
+        self,
+        tables: Sequence[ScoredFrame],
+        *,
+        seed: int,
+        n_resamples: int,
+        **options: Any,  # noqa: ANN401
+    ) -> Section:
+        """Return the section; options are the analysis's own."""

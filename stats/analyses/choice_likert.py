@@ -1,0 +1,265 @@
+"""CHOICE, LIKERT and LOGPROBS on the same items: scored tables of context pairs in, a section out.
+
+Ivanova et al. 2024: does a model choose the context that people choose, and does it choose alike when it must choose,
+when it rates, and when its log-probabilities are compared? CHOICE are forced-choice prompts, LIKERT rating prompts,
+LOGPROBS log P(target | context).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.figures.charts import heat_map, intervals
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.shared import MOST_SERIES, _cut, _items, file_name
+from pairbank.stats.measures.accuracy import accuracy
+from pairbank.stats.measures.confusion import Confusion, agreement_share, confusion, confusion_kappa, takes_second
+from pairbank.stats.scored_table.choice_rows import long_table, numbers, usable_rows
+from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.summary_row import SummaryRow
+
+if TYPE_CHECKING:
+    from pairbank.arrays import BoolArray, FloatArray
+    from pairbank.scoring.api.layout import MethodLayout
+
+TASK = "context_pair"
+CHOICE, LIKERT, LOGPROBS = "CHOICE", "LIKERT", "LOGPROBS"
+HUMAN, DESIGN = "human", "design"
+ARGMAX = "argmax"
+CELLS = ("first_first", "first_second", "second_first", "second_second")
+EXTRA = {"measure": "string", "reading": "string", "n_ties": "int64", **dict.fromkeys(CELLS, "int64")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One method's preference between the two contexts of each item."""
+
+    method: str
+    measure: str
+    """CHOICE, LIKERT or LOGPROBS."""
+    reading: str
+    """For LIKERT `expected` (mean rating) or `argmax` (the most probable rating); else empty."""
+    good_minus_bad: FloatArray
+    """Preference for the right context, shape (rows,); NaN where the method does not apply."""
+
+    @property
+    def name(self) -> str:
+        """Method, and reading where there are two."""
+        return f"{self.method} ({self.reading})" if self.reading else self.method
+
+
+def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
+    """Return accuracy against people and design, and consistency between the measures.
+
+    Args:
+        tables: Scored tables; used are their items of the task `context_pair`.
+        seed: Of the bootstrap; the same seed gives the same bytes.
+        n_resamples: Bootstrap resamples.
+
+    Raises:
+        BankError: If no table has scored context pairs.
+    """
+    against: list[dict[str, Any]] = []
+    between: list[dict[str, Any]] = []
+    for table in tables:
+        rows = _context_pairs(table)
+        if rows is None:
+            continue
+        place = SummaryRow(
+            model=table.model, corpus=table.corpus, group_by="all", group="", seed=seed, n_resamples=n_resamples
+        )
+        found = list(measures(rows.frame, table.layouts))
+        for item in found:
+            against += _against(item, rows, place)
+        for a, b in itertools.combinations(found, 2):
+            if a.method != b.method:
+                between += _between(a, b, rows, place)
+    if not against:
+        raise BankError(
+            f"none of {sorted({t.corpus for t in tables})} has scored items of the task {TASK}; score ewok, or "
+            "your own pairs of contexts with one target"
+        )
+    accuracies, consistency = long_table(against, EXTRA), long_table(between, EXTRA)
+    return Section(
+        id="choice_likert",
+        title="Choosing, rating and log-probabilities",
+        text=_text(accuracies, consistency, seed=seed, n_resamples=n_resamples),
+        definitions=DEFINITIONS,
+        tables={"accuracy": accuracies, "consistency": consistency},
+        figures=tuple(agreement_figures(accuracies, consistency)),
+        references=("Ivanova et al. 2024: Tables 1 and 2, Figure 2",),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    frame: pd.DataFrame
+    good_is_second: BoolArray
+    """Whether the right context is the item's second one; all False where the items do not say."""
+    human: FloatArray
+    """Human good - bad, NaN where there is none."""
+    n_identical: int
+
+
+def _context_pairs(table: ScoredFrame) -> _Rows | None:
+    if "task" not in table.frame.columns:
+        return None
+    usable = usable_rows(replace(table, frame=table.frame[table.frame["task"] == TASK]))
+    if usable.frame.empty:
+        return None
+    return _Rows(
+        frame=usable.frame,
+        good_is_second=numbers(usable.frame, "target_number") == 2,
+        human=numbers(usable.frame, "human_good") - numbers(usable.frame, "human_bad"),
+        n_identical=usable.n_identical,
+    )
+
+
+def measures(frame: pd.DataFrame, layouts: Sequence[MethodLayout]) -> Iterator[Measure]:
+    """Yield the preferences of each method that chooses, rates or scores; a rating in both its readings.
+
+    Args:
+        frame: Rows of the shared schema with the methods' columns. A rating method m has the columns m_argmax_good
+            and m_argmax_bad beside its expected ratings.
+        layouts: The methods.
+    """
+    for layout in layouts:
+        delta = numbers(frame, f"{layout.method}_delta")
+        if np.isnan(delta).all():
+            continue
+        good, bad = (numbers(frame, f"{layout.method}_{ARGMAX}_{side}") for side in ("good", "bad"))
+        if layout.kind == "rating":
+            yield Measure(method=layout.method, measure=LIKERT, reading="expected", good_minus_bad=delta)
+            if not np.isnan(good - bad).all():
+                yield Measure(method=layout.method, measure=LIKERT, reading=ARGMAX, good_minus_bad=good - bad)
+        elif layout.kind == "forced_choice":
+            yield Measure(method=layout.method, measure=CHOICE, reading="", good_minus_bad=delta)
+        elif not layout.is_prompted:
+            yield Measure(method=layout.method, measure=LOGPROBS, reading="", good_minus_bad=delta)
+
+
+def _against(item: Measure, rows: _Rows, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    for versus, reference in ((DESIGN, np.ones(len(rows.frame))), (HUMAN, rows.human)):
+        kept = ~np.isnan(item.good_minus_bad + reference) & (reference != 0)
+        if not kept.any():
+            continue
+        delta, sign = item.good_minus_bad[kept], np.sign(reference[kept])
+        side = np.where(rows.good_is_second[kept], 1.0, -1.0)
+        table = confusion(sign * side > 0, takes_second(delta * side))
+        cells = _cells(table) | {"measure": item.measure, "reading": item.reading, "n_ties": int(np.sum(delta == 0))}
+        here = replace(place, method=item.name, versus=versus)
+        n_rows = kept.size + rows.n_identical
+        half = replace(here, metric="accuracy")
+        yield half.row(accuracy(delta * sign, **half.draws), n_rows=n_rows) | cells
+        first = replace(here, metric="accuracy_ties_first")
+        yield first.row(agreement_share(table, **first.draws), n_rows=n_rows) | cells
+        yield replace(here, metric="kappa").row(confusion_kappa(table), n_rows=n_rows) | cells
+
+
+def _between(a: Measure, b: Measure, rows: _Rows, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    kept = ~np.isnan(a.good_minus_bad + b.good_minus_bad)
+    if not kept.any():
+        return
+    side = np.where(rows.good_is_second[kept], 1.0, -1.0)
+    x, y = a.good_minus_bad[kept], b.good_minus_bad[kept]
+    table = confusion(takes_second(x * side), takes_second(y * side))
+    cells = _cells(table) | {
+        "measure": f"{a.measure}-{b.measure}",
+        "reading": "",
+        "n_ties": int(np.sum((x == 0) | (y == 0))),
+    }
+    here = replace(place, method=a.name, versus=b.name, metric="consistency")
+    n_rows = kept.size + rows.n_identical
+    yield here.row(agreement_share(table, **here.draws), n_rows=n_rows) | cells
+    yield replace(here, metric="kappa").row(confusion_kappa(table), n_rows=n_rows) | cells
+
+
+def _cells(table: Confusion) -> dict[str, int]:
+    return dict(zip(CELLS, table.cells, strict=True))
+
+
+def _text(accuracies: pd.DataFrame, consistency: pd.DataFrame, *, seed: int, n_resamples: int) -> str:
+    parts = []
+    for (corpus, versus), part in accuracies[accuracies["metric"] == "accuracy"].groupby(
+        ["corpus", "versus"], sort=False
+    ):
+        said = [_said(row) for row in _over_models(part, ["measure", "method"])]
+        whom = "people" if versus == HUMAN else "the items' design"
+        parts.append(f"**{corpus}**, share of choices that agree with {whom}: {'; '.join(said)}.")
+    same = consistency[consistency["metric"] == "consistency"]
+    for corpus in same["corpus"].unique():
+        part = same[same["corpus"] == corpus]
+        said = [_said(row) for row in _over_models(part, ["measure", "method", "versus"])]
+        parts.append(f"**{corpus}**, same choice by two measures: {'; '.join(said)}.")
+    parts.append(
+        f"`accuracy` credits ties one half, `accuracy_ties_first` gives them to the first context as the paper does. "
+        f"Seed {seed}, {n_resamples} resamples."
+    )
+    return "\n\n".join(parts)
+
+
+def _over_models(part: pd.DataFrame, keys: list[str]) -> Sequence[Mapping[Any, Any]]:
+    groups = part.groupby(keys, sort=False)["value"].agg(["mean", "min", "max", "count"])
+    return groups.reset_index().to_dict("records")
+
+
+def _said(row: Mapping[Any, Any]) -> str:
+    other = f" and `{row['versus']}`" if "versus" in row else ""
+    spread = f" ({row['min']:.2f} to {row['max']:.2f} over {row['count']} models)" if row["count"] > 1 else ""
+    return f"{row['measure']} (`{row['method']}`{other}) {row['mean']:.2f}{spread}"
+
+
+DEFINITIONS = """\
+- An item is one target with two contexts; **CHOICE** asks which context fits, **LIKERT** rates context and target from
+  1 to 5, **LOGPROBS** is log P(target | context). Ratings and log-probabilities choose the context that scores higher.
+  A rating is read as the expected rating and as the most probable one (`argmax`), which is what a model would write.
+- **accuracy**: share of items on which the method chooses what people choose (`human`: the context with the higher mean
+  human rating; items people tie on are left out) or the right context (`design`), ties one half.
+  **accuracy_ties_first**: the same with ties given to the first context, as in the published analysis.
+- **consistency**: share of items on which two measures choose the same context, ties to the first.
+- **kappa**: Cohen's kappa of the confusion counts beside it (reference, method), asymptotic interval; undefined where
+  either always chooses the same. First and second are the item's contexts in its own numbering; where items have none,
+  "first" is the better one.
+"""
+
+
+def agreement_figures(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> Iterator[Figure]:
+    """Yield accuracies against each reference, and how often two measures choose alike.
+
+    Args:
+        accuracies: Long table of `choice_likert`, metric `accuracy`.
+        consistency: Long table of `choice_likert`, metric `consistency`.
+    """
+    right = accuracies[(accuracies["metric"] == "accuracy") & accuracies["value"].notna()]
+    for (corpus, versus), part in right.groupby(["corpus", "versus"], sort=False):
+        shown = part[part["model"].isin(list(dict.fromkeys(part["model"]))[:MOST_SERIES])]
+        whom = "people" if versus == "human" else "the items' design"
+        look: dict[str, Any] = {"x_label": f"same choice as {whom}", "chance": 0.5, "limits": (0, 1)}
+        yield Figure(
+            name=file_name("choice_likert", corpus, versus),
+            caption=(
+                f"Share of items of {corpus!s} on which a method chooses as {whom} ({_items(part['n'])}), ties "
+                "one half. Lines are 95 % intervals (bootstrap over items)."
+            ),
+            draw=partial(intervals, shown, rows="method", series="model", title=str(corpus), **look),
+        )
+    same = consistency[(consistency["metric"] == "consistency") & consistency["value"].notna()]
+    for corpus in dict.fromkeys(map(str, same["corpus"])):
+        part = same[same["corpus"] == corpus]
+        turned = part.assign(method=part["versus"], versus=part["method"])
+        matrix = pd.concat([part, turned]).pivot_table(index="method", columns="versus", values="value", sort=True)
+        over = "" if part["model"].nunique() == 1 else f", mean over {part['model'].nunique()} models"
+        yield Figure(
+            name=file_name("choice_likert_consistency", corpus),
+            caption=f"Share of items of {corpus} on which two methods choose the same context{over}.",
+            draw=partial(heat_map, _cut(matrix), value_label="same choice", limits=(0, 1), diverging=False),
+        )

@@ -1,0 +1,255 @@
+"""Which models, and which methods, differ? Scored tables in, a section with every pair out.
+
+Models are compared by each method, and methods within each model, on the items that both have scored; p-values are
+corrected for the number of comparisons of a kind on a corpus.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.figures.charts import heat_map, intervals
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.shared import DIRECT, MOST_CELLS, MOST_LINES, MOST_SERIES, _items, file_name
+from pairbank.stats.measures.paired_tests import Comparison, compare, corrected, no_comparison
+from pairbank.stats.scored_table.choice_rows import numbers, usable_rows
+from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.summary_row import SummaryRow
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pairbank.arrays import BoolArray, FloatArray
+
+MODELS, METHODS = "models", "methods"
+SIGNIFICANCE = 0.05
+TYPES = {
+    "corpus": "string",
+    "compared": "string",
+    "within": "string",
+    "a": "string",
+    "b": "string",
+    "difference": "float64",
+    "low": "float64",
+    "high": "float64",
+    "n": "int64",
+    "n_only_a": "int64",
+    "n_only_b": "int64",
+    "n_ties": "int64",
+    "p_exact": "float64",
+    "p_mid": "float64",
+    "p_mid_holm": "float64",
+    "p_mid_bh": "float64",
+    "detectable": "float64",
+    "reason": "string",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Deltas:
+    """One method of one model on one corpus."""
+
+    model: str
+    method: str
+    item_ids: NDArray[np.object_]
+    """Ids of the rows, sorted."""
+    delta: FloatArray
+    """Good - bad; NaN where the method does not apply."""
+
+
+def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
+    """Return every comparison of two models by one method, and of two methods of one model.
+
+    Args:
+        tables: Scored tables.
+        seed: Of the bootstrap; the same seed gives the same bytes.
+        n_resamples: Bootstrap resamples.
+
+    Raises:
+        BankError: If there are no two models or methods with the same corpus.
+    """
+    rows: list[dict[str, Any]] = []
+    for corpus in dict.fromkeys(table.corpus for table in tables):
+        mine = [table for table in tables if table.corpus == corpus]
+        deltas = _same_ids([found for table in mine for found in _deltas(table)])
+        for compared in (MODELS, METHODS):
+            rows += _family(corpus, compared, deltas, seed=seed, n_resamples=n_resamples)
+    if not rows:
+        raise BankError("nothing to compare: one model and one method; score with another, or leave the section out")
+    found = pd.DataFrame(rows, columns=list(TYPES)).astype(TYPES)
+    return Section(
+        id="comparisons",
+        title="Differences between models and between methods",
+        text=_text(found, seed=seed, n_resamples=n_resamples),
+        definitions=DEFINITIONS,
+        tables={"comparisons": found},
+        figures=tuple(comparison_figures(found)),
+        references=(
+            "McNemar 1947, Psychometrika 12:153-157",
+            "Fagerland, Lydersen & Laake 2013, BMC Medical Research Methodology 13:91",
+            "Connor 1987, Biometrics 43:207-211",
+            "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
+            "Benjamini & Hochberg 1995, JRSS-B 57:289-300",
+        ),
+    )
+
+
+def _deltas(table: ScoredFrame) -> Iterator[_Deltas]:
+    frame = usable_rows(table).frame
+    item_ids = frame["item_id"].to_numpy(dtype=object)
+    for layout in table.layouts:
+        delta = numbers(frame, f"{layout.method}_delta")
+        if not np.isnan(delta).all():
+            yield _Deltas(model=table.model, method=layout.method, item_ids=item_ids, delta=delta)
+
+
+def _same_ids(deltas: Sequence[_Deltas]) -> list[_Deltas]:
+    """Return the deltas with one array of ids for equal ones: comparing thousands of pairs looks at objects only."""
+    kinds: list[NDArray[np.object_]] = []
+    found = []
+    for item in deltas:
+        known = next((ids for ids in kinds if ids is item.item_ids or np.array_equal(ids, item.item_ids)), None)
+        if known is None:
+            kinds.append(item.item_ids)
+        found.append(item if known is None else replace(item, item_ids=known))
+    return found
+
+
+def _family(
+    corpus: str, compared: str, deltas: Sequence[_Deltas], *, seed: int, n_resamples: int
+) -> list[dict[str, Any]]:
+    """Return the comparisons of one kind on one corpus, with p-values corrected for how many they are."""
+    rows = []
+    for a, b in itertools.combinations(deltas, 2):
+        same_method, same_model = a.method == b.method, a.model == b.model
+        if compared == MODELS and same_method and not same_model:
+            names = {"within": a.method, "a": a.model, "b": b.model}
+            place = {"model": a.model, "group_by": "model", "group": b.model, "method": a.method}
+        elif compared == METHODS and same_model and not same_method:
+            names = {"within": a.model, "a": a.method, "b": b.method}
+            place = {"model": a.model, "group_by": "all", "group": "", "method": a.method, "versus": b.method}
+        else:
+            continue
+        here = SummaryRow(corpus=corpus, metric="accuracy_difference", seed=seed, n_resamples=n_resamples, **place)
+        rows.append({"corpus": corpus, "compared": compared} | names | _cells(_compared(a, b, here)))
+    family = corrected([row["p_mid"] for row in rows])
+    for row, holm, discovery in zip(rows, family.holm, family.benjamini_hochberg, strict=True):
+        row.update(p_mid_holm=holm, p_mid_bh=discovery)
+    return rows
+
+
+def _compared(a: _Deltas, b: _Deltas, place: SummaryRow) -> Comparison:
+    x, y = a.delta, b.delta
+    if a.item_ids is not b.item_ids:
+        _, of_a, of_b = np.intersect1d(a.item_ids, b.item_ids, assume_unique=True, return_indices=True)
+        x, y = x[of_a], y[of_b]
+    both: BoolArray = ~np.isnan(x + y)
+    if not both.any():
+        return no_comparison("they share no scored items")
+    return compare(x[both], y[both], **place.draws)
+
+
+def _cells(found: Comparison) -> dict[str, Any]:
+    return {
+        "difference": found.difference.value,
+        "low": found.difference.low,
+        "high": found.difference.high,
+        "n": found.n,
+        "n_only_a": found.n_only_a,
+        "n_only_b": found.n_only_b,
+        "n_ties": found.n_ties,
+        "p_exact": found.p_exact,
+        "p_mid": found.p_mid,
+        "detectable": found.detectable,
+        "reason": found.reason or found.difference.reason,
+    }
+
+
+def _text(table: pd.DataFrame, *, seed: int, n_resamples: int) -> str:
+    parts = [
+        _family_said(str(corpus), str(compared), part)
+        for (corpus, compared), part in table.groupby(["corpus", "compared"], sort=False)
+    ]
+    parts.append(
+        "Comparisons are paired, on the items that both have scored; pairs with identical sides are left out. "
+        f"Seed {seed}, {n_resamples} resamples."
+    )
+    return "\n\n".join(parts)
+
+
+def _family_said(corpus: str, compared: str, part: pd.DataFrame) -> str:
+    tested = part[part["p_mid"].notna()]
+    by_holm, by_bh = int((tested["p_mid_holm"] < SIGNIFICANCE).sum()), int((tested["p_mid_bh"] < SIGNIFICANCE).sum())
+    what = "two models by one method" if compared == MODELS else "two methods of one model"
+    said = (
+        f"**{corpus}**: {what}: {by_holm:,} of {len(part):,} comparisons differ at {SIGNIFICANCE} by McNemar's mid-p "
+        f"test after Holm's correction ({by_bh:,} after Benjamini and Hochberg's)."
+    )
+    if tested.empty:
+        return said
+    (most,) = tested.loc[[tested["difference"].abs().idxmax()]].to_dict("records")
+    said += f" Largest: {_difference_said(most)}."
+    detectable = tested["detectable"].dropna()
+    return said + (f" Median detectable difference: {detectable.median():.3f}." if len(detectable) else "")
+
+
+def _difference_said(row: Mapping[Any, Any]) -> str:
+    interval = "" if pd.isna(row["low"]) else f" [{row['low']:+.2f}, {row['high']:+.2f}]"
+    return f"`{row['a']}` - `{row['b']}` ({row['within']}) = {row['difference']:+.2f}{interval}"
+
+
+DEFINITIONS = f"""\
+- **difference**: accuracy of A - accuracy of B on the items both have scored (share of items with a positive delta,
+  ties one half), percentile bootstrap over items at level .95.
+- **n_only_a**, **n_only_b**: items that only A, or only B, gets right; items on which either ties are in `n_ties` and
+  not in the test.
+- **p_exact**, **p_mid**: McNemar's test, two-sided, exact and with the mid-p correction. **p_mid_holm**, **p_mid_bh**:
+  corrected for all comparisons of the kind (models, or methods) on the corpus, by Holm and by Benjamini and Hochberg.
+- **detectable**: the smallest difference that a test at {SIGNIFICANCE} finds with power .8 on so many items of which so
+  large a share is right for one only (Connor 1987); empty where even a difference as large as that share is too small.
+"""
+
+
+def comparison_figures(found: pd.DataFrame) -> Iterator[Figure]:
+    """Yield differences in accuracy: intervals where they fit a page, else every two models by `direct`.
+
+    Args:
+        found: The table of `comparisons`.
+    """
+    for (corpus, compared), part in found[found["difference"].notna()].groupby(["corpus", "compared"], sort=False):
+        note = f"Differences in accuracy between {compared} on {corpus} ({_items(part['n'])})"
+        if len(part) <= MOST_LINES:
+            shown = part.assign(pair=part["a"] + " - " + part["b"], value=part["difference"])
+            few = shown["within"].nunique() <= MOST_SERIES
+            shown = shown if few else shown.assign(within="")
+            yield Figure(
+                name=file_name("comparisons", corpus, compared),
+                caption=f"{note}; lines are 95 % intervals (paired bootstrap over items).",
+                draw=partial(intervals, shown, rows="pair", series="within", x_label="difference in accuracy"),
+            )
+            continue
+        first = DIRECT if DIRECT in set(part["within"]) else part["within"].iloc[0]
+        mine = part[part["within"] == first]
+        turned = mine.assign(a=mine["b"], b=mine["a"], difference=-mine["difference"])
+        matrix = pd.concat([mine, turned]).pivot_table(index="a", columns="b", values="difference", sort=False)
+        names = list(dict.fromkeys([*mine["a"], *mine["b"]]))[:MOST_CELLS]
+        widest = max(0.05, float(np.ceil(mine["difference"].abs().max() * 20) / 20))
+        yield Figure(
+            name=file_name("comparisons", corpus, compared),
+            caption=f"{note}, row - column, within `{first}`.",
+            draw=partial(
+                heat_map,
+                matrix.reindex(index=names, columns=names),
+                value_label="difference in accuracy",
+                limits=(-widest, widest),
+            ),
+        )

@@ -1,0 +1,311 @@
+"""Do models prefer what people prefer, and by as much? Scored tables in, a section out.
+
+r of the model's difference with the human difference of each pair: over the corpus, over the pairs that pass the
+edit-distance filter, and in ten bins of minimalness (Hu et al. 2026, section 5: predictions 2a and 2b); the same choice
+as people (kappa and counts: Ivanova et al. 2024, Figure 2); and the ceiling that rating noise puts on r.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.estimates.arrays import paired_vectors
+from pairbank.stats.figures.charts import heat_map, intervals
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.shared import MOST_SERIES, _cut, _items, bin_figures, file_name
+from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement
+from pairbank.stats.measures.distance_bins import correlation_by_bin, distance_filter
+from pairbank.stats.measures.noise_ceiling import VARIANCES, Ceiling, ceiling_from_spreads
+from pairbank.stats.scored_table.choice_rows import Usable, long_table, numbers, parts_of, usable_rows
+from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.summary_row import SummaryRow
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pairbank.arrays import FloatArray
+
+DISTANCES = ("cosine_distance", "edit_distance")
+EDIT_DISTANCE = "edit_distance"
+HUMAN = "human"
+BIN_COLUMNS = {"subset": "string", "bin": "int64", "bin_low": "float64", "bin_high": "float64", "bin_median": "float64"}
+_LEAST = 3
+_SPREADS = ("human_sd_good", "human_n_good", "human_sd_bad", "human_n_bad")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceCounts:
+    """How often a method and people prefer which side."""
+
+    both_good: int
+    only_method_good: int
+    only_people_good: int
+    both_bad: int
+    n_ties: int
+    """Items on which the method or people prefer neither."""
+
+
+def choice_counts(delta: ArrayLike, human_delta: ArrayLike) -> ChoiceCounts:
+    """Return the confusion counts of a method's choices with those of people.
+
+    Args:
+        delta: Good - bad of the method, shape (items,).
+        human_delta: Good - bad of the mean human judgments, same shape.
+
+    Raises:
+        BankError: If the lengths differ or a number is not finite.
+
+    >>> choice_counts([1, 1, -1, 0], [2, -1, 1, 1])
+    ChoiceCounts(both_good=1, only_method_good=1, only_people_good=1, both_bad=0, n_ties=1)
+    """
+    a, b = paired_vectors(delta, human_delta, names=("delta", "human_delta"))
+    return ChoiceCounts(
+        both_good=int(np.sum((a > 0) & (b > 0))),
+        only_method_good=int(np.sum((a > 0) & (b < 0))),
+        only_people_good=int(np.sum((a < 0) & (b > 0))),
+        both_bad=int(np.sum((a < 0) & (b < 0))),
+        n_ties=int(np.sum((a == 0) | (b == 0))),
+    )
+
+
+def ceiling_of(frame: pd.DataFrame) -> Ceiling:
+    """Return the ceiling of r with people for the rated pairs of a table, or why its data allow none.
+
+    It needs the spread and the number of the ratings of each sentence (columns human_sd_good, human_n_good,
+    human_sd_bad, human_n_bad). A source that publishes means only, with or without a number of raters, has none.
+
+    Args:
+        frame: Rows of the shared schema.
+
+    >>> ceiling_of(pd.DataFrame({"human_good": [1.0, 2.0, 4.0], "human_bad": 0.0, "human_n": 12})).reason
+    'the source gives mean ratings only; a ceiling needs their spread or single ratings'
+    """
+    delta = numbers(frame, "human_good") - numbers(frame, "human_bad")
+    sd_good, n_good, sd_bad, n_bad = (numbers(frame, name) for name in _SPREADS)
+    rated = ~np.isnan(delta + sd_good + n_good + sd_bad + n_bad)
+    if not rated.any():
+        reason = "the source gives mean ratings only; a ceiling needs their spread or single ratings"
+        n_rated = int((~np.isnan(delta)).sum())
+        return Ceiling(reliability=np.nan, ceiling_r=np.nan, n=n_rated, method=VARIANCES, reason=reason)
+    return ceiling_from_spreads(delta[rated], sd_good[rated], n_good[rated], sd_bad[rated], n_bad[rated])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rated:
+    """The pairs of one table that people rated, with one method's differences."""
+
+    method: str
+    delta: FloatArray
+    human_delta: FloatArray
+    frame: pd.DataFrame
+    n_rows: int
+    """Rated pairs that the method applies to, identical sides included."""
+    is_prompted: bool
+
+    def has_bins(self, subset: str) -> bool:
+        """Whether the method is followed through the bins: within subsets, only string probabilities are."""
+        return not (subset and self.is_prompted)
+
+
+def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
+    """Return how the methods of each table compare with people.
+
+    Args:
+        tables: Scored tables; those without human judgments of both sides are passed over.
+        seed: Of the bootstrap (raw agreement); the same seed gives the same bytes.
+        n_resamples: Bootstrap resamples.
+
+    Raises:
+        BankError: If no table has three pairs that people rated on both sides.
+    """
+    correlations: list[dict[str, Any]] = []
+    binned: list[dict[str, Any]] = []
+    choices: list[dict[str, Any]] = []
+    ceilings: dict[str, dict[str, Any]] = {}
+    for part in (part for table in tables for part in parts_of(table)):
+        usable = usable_rows(part.table)
+        for rated in _rated(part.table, usable):
+            place = SummaryRow(method=rated.method, versus=HUMAN, **part.place, seed=seed, n_resamples=n_resamples)
+            correlations += _correlations(rated, place)
+            binned += _by_bins(rated, place) if rated.has_bins(part.subset) else []
+            choices += _same_choice(rated, place)
+            if not part.subset:
+                ceilings.setdefault(place.corpus, _ceiling_row(place.corpus, usable.frame))
+    if not correlations:
+        raise BankError(
+            f"none of {sorted({t.corpus for t in tables})} has {_LEAST} scored pairs that people rated on both sides; "
+            "compare with people on a corpus that has ratings, such as li, li-adger or dtfit"
+        )
+    long, by_bin = long_table(correlations), long_table(binned, BIN_COLUMNS)
+    return Section(
+        id="people",
+        title="Agreement with people",
+        text=_text(long, pd.DataFrame(ceilings.values()), seed=seed, n_resamples=n_resamples),
+        definitions=DEFINITIONS,
+        tables={
+            "correlation": long,
+            "by_bin": by_bin,
+            "choices": long_table(choices, dict.fromkeys(_COUNTS, "int64")),
+            "ceiling": pd.DataFrame(ceilings.values()),
+        },
+        figures=(
+            *correlation_figures(long, section="people", metric="pearson_human", x_label="Pearson r with people"),
+            *bin_figures(by_bin, section="people", y_label="Pearson r with people"),
+        ),
+        references=(
+            "Hu et al. 2026, TACL: predictions 2a and 2b, section 5",
+            "Ivanova et al. 2024: agreement with human choices, Figure 2",
+            "Spearman 1904, American Journal of Psychology 15:72-101: attenuation",
+        ),
+    )
+
+
+def _rated(table: ScoredFrame, usable: Usable) -> Iterator[_Rated]:
+    everything = table.frame
+    judged = ~np.isnan(numbers(everything, "human_good") - numbers(everything, "human_bad"))
+    human = numbers(usable.frame, "human_good") - numbers(usable.frame, "human_bad")
+    for layout in table.layouts:
+        delta = numbers(usable.frame, f"{layout.method}_delta")
+        keep = ~np.isnan(delta + human)
+        if keep.sum() < _LEAST:
+            continue
+        yield _Rated(
+            method=layout.method,
+            delta=delta[keep],
+            human_delta=human[keep],
+            frame=usable.frame[keep],
+            is_prompted=layout.is_prompted,
+            n_rows=int((judged & ~np.isnan(numbers(everything, f"{layout.method}_delta"))).sum()),
+        )
+
+
+def _correlations(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    here = replace(place, metric="pearson_human")
+    yield here.row(pearson(rated.delta, rated.human_delta), n_rows=rated.n_rows)
+    distance = numbers(rated.frame, EDIT_DISTANCE)
+    known = ~np.isnan(distance)
+    if known.sum() < _LEAST:
+        return
+    kept = distance_filter(distance[known])
+    x, y = rated.delta[known], rated.human_delta[known]
+    for name, rows in (("at most", kept.at_most), ("below", kept.below)):
+        group = f"{name} the 75th percentile ({kept.limit:g})"
+        there = replace(here, group_by=EDIT_DISTANCE, group=f"{here.group}: {group}" if here.group else group)
+        yield there.row(pearson(x[rows], y[rows]), n_rows=rated.n_rows)
+
+
+def _by_bins(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    for column in DISTANCES:
+        distance = numbers(rated.frame, column)
+        known = ~np.isnan(distance)
+        for found in correlation_by_bin(rated.delta[known], rated.human_delta[known], distance[known]):
+            b = found.bin
+            here = replace(place, group_by=column, group=f"bin {b.number}", metric="pearson_human")
+            yield here.row(found.estimate, n_rows=b.rows.size) | b.cells | {"subset": place.group}
+
+
+_COUNTS = ("both_good", "only_method_good", "only_people_good", "both_bad", "n_ties")
+
+
+def _same_choice(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    counts = choice_counts(rated.delta, rated.human_delta)
+    cells = {name: getattr(counts, name) for name in _COUNTS}
+    here = replace(place, metric="kappa_human")
+    yield here.row(cohens_kappa(rated.delta, rated.human_delta), n_rows=rated.n_rows) | cells
+    here = replace(place, metric="raw_agreement_human")
+    estimate = raw_agreement(rated.delta, rated.human_delta, **here.draws)
+    yield here.row(estimate, n_rows=rated.n_rows) | cells
+
+
+def _ceiling_row(corpus: str, frame: pd.DataFrame) -> dict[str, Any]:
+    found = ceiling_of(frame)
+    return {
+        "corpus": corpus,
+        "n": found.n,
+        "reliability": found.reliability,
+        "ceiling_r": found.ceiling_r,
+        "method": found.method,
+        "reason": found.reason,
+    }
+
+
+def _text(correlations: pd.DataFrame, ceilings: pd.DataFrame, *, seed: int, n_resamples: int) -> str:
+    """Return the finding, corpus by corpus."""
+    parts = []
+    whole = correlations[correlations["group_by"] == "all"]
+    for corpus, part in whole.groupby("corpus", sort=False):
+        means = part.groupby("method", sort=False)["value"].agg(["mean", "min", "max", "count"])
+        means = means.sort_values("mean", ascending=False, kind="stable")
+        n_pairs, n_models = sorted(set(part["n"])), part["model"].nunique()
+        said = "; ".join(_method_said(row, part) for row in means.reset_index().to_dict("records"))
+        (ceiling,) = ceilings[ceilings["corpus"] == corpus].to_dict("records")
+        most = f"r can reach {ceiling['ceiling_r']:.2f}" if ceiling["ceiling_r"] > 0 else ceiling["reason"]
+        n_said = f"{n_pairs[0]:,}" if len(n_pairs) == 1 else f"{n_pairs[0]:,} to {n_pairs[-1]:,}"
+        plural = "" if n_models == 1 else f", mean of r over {n_models} models with its range"
+        parts.append(f"**{corpus}** ({n_said} rated pairs{plural}): {said}. Noise ceiling: {most}.")
+    parts.append(
+        "Pairs with identical sides are left out. The table `correlation` repeats r after the edit-distance filter of "
+        "Hu et al. 2026 where the items have an edit distance, `by_bin` within ten bins of minimalness, `choices` "
+        f"counts who prefers which side. Seed {seed}, {n_resamples} resamples."
+    )
+    return "\n\n".join(parts)
+
+
+def _method_said(row: Mapping[Any, Any], part: pd.DataFrame) -> str:
+    method = row["method"]
+    if row["count"] == 0:
+        return f"`{method}` undefined"
+    if row["count"] > 1:
+        return f"`{method}` r = {row['mean']:.2f} ({row['min']:.2f} to {row['max']:.2f})"
+    cell = part[(part["method"] == method) & part["value"].notna()].iloc[0]
+    if pd.isna(cell["low"]):
+        return f"`{method}` r = {cell['value']:.2f} (no interval)"
+    return f"`{method}` r = {cell['value']:.2f} [{cell['low']:.2f}, {cell['high']:.2f}]"
+
+
+DEFINITIONS = """\
+- **pearson_human**: Pearson r of the method's difference (good - bad) with the human difference (mean judgment of the
+  better sentence - of the worse one, on the corpus's own scale), Fisher z interval at level .95.
+- **edit-distance filter**: pairs at most at (and, as the paper words it, below) the 75th percentile of the Levenshtein
+  distance in characters over the rated pairs (Hu et al. 2026, section 5.1; their 1,883 LI pairs follow from "at most").
+- **bins**: ten equally sized bins by cosine distance (section 4.2) or edit distance; pairs of one distance share a bin.
+- **kappa_human**, **raw_agreement_human**: whether the method and people prefer the same side; items on which either
+  prefers neither are left out (`n_ties`). A corpus whose better side almost everyone prefers leaves kappa little room.
+- **ceiling**: the square root of the reliability of the human differences, 1 - mean(sd^2/n of both sides) / variance.
+"""
+
+
+def correlation_figures(found: pd.DataFrame, *, section: str, metric: str, x_label: str) -> Iterator[Figure]:
+    """Yield one figure of the whole corpora: intervals for one model, else models x methods for each corpus.
+
+    Args:
+        found: Long table with the columns of the summary.
+        section: Prefix of the file names.
+        metric: Which numbers to draw.
+        x_label: What they are.
+    """
+    shown = found[(found["metric"] == metric) & (found["group_by"] == "all") & found["value"].notna()]
+    if shown.empty:
+        return
+    if shown["model"].nunique() == 1 and shown["method"].nunique() <= MOST_SERIES:
+        yield Figure(
+            name=file_name(section, metric),
+            caption=f"{x_label} of {shown['model'].iloc[0]} ({_items(shown['n'])}). Lines are 95 % intervals.",
+            draw=partial(intervals, shown, rows="corpus", series="method", x_label=x_label, limits=(-1, 1)),
+        )
+        return
+    for corpus, part in shown.groupby("corpus", sort=False):
+        matrix = part.pivot_table(index="model", columns="method", values="value", sort=False)
+        yield Figure(
+            name=file_name(section, metric, corpus),
+            caption=f"{x_label} on {corpus}, by model and method ({_items(part['n'])}).",
+            draw=partial(heat_map, _cut(matrix), title=str(corpus), value_label=x_label, limits=(-1, 1)),
+        )

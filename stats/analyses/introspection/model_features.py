@@ -1,0 +1,216 @@
+"""What is declared about models, and how similar that makes two of them: in, names; out, features and match types.
+
+The five match types of Song, Hu & Mahowald 2025, section 2 (MODELSIMILARITY), in their order, each excluding the ones
+before. Features are looked up by exact name and never read out of a name: a model that nobody declared has none, and
+its pairs with other models have a match type of their own, `undeclared`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from pairbank.errors import BankError, unknown_name
+
+ModelType = Literal["base", "instruct"]
+
+SELF = "self"
+SEED_VARIANT = "seed variant"
+BASE_INSTRUCT = "base/instruct"
+SAME_FAMILY = "same family"
+OTHER = "other"
+UNDECLARED = "undeclared"
+MATCH_TYPES = (SELF, SEED_VARIANT, BASE_INSTRUCT, SAME_FAMILY, OTHER, UNDECLARED)
+"""From the most to the least similar as published; `undeclared` is ours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFeatures:
+    """What is declared about one model.
+
+    Raises:
+        BankError: If the size is not positive or the type is not known.
+
+    >>> ModelFeatures(family="Llama", generation="3.1", size_billions=8, type="base").seed
+    0
+    """
+
+    family: str
+    generation: str
+    size_billions: float
+    """Nominal number of parameters in billions, as the model's name has it."""
+    type: ModelType
+    seed: int = 0
+    """Of weights or data order, where variants exist; it tells names apart and changes no match type."""
+
+    def __post_init__(self) -> None:
+        if self.type not in get_args(ModelType):
+            raise BankError(f"{self.family}: type is {self.type!r}; expected one of {', '.join(get_args(ModelType))}")
+        if isinstance(self.size_billions, bool) or not isinstance(self.size_billions, int | float):
+            raise BankError(f"{self.family}: size_billions is {self.size_billions!r}; expected a number, such as 1.7")
+        if not 0 < self.size_billions < 1e6:
+            raise BankError(
+                f"{self.family}: size_billions is {self.size_billions!r}; expected billions of parameters, such as 1.7"
+            )
+
+
+def match_type(direct_model: str, direct: ModelFeatures | None, meta_model: str, meta: ModelFeatures | None) -> str:
+    """Return the match type of a pair of models, one of `MATCH_TYPES`.
+
+    Args:
+        direct_model: Name of the model whose probabilities are read.
+        direct: Its features; None where none are declared.
+        meta_model: Name of the model that is asked.
+        meta: Its features; None where none are declared.
+
+    Source: Song, Hu & Mahowald 2025, section 2; the authors' analysis.R for the order of the tests.
+
+    >>> small = ModelFeatures(family="Llama", generation="3.1", size_billions=8, type="base")
+    >>> chat = ModelFeatures(family="Llama", generation="3.1", size_billions=8, type="instruct")
+    >>> match_type("a", small, "b", chat), match_type("a", small, "a", small), match_type("a", small, "b", None)
+    ('base/instruct', 'self', 'undeclared')
+    """
+    if direct_model == meta_model:
+        return SELF
+    if direct is None or meta is None:
+        return UNDECLARED
+    if direct.family != meta.family:
+        return OTHER
+    if (direct.generation, direct.size_billions) != (meta.generation, meta.size_billions):
+        return SAME_FAMILY
+    return SEED_VARIANT if direct.type == meta.type else BASE_INSTRUCT
+
+
+def features_of(
+    name: str,
+    *,
+    model_id: str = "",
+    corpus: str = "",
+    given: Mapping[str, ModelFeatures] | None = None,
+) -> ModelFeatures:
+    """Return what is declared about a model: by the user first, then in the shipped lists.
+
+    Args:
+        name: As the scored table has it. Looked up exactly: as the user's name, as the name that a published table
+            gives it (where `corpus` is that table), as a Hub id, as the last part of one.
+        model_id: The Hub id, where it is known and differs from the name.
+        corpus: Name of the scored corpus.
+        given: The user's features by name.
+
+    Raises:
+        UnknownNameError: If nothing is declared under the name, with the nearest names and how to declare it.
+
+    >>> features_of("Llama-3.1-8B").size_billions, features_of("OLMo 7B", corpus="hu-frank-2024-syntax").generation
+    (8, '1')
+    """
+    found = find_features(name, model_id=model_id, corpus=corpus, given=given)
+    if found is None:
+        known = [*(given or {}), *shipped_features(), *_short_names()]
+        error = unknown_name("model", name, known)
+        error.args = (f"{str(error).partition(' Known:')[0]} Declare it: family, generation, size_billions, type.",)
+        raise error
+    return found
+
+
+def find_features(
+    name: str, *, model_id: str = "", corpus: str = "", given: Mapping[str, ModelFeatures] | None = None
+) -> ModelFeatures | None:
+    """Return what `features_of` returns, or None where nothing is declared.
+
+    >>> find_features("a-model-of-mine") is None
+    True
+    """
+    for declared in (given or {}, _names_for(corpus), shipped_features(), _short_names()):
+        for key in (name, model_id):
+            if key in declared:
+                return declared[key]
+    return None
+
+
+def features_from_entries(entries: Sequence[Mapping[str, Any]]) -> dict[str, ModelFeatures]:
+    """Return features by name from tables such as the `[[models]]` of a study file.
+
+    Args:
+        entries: Each with `name`, `family`, `generation`, `size_billions`, `type` and, of variants, `seed`.
+
+    Raises:
+        BankError: If a key is unknown or missing, or a name stands twice.
+
+    >>> entry = {"name": "mine", "family": "Mine", "generation": "1", "size_billions": 0.1, "type": "base"}
+    >>> features_from_entries([entry])["mine"].family
+    'Mine'
+    """
+    wanted, known = {"name", "family", "generation", "size_billions", "type"}, set(ModelFeatures.__slots__) | {"name"}
+    found: dict[str, ModelFeatures] = {}
+    for entry in entries:
+        if wrong := sorted((entry.keys() - known) | (wanted - entry.keys())):
+            expected = ", ".join(sorted(known))
+            raise BankError(f"model {entry.get('name')!r}: unknown or missing {', '.join(wrong)}; expected {expected}")
+        name = str(entry["name"])
+        if name in found:
+            raise BankError(f"model {name!r} is declared twice; declare it once")
+        values = {key: value for key, value in entry.items() if key != "name"}
+        found[name] = ModelFeatures(**values | {"generation": str(entry["generation"])})
+    return found
+
+
+@cache
+def shipped_features() -> Mapping[str, ModelFeatures]:
+    """Return the features that pairbank ships, by Hub id (`id@revision` where a revision is meant)."""
+    found: dict[str, ModelFeatures] = {}
+    for series in _data("models.toml")["series"]:
+        seeds = series.get("seeds", {})
+        for kind in get_args(ModelType):
+            for model_id, size in series.get(kind, {}).items():
+                found[model_id] = ModelFeatures(
+                    family=series["family"],
+                    generation=series["generation"],
+                    size_billions=size,
+                    type=kind,
+                    seed=seeds.get(model_id, 0),
+                )
+    return MappingProxyType(found)
+
+
+@cache
+def features_in_paper(paper: str) -> Mapping[str, ModelFeatures]:
+    """Return the features of a paper's models by the names that it gives them: `song-2025` or `hu-frank-2024`.
+
+    Raises:
+        UnknownNameError: No such paper.
+
+    >>> len(features_in_paper("song-2025")), len(features_in_paper("hu-frank-2024"))
+    (21, 13)
+    """
+    papers = {entry["name"]: entry["names"] for entry in _data("model_names.toml")["papers"]}
+    if paper not in papers:
+        raise unknown_name("list of models", paper, papers)
+    return MappingProxyType({name: shipped_features()[model_id] for name, model_id in papers[paper].items()})
+
+
+def _names_for(corpus: str) -> Mapping[str, ModelFeatures]:
+    for entry in _data("model_names.toml")["papers"]:
+        if corpus in entry["corpora"]:
+            return features_in_paper(entry["name"])
+    return {}
+
+
+@cache
+def _short_names() -> Mapping[str, ModelFeatures]:
+    """Return the shipped features by the last part of the Hub id, where that is one model's alone."""
+    short = {model_id: model_id.rsplit("/", 1)[-1] for model_id in shipped_features()}
+    n_of = Counter(short.values())
+    return {name: shipped_features()[model_id] for model_id, name in short.items() if n_of[name] == 1}
+
+
+@cache
+def _data(name: str) -> dict[str, Any]:
+    return tomllib.loads(
+        (resources.files("pairbank.stats.analyses.introspection") / "data" / name).read_text(encoding="utf-8")
+    )

@@ -1,0 +1,172 @@
+"""The introspection report: in, scored tables of several models; out, a section with verdict, tables and figures.
+
+Song, Hu & Mahowald 2025: do a model's answers follow its own probabilities better than those of models like it?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.introspection.analysis import ALL_ITEMS, DISAGREED, Introspection, introspect
+from pairbank.stats.analyses.introspection.disagreement import LEAST_SHARE, Disagreement, disagreement
+from pairbank.stats.analyses.introspection.figures import introspection_figures
+from pairbank.stats.analyses.introspection.model_features import SELF, ModelFeatures, find_features
+from pairbank.stats.analyses.introspection.tables import introspection_tables
+from pairbank.stats.scored_table.delta_stack import DIRECT, DeltaStack, stack_deltas
+from pairbank.stats.scored_table.frame import ScoredFrame
+
+DEFINITIONS = """\
+- **Pair of models**: A is read directly, B is asked; all ordered pairs, a model with itself included. **Consistency**
+  (`meta_direct`): Pearson's r over items between the direct difference of A (log P(good) - log P(bad)) and the
+  prompted difference of B, for each prompt, then the mean over prompts whose r is defined. **Similarity**
+  (`direct_direct`): r between the direct differences of A and of B (Song, Hu & Mahowald 2025, sections 2 and 3.1).
+  All pairs rest on the same items, those that every model answered.
+- **Match types**, each excluding those before: self; seed variant (same family, generation, size and type);
+  base/instruct (same but for the type); same family; other. Features are declared, never read from a name; pairs with
+  a model that nobody declared are `undeclared` (ours).
+- **Disagreed items**: at least 5 % of the answers differ, i.e. the share of negative differences lies in [.05, .95]
+  both for direct and for prompted differences, over all rows of model x prompt (section 3.1).
+- **Test**: `lm(meta_direct ~ direct_direct + match_type)`, self as the reference, classical standard errors, natural
+  logarithms of sizes where there are any (appendix G, Tables 5 to 8). Introspection makes the coefficients negative.
+  The similarity of self is exactly 1, so that the line of similarity is extended to where no other pair lies.
+- **Bars**: mean over pairs +- 1.96 standard errors (figures 3a, 4a). They, and the p values, take the pairs for
+  independent, though each model stands in many.
+- **Ours**: a percentile bootstrap over items of the contrasts of Table 7 (self minus others), which says how far they
+  would move with other items, for these models and prompts.
+- **Own contribution** (ours): for each prompt and asked model, least squares of its prompted differences on the direct
+  differences of all models at once, standardised over items; the coefficient of its own minus the mean coefficient of
+  the others', averaged over prompts and models. It needs no declared features and no line. Where answers follow only
+  what models share it is 0, unless the models that answer best are also the most typical ones: then it is above 0, the
+  more the fewer models there are. Interval: percentile bootstrap over items.
+- Table 5 counts a direct outcome once for each prompt, as published: its standard errors are too small. A difference
+  of exactly 0 is not correct there, and not negative in the filter. Items with identical sides are left out.
+"""
+REFERENCES = ("Song, Hu & Mahowald 2025: Language Models Fail to Introspect About Their Knowledge of Language. COLM.",)
+
+
+def section(
+    tables: Sequence[ScoredFrame],
+    *,
+    seed: int = 0,
+    n_resamples: int = 1000,
+    features: Mapping[str, ModelFeatures] | None = None,
+) -> Section:
+    """Return the introspection analysis of each corpus, on all items and on those the models disagree on.
+
+    Args:
+        tables: Scored tables, one a corpus and model; corpora without a direct and a prompted method are passed over.
+        seed: Of the bootstrap; the same seed gives the same numbers.
+        n_resamples: Resamples of items.
+        features: The user's declarations by model name, before the shipped ones; `features_from_entries` reads them
+            from a study file.
+
+    Raises:
+        BankError: If no corpus has a direct and a prompted method, or a table breaks the schema.
+    """
+    stacks = [stack for part in _by_corpus(tables) if (stack := _usable(part)) is not None]
+    if not stacks:
+        raise BankError(
+            "no corpus is scored both directly and with a prompt; introspection compares the two: score with methods "
+            "such as direct and meta_question_simple"
+        )
+    declared = _declared(tables, features or {})
+    filters = {stack.corpus: disagreement(stack.direct_nats, stack.meta_nats) for stack in stacks}
+    done: list[Introspection] = []
+    for stack in stacks:
+        for items, part in ((ALL_ITEMS, stack), (DISAGREED, stack.select(filters[stack.corpus].keep))):
+            known = declared[stack.corpus]
+            done.append(introspect(part, known, items=items, seed=seed, n_resamples=n_resamples))
+    return Section(
+        id="introspection",
+        title="Introspection: does a model know its own probabilities best?",
+        text=_text(stacks, filters, done, declared, seed=seed, n_resamples=n_resamples),
+        definitions=DEFINITIONS,
+        tables=introspection_tables(stacks, filters, done, declared),
+        figures=tuple(introspection_figures(done)),
+        references=REFERENCES,
+    )
+
+
+def _by_corpus(tables: Sequence[ScoredFrame]) -> list[list[ScoredFrame]]:
+    corpora = dict.fromkeys(table.corpus for table in tables)
+    return [[table for table in tables if table.corpus == corpus] for corpus in corpora]
+
+
+def _usable(tables: Sequence[ScoredFrame]) -> DeltaStack | None:
+    """Return the stack of a corpus, or None where no table has a direct and a prompted method."""
+    methods = [x for table in tables for x in table.layouts]
+    if not any(x.method == DIRECT for x in methods) or not any(x.is_prompted for x in methods):
+        return None
+    return stack_deltas(tables)
+
+
+def _declared(
+    tables: Sequence[ScoredFrame], given: Mapping[str, ModelFeatures]
+) -> dict[str, dict[str, ModelFeatures | None]]:
+    """Return what is declared about each model, by corpus (a published table has names of its own) and model."""
+    found: dict[str, dict[str, ModelFeatures | None]] = {}
+    for table in tables:
+        model_id = str(table.signature.get("model", {}).get("model_id", ""))
+        features = find_features(table.model, model_id=model_id, corpus=table.corpus, given=given)
+        found.setdefault(table.corpus, {})[table.model] = features
+    return found
+
+
+def _text(
+    stacks: Sequence[DeltaStack],
+    filters: Mapping[str, Disagreement],
+    done: Sequence[Introspection],
+    declared: Mapping[str, Mapping[str, ModelFeatures | None]],
+    *,
+    seed: int,
+    n_resamples: int,
+) -> str:
+    parts = []
+    for stack in stacks:
+        parts.append(f"### {stack.corpus}")
+        parts.append(_facts(stack, filters[stack.corpus]))
+        if strangers := [name for name in stack.models if declared[stack.corpus].get(name) is None]:
+            parts.append(
+                f"Nothing is declared about {', '.join(strangers)}: pairs with other models have the match type "
+                "`undeclared`, and regressions on size leave them out. Declare family, generation, size and type to "
+                "change that."
+            )
+        for found in done:
+            if found.corpus == stack.corpus:
+                what = "All items" if found.items == ALL_ITEMS else "Items the models disagree on"
+                parts.append(f"*{what} (n = {found.n_items:,}).* {found.verdict.text}{_range(found)}")
+    parts.append(f"Seed {seed}, {n_resamples} resamples of items.")
+    return "\n\n".join(parts)
+
+
+def _facts(stack: DeltaStack, filtered: Disagreement) -> str:
+    counts = filtered.counts
+    identical = f" ({stack.n_identical} more with identical sides are left out)" if stack.n_identical else ""
+    models, prompts = _counted(len(stack.models), "model"), _counted(len(stack.prompts), "prompted method")
+    items = _counted(len(stack.item_ids), "item")
+    return (
+        f"{models}, {prompts} ({', '.join(stack.prompts)}), {items}{identical}. At least "
+        f"{LEAST_SHARE:.0%} of the answers differ on {counts['kept']} items; direct answers agree too much on "
+        f"{counts['direct answers agree']}, prompted ones on {counts['prompted answers agree']}, both on "
+        f"{counts['both agree']}."
+    )
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def _range(found: Introspection) -> str:
+    """Return a last bullet: how high r gets at all."""
+    own = found.pairs[found.pairs["match_type"] == SELF]["meta_direct"]
+    if own.notna().sum() == 0:
+        return ""
+    start = "\n" if "\n- " in found.verdict.text else "\n\n"
+    text = f"{start}- A model's own r lies between {own.min():.2f} and {own.max():.2f}"
+    if pd.notna(found.correlation):
+        text += f"; over pairs, consistency and similarity correlate at r = {found.correlation:.2f}"
+    return f"{text}."

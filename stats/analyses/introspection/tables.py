@@ -1,0 +1,176 @@
+"""The tables of the introspection report: in, analyses of sets of items; out, DataFrames with all digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.stats.analyses.introspection.analysis import SIMILARITY_TABLE
+from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, ModelFeatures
+
+if TYPE_CHECKING:
+    from pairbank.stats.analyses.introspection.analysis import Introspection
+    from pairbank.stats.analyses.introspection.disagreement import Disagreement
+    from pairbank.stats.analyses.introspection.own_probabilities import OwnContribution
+    from pairbank.stats.analyses.introspection.self_contrast import SelfContrast
+    from pairbank.stats.estimates.estimate import Estimate
+    from pairbank.stats.scored_table.delta_stack import DeltaStack
+
+_Z = 1.96
+
+
+def introspection_tables(
+    stacks: Sequence[DeltaStack],
+    filters: Mapping[str, Disagreement],
+    done: Sequence[Introspection],
+    declared: Mapping[str, Mapping[str, ModelFeatures | None]],
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of the report by name.
+
+    Args:
+        stacks: The deltas of each corpus.
+        filters: Which items are kept, by corpus.
+        done: The analyses, two a corpus.
+        declared: Features by corpus and model.
+    """
+    return {
+        "verdicts": pd.DataFrame([_verdict_row(found) for found in done]).astype({"reason": "string"}),
+        "match_types": under_each_other((found, means_by_match_type(found.pairs)) for found in done),
+        "regressions": under_each_other((found, _regression_rows(found)) for found in done),
+        "self_contrasts": under_each_other((found, contrast_table(found.contrasts)) for found in done),
+        "own_contribution": under_each_other((found, own_table(found.own)) for found in done),
+        "pairs": under_each_other((found, found.pairs) for found in done),
+        "filter": pd.concat([_filter_rows(stack, filters[stack.corpus]) for stack in stacks], ignore_index=True),
+        "models": pd.DataFrame(
+            [
+                _model_row(stack.corpus, name, declared[stack.corpus].get(name))
+                for stack in stacks
+                for name in stack.models
+            ]
+        ),
+    }
+
+
+def under_each_other(parts: Iterable[tuple[Introspection, pd.DataFrame]]) -> pd.DataFrame:
+    """Return tables under each other, the corpus and the set of items in front."""
+    made = []
+    for found, table in parts:
+        named = table.copy()
+        named.insert(0, "corpus", found.corpus)
+        named.insert(1, "items", found.items)
+        made.append(named)
+    return pd.concat(made, ignore_index=True)
+
+
+def _verdict_row(found: Introspection) -> dict[str, Any]:
+    fit = found.regressions[SIMILARITY_TABLE]
+    return {
+        "corpus": found.corpus,
+        "items": found.items,
+        "n_items": found.n_items,
+        "n_models": found.n_models,
+        "n_pairs": fit.n,
+        "outcome": found.verdict.outcome,
+        "r_consistency_similarity": found.correlation,
+        "reason": found.verdict.reason,
+    }
+
+
+def _regression_rows(found: Introspection) -> pd.DataFrame:
+    parts = []
+    for name, fit in found.regressions.items():
+        part = fit.table()
+        part.insert(0, "table", name)
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _filter_rows(stack: DeltaStack, filtered: Disagreement) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "corpus": stack.corpus,
+            "item_id": stack.item_ids,
+            "direct_negative_share": filtered.direct_negative_share,
+            "meta_negative_share": filtered.meta_negative_share,
+            "kept": filtered.keep,
+            "outcome": filtered.outcomes,
+        }
+    )
+
+
+def _model_row(corpus: str, name: str, features: ModelFeatures | None) -> dict[str, Any]:
+    known = {} if features is None else {key: getattr(features, key) for key in ModelFeatures.__slots__}
+    keys = ("family", "generation", "size_billions", "type", "seed")
+    return {"corpus": corpus, "model": name, "declared": features is not None} | {key: known.get(key) for key in keys}
+
+
+def means_by_match_type(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return the bars of Song et al.'s figures 3a and 4a: mean r of each match type, with mean +- 1.96 standard errors.
+
+    Args:
+        pairs: What `pair_table` returned.
+
+    Returns:
+        One row a match type: `match_type`, `n_pairs`, `value`, `low`, `high` (of `meta_direct`), `similarity` (mean
+        `direct_direct`) and `reason`. Pairs whose r is undefined are left out.
+
+    Source: Song, Hu & Mahowald 2025, figures 3a, 4a and 7a; the authors' analysis.R (plotrix std.error).
+
+    >>> pairs = pd.DataFrame({"match_type": "self", "direct_direct": 1.0, "meta_direct": [0.1, 0.2, 0.3, 0.2]})
+    >>> means_by_match_type(pairs)[["n_pairs", "value", "low"]].round(4).values.tolist()  # sd .0816, se .0408
+    [[4.0, 0.2, 0.12]]
+    """
+    rows = []
+    for kind in MATCH_TYPES:
+        part = pairs[(pairs["match_type"] == kind) & pairs["meta_direct"].notna()]
+        if not (pairs["match_type"] == kind).any():
+            continue
+        r = part["meta_direct"].to_numpy(dtype=np.float64)
+        value = float(r.mean()) if r.size else np.nan
+        half = _Z * float(r.std(ddof=1)) / np.sqrt(r.size) if r.size > 1 else np.nan
+        reason = {0: "no pair has a defined r", 1: "one pair has no spread"}.get(r.size)
+        similarity = float(part["direct_direct"].mean()) if r.size else np.nan
+        rows.append(
+            {
+                "match_type": kind,
+                "n_pairs": int(r.size),
+                "value": value,
+                "low": value - half,
+                "high": value + half,
+                "similarity": similarity,
+                "reason": reason,
+            }
+        )
+    return pd.DataFrame(rows).astype({"reason": "string"})
+
+
+def contrast_table(contrasts: tuple[SelfContrast, ...]) -> pd.DataFrame:
+    """Return two rows a match type, without control and at equal similarity: value, low, high, n and reason."""
+    rows = [
+        {"match_type": c.match_type, "control": control, "n_self": c.n_self, "n_pairs": c.n_pairs} | _cells_of(estimate)
+        for c in contrasts
+        for control, estimate in (("none", c.plain), ("similarity", c.at_equal_similarity))
+    ]
+    columns = ["match_type", "control", "n_self", "n_pairs", "value", "low", "high", "n_items", "ci_method", "reason"]
+    return pd.DataFrame(rows, columns=columns).astype({"reason": "string"})
+
+
+def own_table(own: OwnContribution) -> pd.DataFrame:
+    """Return three rows: the coefficient of a model's own direct deltas, that of others' and the difference."""
+    estimates = {"own": own.own, "others": own.others, "own - others": own.advantage}
+    rows = [{"coefficient": name, "n_models": own.n_models} | _cells_of(e) for name, e in estimates.items()]
+    return pd.DataFrame(rows).astype({"reason": "string"})
+
+
+def _cells_of(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n_items": estimate.n,
+        "ci_method": estimate.method,
+        "reason": estimate.reason,
+    }

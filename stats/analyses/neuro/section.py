@@ -1,0 +1,89 @@
+"""The report's section on probes: what `probe` found in, tables and curves over layers out (He et al. 2025)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.figures.charts import curves
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.shared import file_name
+
+if TYPE_CHECKING:
+    from pairbank.stats.analyses.neuro.probed import Probed
+
+CONTROL_NAMES = {False: "real labels", True: "control task"}
+
+
+def neuro_section(probed: Sequence[Probed]) -> Section:
+    """Return the section of some probes, one a corpus and model.
+
+    Raises:
+        BankError: There is no probe.
+    """
+    if not probed:
+        raise BankError("no probes to report; give at least one result of pairbank.probe")
+    layers = pd.concat([one.layers for one in probed], ignore_index=True)
+    summary = pd.concat([one.summary for one in probed], ignore_index=True)
+    return Section(
+        id="neuro",
+        title="Neuro: probes of hidden states",
+        text=" ".join(_said(one.summary) for one in probed),
+        definitions=DEFINITIONS,
+        tables={"summary": summary, "layers": layers},
+        figures=_figures(layers),
+        references=(
+            "He et al. 2025 (XCOMPS): section 4.1",
+            "Hewitt & Liang 2019, EMNLP: control tasks",
+        ),
+    )
+
+
+def _said(summary: pd.DataFrame) -> str:
+    place = summary.iloc[0]
+    wholes = summary[summary["group_by"] == "all"]
+    found = (wholes if len(wholes) else summary).set_index("metric")["value"]
+    means = {name: found[name].mean() if name in found else float("nan") for name in ("f1", "f1_chosen", "f1_control")}
+    if pd.isna(means["f1"]):
+        reason = summary["reason"].dropna()
+        return f"{place['corpus']} by {place['model']}: no probe ({reason.iloc[0] if len(reason) else 'no pairs'})."
+    return (
+        f"{place['corpus']} by {place['model']}: a probe of the best layer tells the better sentence with F1 = "
+        f"{means['f1']:.2f} ({means['f1_chosen']:.2f} at the layer that the other folds choose); with exchanged labels "
+        f"the best layer reaches {means['f1_control']:.2f}, which is what a maximum over layers gives for nothing."
+    )
+
+
+def _figures(layers: pd.DataFrame) -> tuple[Figure, ...]:
+    chosen = layers[(layers["metric"] == "f1") & layers["value"].notna()]
+    found = []
+    for (corpus, model), part in chosen.groupby(["corpus", "model"], sort=False):
+        by_layer = part.groupby(["control", "layer"], sort=True)["value"].mean().reset_index()
+        by_layer["labels"] = by_layer["control"].map(CONTROL_NAMES)
+        by_layer["low"] = by_layer["high"] = float("nan")
+        n_groups = part["group"].nunique()
+        found.append(
+            Figure(
+                name=file_name("neuro", corpus, model),
+                caption=(
+                    f"{corpus} by {model}: F1 of a linear probe of the last token's hidden state at each layer "
+                    f"(0 = embedding), mean over {n_groups} groups, against the same probe with exchanged labels."
+                ),
+                draw=partial(curves, by_layer, x="layer", series="labels", x_label="layer", y_label="F1", chance=0.5),
+            )
+        )
+    return tuple(found)
+
+
+DEFINITIONS = """\
+- **Probe**: logistic regression (L2, C = 1) on standardised hidden states of each sentence's last token; the better
+  sentence of a pair is the positive class. Five folds; pairs with a sentence in common stay in one fold.
+- **f1**, **accuracy**: the greatest mean over folds among layers 1 and up (He et al. 2025; a maximum, so optimistic);
+  `…_chosen`: at the layer that the other folds choose; `…_control`: the maximum with each pair's labels exchanged by a
+  fair coin; `…_selectivity`: f1 minus the control at the same layer.
+- Intervals: corrected resampled t over folds (Nadeau & Bengio 2003)."""

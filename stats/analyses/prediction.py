@@ -1,0 +1,101 @@
+"""How probable is the word that came next, measured and asked? Scored one-sided items in, a section out.
+
+Hu & Levy 2023, section 4.1 (experiment 1, word prediction): mean log P of the true continuation by method, and
+Pearson's r between log P measured directly and given as the answer to a question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.estimates.bootstrap import bootstrap_mean
+from pairbank.stats.measures.agreement import pearson
+from pairbank.stats.scored_table.choice_rows import long_table, numbers, usable_rows
+from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.summary_row import SummaryRow
+
+TASK = "word_prediction"
+DIRECT = "direct"
+
+
+def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
+    """Return mean log P by method, and its correlation with `direct`.
+
+    Args:
+        tables: Scored tables; used are their items of the task `word_prediction`.
+        seed: Of the bootstrap; the same seed gives the same bytes.
+        n_resamples: Bootstrap resamples.
+
+    Raises:
+        BankError: If no table has scored words to predict.
+    """
+    rows = [row for table in tables for row in _rows(table, seed=seed, n_resamples=n_resamples)]
+    if not rows:
+        raise BankError(
+            f"none of {sorted({t.corpus for t in tables})} has scored items of the task {TASK}; score p18 or news-2023"
+        )
+    found = long_table(rows)
+    return Section(
+        id="prediction",
+        title="Word prediction",
+        text=_text(found, seed=seed, n_resamples=n_resamples),
+        definitions=DEFINITIONS,
+        tables={"prediction": found},
+        references=("Hu & Levy 2023: section 4.1, Figures 2 and 3",),
+    )
+
+
+def _rows(table: ScoredFrame, *, seed: int, n_resamples: int) -> Iterator[dict[str, Any]]:
+    if "task" not in table.frame.columns:
+        return
+    frame = usable_rows(replace(table, frame=table.frame[table.frame["task"] == TASK])).frame
+    direct = numbers(frame, f"{DIRECT}_good")
+    for layout in table.layouts:
+        logprob = numbers(frame, f"{layout.method}_good")
+        applies = ~np.isnan(logprob)
+        if not applies.any():
+            continue
+        place = SummaryRow(
+            model=table.model,
+            corpus=table.corpus,
+            group_by="all",
+            group="",
+            method=layout.method,
+            seed=seed,
+            n_resamples=n_resamples,
+        )
+        here = replace(place, metric="mean_logprob")
+        yield here.row(bootstrap_mean(logprob[applies], **here.draws), n_rows=int(applies.sum()))
+        both = applies & ~np.isnan(direct)
+        if layout.method != DIRECT and both.any():
+            here = replace(place, versus=DIRECT, metric="pearson")
+            yield here.row(pearson(direct[both], logprob[both]), n_rows=int(applies.sum()))
+
+
+def _text(found: pd.DataFrame, *, seed: int, n_resamples: int) -> str:
+    parts = []
+    for corpus, part in found.groupby("corpus", sort=False):
+        n_models = part["model"].nunique()
+        over = "" if n_models == 1 else f", means over {n_models} models"
+        said = []
+        for method, mine in part.groupby("method", sort=False):
+            mean = mine.loc[mine["metric"] == "mean_logprob", "value"].mean()
+            r = mine.loc[mine["metric"] == "pearson", "value"].mean()
+            said.append(f"`{method}` {mean:.2f} nats" + ("" if np.isnan(r) else f" (r with `direct` = {r:.2f})"))
+        parts.append(f"**{corpus}** ({part['n'].max():,} items{over}), mean log P of the true word: {'; '.join(said)}.")
+    parts.append(f"Seed {seed}, {n_resamples} resamples.")
+    return "\n\n".join(parts)
+
+
+DEFINITIONS = """\
+- **mean_logprob**: mean over items of the log-probability (nats, summed over its tokens) of the word that came next,
+  given the text before it (`direct`) or given a question about it; percentile bootstrap over items at level .95.
+- **pearson**: r over items of a question's log-probability with that of `direct`, Fisher z interval.
+"""

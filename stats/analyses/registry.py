@@ -1,0 +1,33 @@
+"""The analyses a report or a study can ask for by name: a name in, the function that makes the section out."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from pairbank.errors import unknown_name
+from pairbank.stats.analyses.base import Analysis
+
+ANALYSES: dict[str, str] = {
+    "agreement_summary": "pairbank.stats.analyses.agreement_summary",
+    "choice_likert": "pairbank.stats.analyses.choice_likert",
+    "comparisons": "pairbank.stats.analyses.comparisons",
+    "grammaticality": "pairbank.stats.analyses.grammaticality",
+    "introspection": "pairbank.stats.analyses.introspection.section",
+    "languages": "pairbank.stats.analyses.languages.section",
+    "paradigms": "pairbank.stats.analyses.paradigms",
+    "people": "pairbank.stats.analyses.human_correlation",
+    "prediction": "pairbank.stats.analyses.prediction",
+}
+"""Name -> module with a function `section`."""
+
+
+def analysis_named(name: str) -> Analysis:
+    """Return an analysis.
+
+    Raises:
+        UnknownNameError: there is none of this name; the message has the nearest ones.
+    """
+    if name not in ANALYSES:
+        raise unknown_name("analysis", name, list(ANALYSES))
+    return cast("Analysis", import_module(ANALYSES[name]).section)

@@ -1,0 +1,96 @@
+"""The figures of the further analyses: in, their tidy tables; out, figures with captions a reader can quote.
+
+One model is drawn with its intervals. Several models are drawn as the mean over them, and the caption says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from pairbank.files import sha256_of_text
+from pairbank.stats.figures.charts import curves
+from pairbank.stats.figures.figure import Figure
+
+if TYPE_CHECKING:
+    pass
+
+MOST_SERIES = 8
+"""Colours that can be told apart."""
+MOST_LINES = 24
+"""Lines of an interval plot that fit a page."""
+MOST_CELLS = 30
+"""Rows or columns of a heat map whose numbers can be read."""
+LONGEST_NAME = 80
+DIRECT = "direct"
+
+
+def file_name(*parts: object) -> str:
+    """Return a file name without ending from labels that may hold anything.
+
+    A hash keeps apart what would be alike once letters that are not ASCII, or a long end, are gone.
+
+    >>> file_name("people", "li: adger", "a/b")
+    'people_li_adger_a_b'
+    >>> file_name("accuracy", "\u4e2d"), file_name("accuracy", "\u6587")
+    ('accuracy_83016d78', 'accuracy_af86c534')
+    """
+    text = " ".join(str(part) for part in parts)
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "-._") else " " for c in text)
+    name = "_".join(kept.split()).strip(".")
+    if text.isascii() and len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 9].strip('.')}_{sha256_of_text(text)[:8]}"
+
+
+def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator[Figure]:
+    """Yield the curve of r over bins of minimalness, for each corpus and distance.
+
+    Args:
+        binned: Long table with the columns of the summary and `subset`, `bin`.
+        section: Prefix of the file names.
+        y_label: What r is between.
+    """
+    for (corpus, subset, distance), part in binned.groupby(["corpus", "subset", "group_by"], sort=False):
+        methods = list(dict.fromkeys(part["method"]))[:MOST_SERIES]
+        mine = part[part["method"].isin(methods)]
+        if not mine["value"].notna().any():
+            continue
+        shown, over = _over_models(mine, ["method", "bin"])
+        what, where = str(distance).replace("_", " "), _place(corpus, subset)
+        yield Figure(
+            name=file_name(section, "bins", where, distance),
+            caption=(
+                f"{y_label} within bins of equal size by the {what} of the two sides, closest pairs left "
+                f"({where}, {_items(mine['n'])} a bin{over})."
+            ),
+            draw=partial(
+                curves, shown, x="bin", series="method", x_label=f"bin of {what}", y_label=y_label, title=where
+            ),
+        )
+
+
+def _place(corpus: object, subset: object) -> str:
+    return f"{corpus}: {subset}" if subset else str(corpus)
+
+
+def _over_models(table: pd.DataFrame, keys: list[str]) -> tuple[pd.DataFrame, str]:
+    """Return the table of one model as it is, else its mean over models without intervals, and what to say."""
+    n_models = table["model"].nunique()
+    if n_models == 1:
+        return table, "; bands are 95 % intervals"
+    means = table.groupby(keys, sort=False)["value"].mean().reset_index()
+    return means.assign(low=np.nan, high=np.nan), f"; mean over {n_models} models"
+
+
+def _cut(matrix: pd.DataFrame) -> pd.DataFrame:
+    return matrix.iloc[:MOST_CELLS, :MOST_CELLS]
+
+
+def _items(n: pd.Series[int]) -> str:
+    least, most = int(n.min()), int(n.max())
+    return f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"

@@ -1,0 +1,5 @@
+"""The statistics, each a function of arrays.
+
+In: deltas, choices, ratings, labels. Out: estimates.
+May use: estimates.
+"""

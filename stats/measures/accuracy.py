@@ -1,0 +1,243 @@
+"""How often the better side is preferred: in, deltas or answer log-probabilities in nats; out, Estimate.
+
+Two definitions, which can differ by a quarter on the same answers: the delta averaged over orders (Song et al. 2025,
+equation 1) and every presentation as a trial of its own (Hu & Levy 2023; Hu & Frank 2024). Ties are credited the
+share that a fair guess among the tied options would get: one half between two.
+"""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pairbank.errors import BankError
+from pairbank.stats.estimates.arrays import finite_vector, refuse_non_finite
+from pairbank.stats.estimates.bootstrap import CLUSTERS, bootstrap_mean, bootstrap_statistic
+from pairbank.stats.estimates.estimate import Estimate, undefined
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pairbank.arrays import FloatArray
+    from pairbank.scoring.api.layout import MethodLayout
+
+WILSON = "wilson"
+
+
+def accuracy(
+    delta_nats: ArrayLike, *, rng: np.random.Generator, level: float = 0.95, n_resamples: int = 1000
+) -> Estimate:
+    """Return the share of items whose delta (good - bad) is positive; a delta of exactly 0 counts one half.
+
+    Args:
+        delta_nats: One difference per item, shape (items,), in nats (only the sign is used).
+        rng: Source of the bootstrap resamples.
+        level: Confidence level, a share.
+        n_resamples: Bootstrap resamples.
+
+    Raises:
+        BankError: If a delta is NaN or infinite.
+
+    >>> accuracy([2.0, 0.5, 0.0, -1.0], rng=np.random.default_rng(7)).value
+    0.625
+    """
+    delta = finite_vector(delta_nats, name="delta_nats")
+    credit = (np.sign(delta) + 1) / 2
+    return _with_wilson(bootstrap_mean(credit, rng=rng, level=level, n_resamples=n_resamples))
+
+
+def accuracy_pooled(
+    logprobs: ArrayLike,
+    layout: MethodLayout,
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    n_resamples: int = 1000,
+) -> Estimate:
+    """Return the share of presentations in which the correct option is the most probable one.
+
+    Every presentation (order, or sentence judged) is one trial; the interval resamples items. For a judgment
+    this is balanced accuracy.
+
+    Args:
+        logprobs: Log-probabilities in nats, shape (items, presentations, options).
+        layout: Says which option is correct in each presentation.
+        rng: Source of the bootstrap resamples.
+        level: Confidence level, a share.
+        n_resamples: Bootstrap resamples.
+
+    Raises:
+        BankError: If the shape is not the layout's, the method is not prompted, or a number is not finite.
+
+    >>> from pairbank.scoring.api.layout import MethodLayout
+    >>> layout = MethodLayout(method="m", kind="forced_choice", presentations=("good first", "bad first"),
+    ...                       options=("1", "2"), correct=(0, 1))
+    >>> always_one = [[[-0.1, -2.4], [-0.1, -2.4]]] * 3
+    >>> accuracy_pooled(always_one, layout, rng=np.random.default_rng(7)).value
+    0.5
+    """
+    if layout.is_prompted and not layout.is_judged:
+        raise BankError(f"{layout.method} is a {layout.kind}; it has no correct options, so use accuracy()")
+    chosen = _chosen(logprobs, layout)
+    credit = chosen[:, np.arange(len(layout.correct)), list(layout.correct)]
+    return _share_of_trials(credit, rng=rng, level=level, n_resamples=n_resamples)
+
+
+def position_bias(
+    logprobs: ArrayLike,
+    layout: MethodLayout,
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    n_resamples: int = 1000,
+) -> Estimate:
+    """Return how often the option shown first is the most probable one, over all presentations.
+
+    With both orders of a two-option choice, 0.5 is unbiased and 1.0 means that the model always answers "1".
+    For a judgment the first option is usually "yes", so this is the yes-bias.
+
+    Args:
+        logprobs: Log-probabilities in nats, shape (items, presentations, options).
+        layout: The method's presentations and options.
+        rng: Source of the bootstrap resamples; items are resampled.
+        level: Confidence level, a share.
+        n_resamples: Bootstrap resamples.
+
+    Raises:
+        BankError: If the shape is not the layout's, the method is not prompted, or a number is not finite.
+
+    >>> from pairbank.scoring.api.layout import MethodLayout
+    >>> layout = MethodLayout(method="m", kind="judgment", presentations=("good", "bad"),
+    ...                       options=("Yes", "No"), correct=(0, 1))
+    >>> position_bias([[[-0.1, -2.4], [-0.1, -2.4]], [[-0.1, -2.4], [-2.4, -0.1]]], layout,
+    ...               rng=np.random.default_rng(7)).value
+    0.75
+    """
+    first = _chosen(logprobs, layout)[:, np.arange(len(layout.presentations)), list(layout.shown_first)]
+    return _share_of_trials(first, rng=rng, level=level, n_resamples=n_resamples)
+
+
+def unparsed_share(
+    shares: ArrayLike, *, rng: np.random.Generator, level: float = 0.95, n_resamples: int = 1000
+) -> Estimate:
+    """Return the share of written texts in which no answer was found, the mean over items.
+
+    Args:
+        shares: Of each item's texts, the share without an answer, shape (items,).
+        rng: Source of the bootstrap resamples.
+        level: Confidence level, a share.
+        n_resamples: Bootstrap resamples.
+
+    Raises:
+        BankError: If a share is NaN or infinite.
+
+    >>> unparsed_share([0.0, 0.5, 1.0, 0.5], rng=np.random.default_rng(7)).value
+    0.5
+    """
+    return _with_wilson(bootstrap_mean(shares, rng=rng, level=level, n_resamples=n_resamples))
+
+
+def _chosen(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
+    """Return the credit of each option: 1 for the most probable, shared where several tie; NaN where not asked."""
+    if not layout.is_prompted:
+        raise BankError(f"{layout.method} is a direct method; it has no presentations, so use accuracy()")
+    numbers = np.asarray(logprobs, dtype=np.float64)
+    shape = (len(layout.presentations), len(layout.options))
+    if numbers.ndim != 3 or numbers.shape[1:] != shape:
+        raise BankError(
+            f"{layout.method}: log-probabilities have shape {numbers.shape}; expected (items, {shape[0]}, "
+            f"{shape[1]}): use layout.reshape()"
+        )
+    one = layout.asked == "one"
+    asked = ~np.isnan(numbers).all(axis=-1) if one else np.ones(numbers.shape[:2], dtype=np.bool_)
+    refuse_non_finite(numbers[asked] if one else numbers, name=f"{layout.method}_logprobs")
+    top = (numbers == numbers.max(axis=-1, keepdims=True)).astype(np.float64)
+    chosen = np.full(numbers.shape, np.nan)
+    chosen[asked] = top[asked] / top[asked].sum(axis=-1, keepdims=True)
+    return chosen
+
+
+def _share_of_trials(trials: FloatArray, *, rng: np.random.Generator, level: float, n_resamples: int) -> Estimate:
+    """Return the mean of an (items, presentations) array, NaN left out, with an interval that resamples items."""
+    items = np.repeat(np.arange(trials.shape[0]), trials.shape[1])
+    asked = ~np.isnan(trials.ravel())
+    estimate = bootstrap_mean(
+        trials.ravel()[asked], rng=rng, clusters=items[asked], level=level, n_resamples=n_resamples
+    )
+    return _with_wilson(estimate)
+
+
+def _with_wilson(share: Estimate) -> Estimate:
+    """Give a share of exactly 0 or 1, which no resample can vary, Wilson's score interval over its items.
+
+    Wilson 1927, JASA 22:209-212; for k = n the interval is [n / (n + z^2), 1].
+    """
+    if share.reason is None or share.n < 1 or share.value not in (0.0, 1.0):
+        return share
+    z = NormalDist().inv_cdf((1 + share.level) / 2)
+    inner = share.n / (share.n + z * z)
+    low, high = (inner, 1.0) if share.value == 1.0 else (0.0, 1 - inner)
+    return Estimate(value=share.value, low=low, high=high, n=share.n, method=WILSON, level=share.level)
+
+
+def balanced_accuracy(
+    yes_minus_no: ArrayLike,
+    is_good: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    items: ArrayLike | None = None,
+    level: float = 0.95,
+    n_resamples: int = 1000,
+) -> Estimate:
+    """Return the mean of the shares of right answers to good and to bad sentences.
+
+    Args:
+        yes_minus_no: log P(yes) - log P(no) of each sentence judged, shape (sentences,), in nats; 0 is one half.
+        is_good: Whether the sentence is good, same shape.
+        rng: Source of the resamples.
+        items: Item of each sentence, same shape, where several sentences (of a pair) make one item: items are then
+            resampled whole. None: every sentence is an item.
+        level: Confidence level, a share.
+        n_resamples: Bootstrap resamples.
+
+    Returns:
+        The balanced accuracy; `n` counts items. Undefined where a class is missing.
+
+    Raises:
+        BankError: If the lengths differ or a number is not finite.
+
+    >>> found = balanced_accuracy([1.0, 2.0, 3.0, -1.0], [True, True, False, False], rng=np.random.default_rng(7))
+    >>> found.value, found.n
+    (0.75, 4)
+    """
+    answers = finite_vector(yes_minus_no, name="yes_minus_no")
+    good = np.asarray(is_good, dtype=np.bool_)
+    if good.shape != answers.shape:
+        raise BankError(f"{answers.size} answers and labels of shape {good.shape}; expected one label per answer")
+    credit = (np.sign(np.where(good, answers, -answers)) + 1) / 2
+    item = np.arange(answers.size) if items is None else np.unique(np.asarray(items), return_inverse=True)[1]
+    if item.shape != answers.shape:
+        raise BankError(f"items has shape {item.shape}; expected one item per answer, {answers.shape}")
+    n_items = int(item.max()) + 1 if item.size else 0
+    for name, members in (("good", good), ("bad", ~good)):
+        if not members.any():
+            return undefined(f"there are no {name} sentences", n=n_items, method=CLUSTERS, level=level)
+    columns = [_totals(values, item, n_items) for values in (credit * good, good, credit * ~good, ~good)]
+    return bootstrap_statistic(columns, _balanced, rng=rng, level=level, n_resamples=n_resamples)
+
+
+def _totals(values: ArrayLike, item: np.ndarray, n_items: int) -> FloatArray:
+    return np.bincount(item, weights=np.asarray(values, dtype=np.float64), minlength=n_items).astype(np.float64)
+
+
+def _balanced(good_right: FloatArray, n_good: FloatArray, bad_right: FloatArray, n_bad: FloatArray) -> FloatArray:
+    """Return the mean of both shares of each resample; NaN where a class was not drawn."""
+    shares = []
+    for right, total in ((good_right, n_good), (bad_right, n_bad)):
+        drawn = total.sum(axis=-1)
+        share = np.full(drawn.shape, np.nan)
+        np.divide(right.sum(axis=-1), drawn, out=share, where=drawn > 0)
+        shares.append(share)
+    return np.asarray((shares[0] + shares[1]) / 2, dtype=np.float64)

@@ -1,0 +1,142 @@
+"""Two-way choices between the first and the second option: in, differences or counts; out, confusion and agreement.
+
+Ivanova et al. 2024: a rating or a log-probability becomes a choice by comparing the two contexts; the published code
+takes the second context where it scores higher and the first one otherwise, so that a tie counts as the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pairbank.errors import BankError
+from pairbank.stats.estimates.arrays import finite_vector
+from pairbank.stats.estimates.bootstrap import bootstrap_mean
+from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.measures.agreement import cohens_kappa
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pairbank.arrays import BoolArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confusion:
+    """Counts of two choosers' joint choices: the first word is the reference's, the second the other's.
+
+    >>> table = Confusion(first_first=93, first_second=80, second_first=83, second_second=94)
+    >>> table.n, round(table.agreement, 4)
+    (350, 0.5343)
+    """
+
+    first_first: int
+    first_second: int
+    second_first: int
+    second_second: int
+
+    def __post_init__(self) -> None:
+        if min(self.cells) < 0:
+            raise BankError(f"confusion counts are {self.cells}; expected 0 or more")
+
+    @property
+    def cells(self) -> tuple[int, int, int, int]:
+        """The four counts, row by row."""
+        return self.first_first, self.first_second, self.second_first, self.second_second
+
+    @property
+    def n(self) -> int:
+        """Items."""
+        return sum(self.cells)
+
+    @property
+    def agreement(self) -> float:
+        """Share of items with the same choice; NaN without items."""
+        return (self.first_first + self.second_second) / self.n if self.n else float("nan")
+
+    @property
+    def first_share(self) -> float:
+        """How often the other chooser takes the first option, a share; NaN without items."""
+        return (self.first_first + self.second_first) / self.n if self.n else float("nan")
+
+
+def takes_second(second_minus_first: ArrayLike) -> BoolArray:
+    """Return which items go to the second option; a tie goes to the first, as in the published code.
+
+    Args:
+        second_minus_first: Score of the second option - that of the first, shape (items,).
+
+    Raises:
+        BankError: If a number is not finite.
+
+    >>> takes_second([0.5, 0.0, -1.0])
+    array([ True, False, False])
+    """
+    return np.asarray(finite_vector(second_minus_first, name="second_minus_first") > 0, dtype=np.bool_)
+
+
+def confusion(reference_second: ArrayLike, other_second: ArrayLike) -> Confusion:
+    """Return the joint counts of two choosers.
+
+    Args:
+        reference_second: Whether the reference takes the second option, shape (items,).
+        other_second: The same for the other chooser.
+
+    Raises:
+        BankError: If the lengths differ.
+
+    >>> confusion([False, False, True], [False, True, True])
+    Confusion(first_first=1, first_second=1, second_first=0, second_second=1)
+    """
+    a, b = np.asarray(reference_second, dtype=np.bool_), np.asarray(other_second, dtype=np.bool_)
+    if a.shape != b.shape or a.ndim != 1:
+        raise BankError(f"choices have shapes {a.shape} and {b.shape}; expected one of each per item, shape (n,)")
+    return Confusion(
+        first_first=int(np.sum(~a & ~b)),
+        first_second=int(np.sum(~a & b)),
+        second_first=int(np.sum(a & ~b)),
+        second_second=int(np.sum(a & b)),
+    )
+
+
+def confusion_kappa(table: Confusion, *, level: float = 0.95) -> Estimate:
+    """Return Cohen's kappa of a confusion table with its asymptotic interval.
+
+    Args:
+        table: The joint counts.
+        level: Confidence level, a share.
+
+    >>> round(confusion_kappa(Confusion(first_first=122, first_second=51, second_first=48, second_second=129)).value, 3)
+    0.434
+    """
+    reference = np.repeat([1.0, 1.0, -1.0, -1.0], table.cells)
+    other = np.repeat([1.0, -1.0, 1.0, -1.0], table.cells)
+    found = cohens_kappa(reference, other, level=level)
+    if not found.is_defined:
+        one = "there are no items" if not table.n else "the reference or the other always makes one choice"
+        return undefined(one, n=table.n, method=found.method, level=level)
+    if found.reason:
+        return without_interval(found.value, found.reason, n=table.n, method=found.method, level=level)
+    return found
+
+
+def agreement_share(
+    table: Confusion, *, rng: np.random.Generator, level: float = 0.95, n_resamples: int = 1000
+) -> Estimate:
+    """Return the share of items with the same choice, with a percentile bootstrap interval over items.
+
+    Args:
+        table: The joint counts.
+        rng: Source of the resamples.
+        level: Confidence level, a share.
+        n_resamples: Bootstrap resamples.
+
+    >>> found = agreement_share(Confusion(first_first=2, first_second=1, second_first=0, second_second=1),
+    ...                         rng=np.random.default_rng(7))
+    >>> found.value, found.n
+    (0.75, 4)
+    """
+    same = np.repeat([1.0, 0.0, 0.0, 1.0], table.cells)
+    return bootstrap_mean(same, rng=rng, level=level, n_resamples=n_resamples)

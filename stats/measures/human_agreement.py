@@ -1,0 +1,197 @@
+"""How often people pick the better sentence: raw forced choices or counts in, agreement with the labels out.
+
+Warstadt et al. 2020 (BLiMP, section 5): individual agreement (a single judgment is right) and aggregate agreement (more
+than half of an item's raters are right), both averaged over paradigms. Liu et al. 2024 (ZhoBLiMP): counts a paradigm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.estimates.arrays import paired_vectors
+from pairbank.stats.estimates.bootstrap import bootstrap_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from numpy.typing import ArrayLike
+
+    from pairbank.stats.estimates.estimate import Estimate
+
+APPROVED = "Approved"
+N_QUESTIONS = 5
+"""Pairs in one task of BLiMP's validation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanAgreement:
+    """How often people agree with the labels of a corpus; shares."""
+
+    individual: float
+    """Mean over paradigms of the share of single judgments that are right."""
+    aggregate: float
+    """Mean over paradigms of the share of items that more than half of the raters get right; a tie is not more."""
+    aggregate_ties_half: float
+    """The same with tied items counted one half."""
+    pooled: Estimate
+    """Share of all judgments that are right; percentile bootstrap over items."""
+    n_judgments: int
+    n_items: int
+    n_tied: int
+    """Items on which as many raters are right as wrong."""
+    n_paradigms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedAgreement:
+    """The same from counts a paradigm; shares."""
+
+    micro: float
+    """Right judgments of all judgments."""
+    macro: float
+    """Mean over paradigms of the share of right judgments."""
+    lowest: float
+    """Smallest share of a paradigm."""
+    n_judgments: int
+    n_paradigms: int
+
+
+def human_agreement(
+    paradigms: ArrayLike,
+    items: ArrayLike,
+    is_right: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    n_resamples: int = 1000,
+) -> HumanAgreement:
+    """Return the agreement of single judgments with the labels.
+
+    Args:
+        paradigms: Paradigm of each judgment, shape (judgments,).
+        items: Its item; ids may repeat over paradigms.
+        is_right: Whether the rater chose the better side.
+        rng: Source of the bootstrap resamples (items are resampled).
+        level: Confidence level, a share.
+        n_resamples: Bootstrap resamples.
+
+    Raises:
+        BankError: If there is no judgment, or the lengths differ.
+
+    >>> found = human_agreement(["a"] * 3 + ["b"] * 2, [1, 1, 1, 1, 1], [True, True, False, True, False],
+    ...                         rng=np.random.default_rng(7))
+    >>> round(found.individual, 4), found.aggregate, found.aggregate_ties_half, found.n_items, found.n_tied
+    (0.5833, 0.5, 0.75, 2, 1)
+    """
+    columns = [np.asarray(values) for values in (paradigms, items, is_right)]
+    if len({column.shape for column in columns}) > 1 or columns[0].ndim != 1 or not columns[0].size:
+        raise BankError(
+            f"judgments have shapes {[c.shape for c in columns]}; expected one paradigm, item and mark each"
+        )
+    rows = pd.DataFrame({"paradigm": columns[0], "item": columns[1], "right": columns[2].astype(np.float64)})
+    each = rows.groupby(["paradigm", "item"], sort=True)["right"].mean()
+    shares = each.to_numpy(dtype=np.float64)
+    votes = pd.DataFrame(
+        {
+            "paradigm": each.index.get_level_values("paradigm"),
+            "most": shares > 0.5,
+            "half": np.where(shares == 0.5, 0.5, shares > 0.5),
+        }
+    )
+    by_paradigm = votes.groupby("paradigm")[["most", "half"]].mean()
+    return HumanAgreement(
+        individual=float(rows.groupby("paradigm")["right"].mean().mean()),
+        aggregate=float(by_paradigm["most"].mean()),
+        aggregate_ties_half=float(by_paradigm["half"].mean()),
+        pooled=bootstrap_mean(
+            rows["right"].to_numpy(),
+            clusters=rows.groupby(["paradigm", "item"], sort=True).ngroup().to_numpy(),
+            rng=rng,
+            level=level,
+            n_resamples=n_resamples,
+        ),
+        n_judgments=len(rows),
+        n_items=len(votes),
+        n_tied=int(np.sum(shares == 0.5)),
+        n_paradigms=len(by_paradigm),
+    )
+
+
+def counted_agreement(n_right: ArrayLike, n_judgments: ArrayLike) -> CountedAgreement:
+    """Return the agreement from right and all judgments of each paradigm.
+
+    Args:
+        n_right: Right judgments, shape (paradigms,).
+        n_judgments: All judgments, 1 or more, same shape.
+
+    Raises:
+        BankError: If there is no paradigm, or counts that cannot be.
+
+    >>> found = counted_agreement([19, 28], [22, 28])
+    >>> round(found.micro, 4), round(found.macro, 4)
+    (0.94, 0.9318)
+    """
+    right, total = paired_vectors(n_right, n_judgments, names=("n_right", "n_judgments"))
+    if not right.size or (total < 1).any() or (right < 0).any() or (right > total).any():
+        raise BankError(
+            f"{right.size} paradigms; expected one or more, each with 0 to n right of n judgments, n above 0"
+        )
+    shares = right / total
+    return CountedAgreement(
+        micro=float(right.sum() / total.sum()),
+        macro=float(shares.mean()),
+        lowest=float(shares.min()),
+        n_judgments=int(total.sum()),
+        n_paradigms=right.size,
+    )
+
+
+def blimp_judgments(responses: pd.DataFrame, *, paradigms: Collection[str]) -> pd.DataFrame:
+    """Return BLiMP's raw validation file as one row a judgment.
+
+    A task has five pairs; `Input.item_i_condition` is the paradigm with `ans1` or `ans2`, the better option, and
+    `Answer.Choicei` starts with the number chosen (its text is cut at apostrophes). Rejected tasks, attention checks,
+    paradigms that were not released and unanswered questions are left out.
+
+    Args:
+        responses: `human_responses.csv`, read with every column.
+        paradigms: The released paradigms.
+
+    Returns:
+        Columns paradigm, item (the two sentences as shown) and is_right.
+
+    Raises:
+        BankError: If a column is missing.
+
+    >>> row = {"AssignmentStatus": "Approved"}
+    >>> for i in range(1, 6):
+    ...     row |= {f"Input.item_{i}_condition": "islandans2", f"Input.field_{i}_1": "b", f"Input.field_{i}_2": "a",
+    ...             f"Answer.Choice{i}": "2. a"}
+    >>> blimp_judgments(pd.DataFrame([row]), paradigms=["island"]).iloc[0].to_dict()
+    {'paradigm': 'island', 'item': 'a|b', 'is_right': True}
+    """
+    fields = ("Input.item_{}_condition", "Input.field_{}_1", "Input.field_{}_2", "Answer.Choice{}")
+    names = [[field.format(number) for field in fields] for number in range(1, N_QUESTIONS + 1)]
+    wanted = ["AssignmentStatus", *(name for question in names for name in question)]
+    if missing := [name for name in wanted if name not in responses.columns]:
+        raise BankError(f"the file of responses has no columns {missing}; expected BLiMP's human_responses.csv")
+    approved = responses[responses["AssignmentStatus"] == APPROVED]
+    long = pd.concat(
+        [approved[question].set_axis(["condition", "one", "other", "answer"], axis=1) for question in names],
+        ignore_index=True,
+    ).dropna()
+    condition = long["condition"].str.extract(r"^(?P<paradigm>.*)ans(?P<best>[12])$")
+    sides = np.sort(long[["one", "other"]].to_numpy(dtype=str), axis=1)
+    found = pd.DataFrame(
+        {
+            "paradigm": condition["paradigm"],
+            "item": [f"{first}|{second}" for first, second in sides],
+            "is_right": long["answer"].str[0] == condition["best"],
+        }
+    )
+    return found[found["paradigm"].isin(list(paradigms))].reset_index(drop=True)

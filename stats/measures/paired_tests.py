@@ -1,0 +1,242 @@
+"""Is one model (or method) better than another on the same items? In: two vectors of deltas; out, a named comparison.
+
+McNemar's test on the items that one gets right and the other wrong, exact (binomial; McNemar 1947) and mid-p
+(Fagerland, Lydersen & Laake 2013, BMC Med Res Methodol 13:91); the paired difference in accuracy with a bootstrap
+interval; the difference that so many items could detect (Connor 1987, Biometrics 43:207-211); corrections for many
+comparisons: Holm 1979 (family-wise error), Benjamini & Hochberg 1995 (false discovery rate).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pairbank.errors import BankError
+from pairbank.stats.estimates.arrays import finite_vector, paired_vectors
+from pairbank.stats.estimates.bootstrap import bootstrap_mean
+from pairbank.stats.estimates.estimate import Estimate, undefined
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pairbank.arrays import FloatArray
+
+NO_DISCORDANCE = "no item is right for one and wrong for the other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two models or methods on the same items."""
+
+    n: int
+    """Items."""
+    n_only_a: int
+    """Items that A gets right and B wrong."""
+    n_only_b: int
+    """Items that B gets right and A wrong."""
+    n_ties: int
+    """Items on which A or B prefers neither side: left out of the test, one half in the accuracies."""
+    difference: Estimate
+    """Accuracy of A - accuracy of B (ties one half), a share, with a paired percentile bootstrap interval."""
+    p_exact: float
+    """McNemar's test, exact, two-sided; NaN where no item is discordant."""
+    p_mid: float
+    """The same with the mid-p correction, which is less conservative."""
+    detectable: float
+    """The smallest difference in accuracy that these items and this discordance detect with the power asked for; NaN
+    where no difference as small as the discordance is detectable."""
+    reason: str | None = None
+    """Why there is no p-value; None where there is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corrected:
+    """P-values after correction for how many there are, in the order given; NaN stays NaN and does not count."""
+
+    holm: FloatArray
+    """Adjusted so that the chance of any false claim stays at the level."""
+    benjamini_hochberg: FloatArray
+    """Adjusted so that the expected share of false claims stays at the level."""
+    n_tests: int
+    """P-values that are numbers."""
+
+
+def compare(
+    delta_a: ArrayLike,
+    delta_b: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    n_resamples: int = 1000,
+    power: float = 0.8,
+) -> Comparison:
+    """Compare the accuracies of two models or methods on the same items.
+
+    Args:
+        delta_a: One difference (good - bad) per item, shape (items,); right where positive.
+        delta_b: The other's differences for the same items.
+        rng: Source of the bootstrap resamples; items are resampled, both deltas together.
+        level: Confidence level of the interval; 1 - level is the significance level of `detectable`.
+        n_resamples: Bootstrap resamples.
+        power: Wanted chance of detecting `detectable`.
+
+    Raises:
+        BankError: If the lengths differ, a number is not finite, or there is no item.
+
+    >>> a, b = [1.0] * 9 + [-1.0] * 3, [1.0] * 2 + [-1.0] * 10
+    >>> found = compare(a, b, rng=np.random.default_rng(7))
+    >>> found.n_only_a, found.n_only_b, found.p_exact, found.p_mid, round(found.difference.value, 4)
+    (7, 0, 0.015625, 0.0078125, 0.5833)
+    """
+    a, b = paired_vectors(delta_a, delta_b, names=("delta_a", "delta_b"))
+    if not a.size:
+        raise BankError("no items to compare; give the deltas of the items that both have scored")
+    decided = (a != 0) & (b != 0)
+    n_only_a, n_only_b = int(np.sum(decided & (a > 0) & (b < 0))), int(np.sum(decided & (a < 0) & (b > 0)))
+    credit = (np.sign(a) - np.sign(b)) / 2
+    n_discordant = n_only_a + n_only_b
+    return Comparison(
+        n=a.size,
+        n_only_a=n_only_a,
+        n_only_b=n_only_b,
+        n_ties=int(np.sum(~decided)),
+        difference=bootstrap_mean(credit, rng=rng, level=level, n_resamples=n_resamples),
+        p_exact=mcnemar_exact(n_only_a, n_only_b),
+        p_mid=mcnemar_mid_p(n_only_a, n_only_b),
+        detectable=detectable_difference(a.size, n_discordant / a.size, alpha=1 - level, power=power),
+        reason=None if n_discordant else NO_DISCORDANCE,
+    )
+
+
+def mcnemar_exact(n_only_a: int, n_only_b: int) -> float:
+    """Return the exact two-sided p-value of McNemar's test: a fair coin for every discordant item.
+
+    Args:
+        n_only_a: Items that A gets right and B wrong, 0 or more.
+        n_only_b: Items that B gets right and A wrong, 0 or more.
+
+    Returns:
+        The p-value; NaN without discordant items.
+
+    >>> round(mcnemar_exact(9, 1), 8)
+    0.02148438
+    """
+    from scipy import special
+
+    fewer, n = _discordant(n_only_a, n_only_b)
+    return min(1.0, 2 * float(special.bdtr(fewer, n, 0.5))) if n else math.nan
+
+
+def mcnemar_mid_p(n_only_a: int, n_only_b: int) -> float:
+    """Return the mid-p value of McNemar's test: what was seen itself counts half.
+
+    Fagerland, Lydersen & Laake 2013: keeps its level nearly always and is far less conservative than the exact test.
+    It is P(more extreme) + half of P(as extreme), which for equal counts is 1 - P(what was seen) / 2.
+
+    Args:
+        n_only_a: Items that A gets right and B wrong, 0 or more.
+        n_only_b: Items that B gets right and A wrong, 0 or more.
+
+    Returns:
+        The p-value; NaN without discordant items.
+
+    >>> round(mcnemar_mid_p(9, 1), 8)
+    0.01171875
+    """
+    from scipy import special
+
+    fewer, n = _discordant(n_only_a, n_only_b)
+    if not n:
+        return math.nan
+    up_to = float(special.bdtr(fewer, n, 0.5))
+    below = float(special.bdtr(fewer - 1, n, 0.5)) if fewer else 0.0
+    if 2 * fewer == n:
+        return 1 - (up_to - below) / 2
+    return min(1.0, up_to + below)
+
+
+def detectable_difference(n: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
+    """Return the smallest difference in accuracy that a paired comparison of n items detects.
+
+    Connor 1987: n = (z_alpha/2 sqrt(psi) + z_power sqrt(psi - d^2))^2 / d^2, solved for d, where psi is the share of
+    discordant items and d the difference.
+
+    Args:
+        n: Items, 1 or more.
+        discordance: Share of items that one gets right and the other wrong.
+        alpha: Significance level, two-sided.
+        power: Wanted chance of a significant result.
+
+    Returns:
+        The difference, a share; NaN where even the largest difference this discordance allows (the discordance itself)
+        would be missed too often, and for a discordance of 0.
+
+    Raises:
+        BankError: If a share is not between 0 and 1, or there is no item.
+
+    >>> round(detectable_difference(1000, 0.2), 4)
+    0.0396
+    """
+    if n < 1 or not 0 <= discordance <= 1 or not 0 < alpha < 1 or not alpha < power < 1:
+        raise BankError(
+            f"n = {n}, discordance = {discordance}, alpha = {alpha}, power = {power}; expected n of 1 or more, "
+            "a discordance from 0 to 1, alpha between 0 and 1 and a power between alpha and 1"
+        )
+    z_alpha, z_power = NormalDist().inv_cdf(1 - alpha / 2), NormalDist().inv_cdf(power)
+    inner = n - z_alpha**2 + z_power**2
+    if inner < 0:
+        return math.nan
+    found = math.sqrt(discordance) * (math.sqrt(n) * z_alpha + z_power * math.sqrt(inner)) / (n + z_power**2)
+    return found if 0 < found <= discordance else math.nan
+
+
+def corrected(p_values: ArrayLike) -> Corrected:
+    """Return p-values corrected for how many there are.
+
+    Args:
+        p_values: One per comparison, shape (comparisons,), from 0 to 1; NaN where there is none.
+
+    Raises:
+        BankError: If a number is not from 0 to 1.
+
+    >>> found = corrected([0.01, 0.04, 0.03])
+    >>> found.holm.round(6).tolist(), found.benjamini_hochberg.round(6).tolist()
+    ([0.03, 0.06, 0.06], [0.03, 0.04, 0.04])
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    given = np.asarray(p_values, dtype=np.float64)
+    known = ~np.isnan(given)
+    numbers = finite_vector(given[known], name="p_values")
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() <= 1):
+        raise BankError(f"p_values go from {numbers.min()} to {numbers.max()}; expected 0 to 1")
+    found = []
+    for name in ("holm", "fdr_bh"):
+        adjusted = np.full(given.shape, np.nan)
+        if numbers.size:
+            adjusted[known] = multipletests(numbers, method=name)[1]
+        found.append(adjusted)
+    return Corrected(holm=found[0], benjamini_hochberg=found[1], n_tests=int(known.sum()))
+
+
+def no_comparison(reason: str, *, n: int = 0) -> Comparison:
+    """Return the comparison of two that share no items.
+
+    >>> no_comparison("no common items").p_exact
+    nan
+    """
+    nothing = undefined(reason, n=n, method="bootstrap-percentile")
+    nan = math.nan
+    return Comparison(
+        n=n, n_only_a=0, n_only_b=0, n_ties=0, difference=nothing, p_exact=nan, p_mid=nan, detectable=nan, reason=reason
+    )
+
+
+def _discordant(n_only_a: int, n_only_b: int) -> tuple[int, int]:
+    if n_only_a < 0 or n_only_b < 0:
+        raise BankError(f"discordant items are {n_only_a} and {n_only_b}; expected 0 or more")
+    return min(n_only_a, n_only_b), n_only_a + n_only_b

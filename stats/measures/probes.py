@@ -1,0 +1,258 @@
+"""Probes: hidden states and labels in, cross-validated F1 and accuracy of a logistic regression out.
+
+Neuro of He et al. 2025 (XCOMPS, sections 3 and 4.1): one probe a layer tells the better sentences of minimal pairs
+from the worse ones; F1 of the better ones, mean of five folds. What the paper leaves open is fixed here:
+
+- **No sentence stands on both sides of a split.** Folds part connected components of pairs: two pairs that have a
+  sentence in common, and both members of a pair, go together (`pair_components`).
+- Features are standardised with the training rows' mean and spread; L2 penalty, C = 1 (scikit-learn's default).
+- **Control**: the same states and folds, with the labels of each pair exchanged by a fair coin of its own. As in the
+  control tasks of Hewitt & Liang 2019 the labels say nothing of the input; unlike theirs, no test sentence was seen
+  in training, so that the control shows chance and its spread, not how much a probe can memorise.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pairbank.errors import BankError
+from pairbank.stats.estimates.arrays import check_level, finite_vector, refuse_non_finite
+from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from pairbank.arrays import BoolArray, FloatArray, IntArray
+
+N_FOLDS = 5
+MAX_ITERATIONS, TOLERANCE = 2_000, 1e-4
+"""Of the solver; the tolerance is scikit-learn's own."""
+NEWTON_FEATURES = 256
+"""Up to this many coordinates Newton's method is faster than L-BFGS (its Hessian is dense)."""
+CORRECTED_T = "corrected-t"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldScores:
+    """What one probe scored in each fold; all of shape (folds,)."""
+
+    f1: FloatArray
+    """F1 of the better sentences."""
+    accuracy: FloatArray
+    """Share of sentences classified right."""
+
+
+def pair_components(good: Sequence[str], bad: Sequence[str]) -> IntArray:
+    """Return a number for each pair, equal for pairs that a chain of common sentences joins.
+
+    Args:
+        good: The better sentence of each pair.
+        bad: The worse sentence of each pair.
+
+    >>> pair_components(["a", "c", "e"], ["b", "a", "f"]).tolist()
+    [0, 0, 1]
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    number = {text: i for i, text in enumerate(dict.fromkeys([*good, *bad]))}
+    ends = np.array([[number[a], number[b]] for a, b in zip(good, bad, strict=True)], dtype=np.int64).reshape(-1, 2)
+    shape = (len(number), len(number))
+    edges = coo_array((np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=shape)
+    _, component = connected_components(edges, directed=False)
+    _, numbered = np.unique(component[ends[:, 0]], return_inverse=True)
+    return np.asarray(numbered, dtype=np.int64)
+
+
+def fold_problem(components: IntArray, *, n_folds: int = N_FOLDS) -> str | None:
+    """Return why pairs cannot be split into folds of whole components, or None if they can.
+
+    >>> fold_problem(np.array([0, 0, 1]))
+    '2 groups of pairs without a common sentence; 5 folds need at least 5'
+    """
+    n_components = len(np.unique(components))
+    if n_components >= n_folds:
+        return None
+    return f"{n_components} groups of pairs without a common sentence; {n_folds} folds need at least {n_folds}"
+
+
+def pair_folds(components: IntArray, *, rng: np.random.Generator, n_folds: int = N_FOLDS) -> IntArray:
+    """Return the fold of each pair, whole components together, folds as equal in size as they allow.
+
+    Args:
+        components: The component of each pair, shape (pairs,).
+        rng: Decides which components go together.
+        n_folds: Number of folds.
+
+    Raises:
+        BankError: If there are fewer components than folds.
+
+    >>> folds = pair_folds(np.array([0, 0, 1, 2, 3, 4, 5]), rng=np.random.default_rng(0))
+    >>> folds[0] == folds[1], sorted(set(folds.tolist()))
+    (np.True_, [0, 1, 2, 3, 4])
+    """
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    if problem := fold_problem(components, n_folds=n_folds):
+        raise BankError(f"cannot cross-validate: {problem}; take more pairs, or larger groups of them")
+    both = np.tile(components, 2)
+    labels = np.repeat([1, 0], len(components))
+    splitter = StratifiedGroupKFold(n_splits=n_folds, shuffle=True, random_state=int(rng.integers(2**32)))
+    folds = np.full(len(both), -1, dtype=np.int64)
+    for fold, (_, test) in enumerate(splitter.split(labels, labels, groups=both)):
+        folds[test] = fold
+    return folds[: len(components)]
+
+
+def exchanged(n_pairs: int, *, rng: np.random.Generator) -> BoolArray:
+    """Return the control task's labels, shape (2 * pairs,): in each pair, better first or exchanged, a fair coin.
+
+    >>> exchanged(3, rng=np.random.default_rng(1)).astype(int).tolist()
+    [0, 0, 1, 1, 1, 0]
+    """
+    first = rng.random(n_pairs) < 0.5
+    return np.concatenate([first, ~first])
+
+
+def cross_validated(states: ArrayLike, labels: ArrayLike, folds: ArrayLike) -> list[FoldScores]:
+    """Return the scores of a probe in each fold, trained on the other folds, for each set of labels.
+
+    Args:
+        states: One row a sentence, shape (rows, hidden).
+        labels: Whether each sentence is a better one, shape (label sets, rows); sets share the work on the states.
+        folds: The fold of each row, 0 to n_folds - 1, shape (rows,).
+
+    Raises:
+        BankError: If a state is not finite, a training or test part has one kind of label only, or the
+            regression does not converge.
+
+    >>> states = np.array([[1.0], [-1.0], [1.1], [-1.1]])
+    >>> cross_validated(states, [[1, 0, 1, 0]], [0, 0, 1, 1])[0].f1
+    array([1., 1.])
+    """
+    rows, kinds, fold_of = np.asarray(states), np.asarray(labels, dtype=bool), np.asarray(folds)
+    if rows.ndim != 2 or kinds.shape != (len(kinds), len(rows)) or fold_of.shape != (len(rows),):
+        raise BankError(
+            f"states {rows.shape}, labels {kinds.shape}, folds {fold_of.shape}; expected (rows, hidden), "
+            "(label sets, rows) and (rows,)"
+        )
+    refuse_non_finite(rows, name="states")
+    n_folds = int(fold_of.max()) + 1
+    found = np.full((len(kinds), 2, n_folds), np.nan)
+    for fold in range(n_folds):
+        test = fold_of == fold
+        train_x, test_x = _coordinates(rows[~test], rows[test])
+        for number, kind in enumerate(kinds):
+            _check_both_kinds(kind[~test], kind[test], fold)
+            predicted = _fitted(train_x, kind[~test]).predict(test_x)
+            found[number, :, fold] = _f1(kind[test], predicted), np.mean(kind[test] == predicted)
+    return [FoldScores(f1=f1, accuracy=accuracy) for f1, accuracy in found]
+
+
+def _coordinates(train: NDArray[Any], test: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
+    """Return standardised rows, in the coordinates that the training rows span where these are the fewer.
+
+    The penalty is the same in any orthonormal basis, and the solution lies in the span of the training rows: the
+    regression is the same one, with fewer coefficients.
+    """
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler().fit(train.astype(np.float64))
+    train_x, test_x = scaler.transform(train.astype(np.float64)), scaler.transform(test.astype(np.float64))
+    if 2 * len(train_x) > train_x.shape[1]:
+        return train_x, test_x
+    powers, axes = np.linalg.eigh(train_x @ train_x.T)
+    if powers[-1] <= 0:  # all training rows are the same, as those of a shared full stop's embedding are
+        return train_x, test_x
+    kept = powers > powers[-1] * len(powers) * np.finfo(np.float64).eps
+    scale = np.sqrt(powers[kept])
+    return axes[:, kept] * scale, test_x @ (train_x.T @ (axes[:, kept] / scale))
+
+
+def _fitted(rows: FloatArray, labels: BoolArray) -> Any:  # noqa: ANN401 - a LogisticRegression
+    """Return the regression, refusing one that did not converge."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    problem: Warning | None = None
+    for solver in ("newton-cholesky", "lbfgs") if rows.shape[1] <= NEWTON_FEATURES else ("lbfgs",):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            try:
+                return LogisticRegression(solver=solver, tol=TOLERANCE, max_iter=MAX_ITERATIONS).fit(rows, labels)
+            except ConvergenceWarning as warning:
+                problem = warning
+    raise BankError(
+        f"logistic regression on {rows.shape} did not converge in {MAX_ITERATIONS} iterations ({problem}); "
+        "expected standardised hidden states: look at them, or leave the layer out"
+    )
+
+
+def _check_both_kinds(train: BoolArray, test: BoolArray, fold: int) -> None:
+    for name, part in (("training", train), ("test", test)):
+        if part.all() or not part.any():
+            raise BankError(f"fold {fold}: its {name} part has one kind of label only; expected whole pairs")
+
+
+def _f1(labels: BoolArray, predicted: BoolArray) -> float:
+    right = int(np.sum(labels & predicted))
+    return 2 * right / (2 * right + int(np.sum(labels != predicted)))
+
+
+def fold_mean(values: ArrayLike, *, n: int, level: float = 0.95) -> Estimate:
+    """Return the mean over folds with the interval of Nadeau & Bengio 2003 (corrected resampled t), cut to [0, 1].
+
+    Folds share training rows, so the plain variance of their mean is too small; they correct 1/k to 1/k + 1/(k-1),
+    the second term being test rows per training row.
+
+    Args:
+        values: One score a fold, shares of 1, shape (folds,).
+        n: Pairs.
+        level: Confidence level, a share.
+
+    >>> round(fold_mean([0.5, 0.6, 0.7, 0.8, 0.9], n=10).low, 4)
+    0.4055
+    """
+    from scipy.stats import t
+
+    check_level(level)
+    scores = finite_vector(values, name="scores of folds")
+    k = scores.size
+    if k < 2:
+        return undefined("fewer than two folds", n=n, method=CORRECTED_T, level=level)
+    mean = float(scores.mean())
+    if np.ptp(scores) == 0:
+        return without_interval(mean, "all folds are equal: no spread", n=n, method=CORRECTED_T, level=level)
+    error = math.sqrt((1 / k + 1 / (k - 1)) * float(scores.var(ddof=1)))
+    half = float(t.ppf((1 + level) / 2, k - 1)) * error
+    return Estimate(
+        value=mean, low=max(0.0, mean - half), high=min(1.0, mean + half), n=n, method=CORRECTED_T, level=level
+    )
+
+
+def chosen_by_other_folds(scores: ArrayLike) -> FloatArray:
+    """Return each fold's score at the layer that is best in the other folds.
+
+    The maximum over layers is optimistic, for the same folds choose the layer and score it. Here a fold does not
+    vote on its own layer. (The probes that vote were trained on it, so this is near to nested cross-validation,
+    not the same; it needs no further fits. Cf. Tibshirani & Tibshirani 2009.) A tie goes to the lower layer.
+
+    Args:
+        scores: Shape (layers, folds).
+
+    Returns:
+        Shape (folds,).
+
+    >>> chosen_by_other_folds([[0.9, 0.5, 0.5], [0.6, 0.6, 0.6]])
+    array([0.6, 0.5, 0.5])
+    """
+    table = np.asarray(scores, dtype=np.float64)
+    others = (table.sum(axis=1, keepdims=True) - table) / (table.shape[1] - 1)
+    best = np.argmax(np.round(others, 12), axis=0)
+    return np.asarray(table[best, np.arange(table.shape[1])])

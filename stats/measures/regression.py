@@ -1,0 +1,255 @@
+"""Least squares and binomial regression with classical standard errors: in, named columns; out, named coefficients.
+
+What R's `lm` and `glm(family = binomial)` print. A regression that the data cannot determine has NaN coefficients and a
+reason, never numbers that depend on the solver.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pairbank.arrays import FloatArray
+
+INTERCEPT = "intercept"
+_EXACT_FIT = 1e-12
+_INFINITE_LOGIT = 15.0
+"""Where some group is always right, the iteration ends at about log(1e8 trials); no finite estimate gets here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coefficient:
+    """One coefficient of a regression, in units of the outcome (log odds for a binomial one)."""
+
+    term: str
+    estimate: float
+    standard_error: float
+    """Classical, as R prints it."""
+    statistic: float
+    """t for least squares, z for a binomial regression."""
+    p_value: float
+    """Two-sided."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regression:
+    """A fitted regression, or the reason why there is none."""
+
+    formula: str
+    """As R would write it."""
+    coefficients: tuple[Coefficient, ...]
+    n: int
+    """Observations used; for a binomial regression, trials."""
+    n_left_out: int
+    """Rows left out because a number of theirs is undefined."""
+    df_residual: int
+    log_likelihood: float
+    aic: float
+    bic: float
+    reason: str | None = None
+    """Why something is NaN; None where everything is there."""
+
+    def __getitem__(self, term: str) -> Coefficient:
+        """Return a coefficient by its term.
+
+        Raises:
+            BankError: If the regression has no such term.
+        """
+        for coefficient in self.coefficients:
+            if coefficient.term == term:
+                return coefficient
+        raise BankError(f"{self.formula}: no term {term!r}; its terms are {[c.term for c in self.coefficients]}")
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether the coefficients are numbers."""
+        return not any(math.isnan(c.estimate) for c in self.coefficients)
+
+    def table(self) -> pd.DataFrame:
+        """Return one row a coefficient: formula, term, estimate, standard_error, statistic, p_value, n, …, reason."""
+        shared = {
+            "n": self.n,
+            "n_left_out": self.n_left_out,
+            "df_residual": self.df_residual,
+            "log_likelihood": self.log_likelihood,
+            "aic": self.aic,
+            "bic": self.bic,
+            "reason": self.reason,
+        }
+        rows = [
+            {
+                "formula": self.formula,
+                "term": c.term,
+                "estimate": c.estimate,
+                "standard_error": c.standard_error,
+                "statistic": c.statistic,
+                "p_value": c.p_value,
+            }
+            | shared
+            for c in self.coefficients
+        ]
+        return pd.DataFrame(rows).astype({"reason": "string"})
+
+
+def least_squares(outcome: ArrayLike, terms: Mapping[str, ArrayLike], *, formula: str) -> Regression:
+    """Return the ordinary least squares fit of an outcome on an intercept and some terms, as R's `lm`.
+
+    AIC and BIC count the residual variance as a parameter, as R does.
+
+    Args:
+        outcome: Shape (n,); rows with a NaN in any column are left out and counted.
+        terms: By name, shape (n,) each; the intercept is added.
+        formula: What is fitted, for tables.
+
+    Raises:
+        BankError: If the columns differ in length.
+
+    >>> fit = least_squares([1.0, 3.0, 2.0, 5.0], {"x": [0.0, 1.0, 2.0, 3.0]}, formula="y ~ x")
+    >>> round(fit["x"].estimate, 6), round(fit["x"].standard_error, 6), fit.df_residual
+    (1.1, 0.519615, 2)
+    """
+    from scipy import stats
+    from statsmodels.regression.linear_model import OLS
+
+    y, design, n_left_out = _design(np.asarray(outcome, dtype=np.float64), terms)
+    names = (INTERCEPT, *terms)
+    if reason := _why_not(design, names):
+        return _undetermined(formula, names, reason, n=len(y), n_left_out=n_left_out)
+    fit = OLS(y, design).fit()
+    df, estimate = int(fit.df_resid), np.asarray(fit.params)
+    shared: dict[str, Any] = {"formula": formula, "n": len(y), "n_left_out": n_left_out, "df_residual": df}
+    if df == 0 or np.linalg.norm(fit.resid) <= _EXACT_FIT * np.linalg.norm(y):
+        reason = "as many coefficients as observations" if df == 0 else "the fit is exact: nothing is left over"
+        nothing = np.full(len(names), np.nan)
+        coefficients = _coefficients(names, estimate, nothing, nothing, nothing)
+        return Regression(
+            coefficients=coefficients, log_likelihood=np.nan, aic=np.nan, bic=np.nan, reason=reason, **shared
+        )
+    error = np.asarray(fit.bse)
+    p_values = 2 * stats.t.sf(np.abs(estimate / error), df)
+    coefficients = _coefficients(names, estimate, error, estimate / error, p_values)
+    return Regression(
+        coefficients=coefficients, **shared, **_information(float(fit.llf), n_parameters=len(names) + 1, n=len(y))
+    )
+
+
+def binomial(successes: ArrayLike, trials: ArrayLike, terms: Mapping[str, ArrayLike], *, formula: str) -> Regression:
+    """Return the logistic regression of single trials, given as counts, as R's `glm(family = binomial)`.
+
+    Log-likelihood, AIC, BIC and n are those of the single trials, as if each were a row.
+
+    Args:
+        successes: How many trials of each group succeed, shape (n,).
+        trials: How many trials each group has, shape (n,).
+        terms: By name, shape (n,) each; the intercept is added. Groups with NaN are left out and counted.
+        formula: What is fitted, for tables.
+
+    Raises:
+        BankError: If the columns differ in length, or successes are not between 0 and the trials.
+
+    >>> fit = binomial([30, 10], [40, 40], {"x": [1.0, 0.0]}, formula="y ~ x")
+    >>> round(fit["x"].estimate, 6) == round(2 * math.log(3), 6), fit.n  # log odds 3 against 1/3
+    (True, 80)
+    """
+    from scipy import stats
+    from statsmodels.genmod import families
+    from statsmodels.genmod.generalized_linear_model import GLM
+
+    y, design, n_left_out = _design(np.asarray(successes, dtype=np.float64), {**terms, "trials": trials})
+    design, of = design[:, :-1], design[:, -1]
+    if (y < 0).any() or (y > of).any() or (of < 1).any():
+        raise BankError(f"{formula}: successes must lie between 0 and the trials, of which there is at least 1")
+    names, n = (INTERCEPT, *terms), int(of.sum())
+    if reason := _why_not(design, names):
+        return _undetermined(formula, names, reason, n=n, n_left_out=n_left_out)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a saturated fit is no perfect separation; convergence is checked below
+        fit = GLM(np.column_stack([y, of - y]), design, family=families.Binomial()).fit()
+    if not fit.converged or np.abs(design @ fit.params).max() > _INFINITE_LOGIT:
+        return _undetermined(
+            formula, names, "some group is always or never right: no finite estimate", n=n, n_left_out=n_left_out
+        )
+    estimate, error = np.asarray(fit.params), np.asarray(fit.bse)
+    z = estimate / error
+    likelihood = float(_log_likelihood(y, of, np.asarray(fit.fittedvalues)))
+    return Regression(
+        formula=formula,
+        coefficients=_coefficients(names, estimate, error, z, 2 * stats.norm.sf(np.abs(z))),
+        n=n,
+        n_left_out=n_left_out,
+        df_residual=n - len(names),
+        **_information(likelihood, n_parameters=len(names), n=n),
+    )
+
+
+def _design(outcome: FloatArray, terms: Mapping[str, ArrayLike]) -> tuple[FloatArray, FloatArray, int]:
+    """Return outcome, design matrix (rows, 1 + terms) and how many rows are left out for a NaN."""
+    columns = [np.ones_like(outcome), *(np.asarray(x, dtype=np.float64) for x in terms.values())]
+    if any(x.shape != outcome.shape for x in columns) or outcome.ndim != 1:
+        shapes = {name: np.shape(x) for name, x in terms.items()}
+        raise BankError(f"outcome has shape {outcome.shape}, terms {shapes}; expected one number per row in each")
+    design = np.column_stack(columns)
+    keep = np.isfinite(design).all(axis=1) & np.isfinite(outcome)
+    return outcome[keep], design[keep], int((~keep).sum())
+
+
+def _why_not(design: FloatArray, names: tuple[str, ...]) -> str | None:
+    """Return why a design does not determine its coefficients, or None."""
+    n_rows, n_columns = design.shape
+    if n_rows < n_columns:
+        return f"{n_rows} observations cannot determine {n_columns} coefficients"
+    length = np.linalg.norm(design, axis=0)
+    scaled = design / np.where(length > 0, length, 1.0)
+    for nth in range(1, n_columns):
+        if np.linalg.matrix_rank(scaled[:, : nth + 1], tol=1e-9) <= nth:
+            others = ", ".join(names[:nth])
+            return f"{names[nth]} cannot be told apart from {others}: it is a linear combination of them in these data"
+    return None
+
+
+def _coefficients(names: tuple[str, ...], *columns: FloatArray) -> tuple[Coefficient, ...]:
+    return tuple(
+        Coefficient(term=name, estimate=float(b), standard_error=float(se), statistic=float(t), p_value=float(p))
+        for name, b, se, t, p in zip(names, *columns, strict=True)
+    )
+
+
+def _undetermined(formula: str, names: tuple[str, ...], reason: str, *, n: int, n_left_out: int) -> Regression:
+    nothing = np.full(len(names), np.nan)
+    return Regression(
+        formula=formula,
+        coefficients=_coefficients(names, nothing, nothing, nothing, nothing),
+        n=n,
+        n_left_out=n_left_out,
+        df_residual=max(0, n - len(names)),
+        log_likelihood=np.nan,
+        aic=np.nan,
+        bic=np.nan,
+        reason=reason,
+    )
+
+
+def _information(log_likelihood: float, *, n_parameters: int, n: int) -> dict[str, Any]:
+    return {
+        "log_likelihood": log_likelihood,
+        "aic": 2 * n_parameters - 2 * log_likelihood,
+        "bic": math.log(n) * n_parameters - 2 * log_likelihood,
+    }
+
+
+def _log_likelihood(successes: FloatArray, trials: FloatArray, share: FloatArray) -> float:
+    """Return the log-likelihood of the single trials; 0 log 0 is 0."""
+    from scipy.special import xlog1py, xlogy
+
+    return float(np.sum(xlogy(successes, share) + xlog1py(trials - successes, -share)))

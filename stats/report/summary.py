@@ -1,0 +1,219 @@
+"""Every number of one corpus and one model: in, the scored table; out, one long table of estimates.
+
+Accuracies for every grouping, agreement between `direct` and each prompted method (Hu & Levy 2023; Song et
+al. 2025) and with people for the whole corpus and its subsets; Spearman's bootstrap, which takes most of the time,
+only where the subsets are few. Each row draws from a generator of its own, seeded by what the row is, so that its
+interval does not depend on which other rows are computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.estimates.bootstrap import bootstrap_mean
+from pairbank.stats.estimates.estimate import Estimate, without_interval
+from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, position_bias, unparsed_share
+from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman, spearman_value
+from pairbank.stats.scored_table.choice_rows import MOST_SUBSETS
+from pairbank.stats.scored_table.scored_table import Group, MethodScores, ScoredTable, read_table
+from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray, IntArray
+    from pairbank.scoring.api.layout import MethodLayout
+
+DIRECT = "direct"
+HUMAN = "human"
+_AGREEMENT_GROUPINGS = ("all", "subset")
+_LEAST_WITH_PEOPLE = 3
+
+
+def summarise(
+    frame: pd.DataFrame,
+    layouts: Sequence[MethodLayout],
+    *,
+    model: str,
+    seed: int = 0,
+    n_resamples: int = 1000,
+) -> pd.DataFrame:
+    """Return all estimates of one corpus scored with one model.
+
+    Args:
+        frame: Items in the shared schema with, per method m, `m_delta` (nats, or points of a rating; null where m
+            does not apply to the row), for prompted methods `m_logprobs`, for ratings `m_argmax_good` and
+            `m_argmax_bad`, and `m_good` where items have one side only.
+        layouts: The methods. One that applies to no row is left out of the result.
+        model: Name of the model, copied to every row.
+        seed: Of the bootstrap, 0 or more.
+        n_resamples: Bootstrap resamples of each interval.
+
+    Returns:
+        One row per group, method and metric, with the columns and types of `DTYPES`. `n` counts the items
+        used and `n_excluded` those that the method applies to but the number leaves out: identical sides, and
+        for kappa and raw agreement ties too. Intervals are at level .95; Spearman's rho of a subset has none where
+        there are more than `MOST_SUBSETS` subsets. An undefined value is NaN with a `reason`.
+
+    Raises:
+        BankError: If the table is not one corpus in the shared schema with complete scores, or the seed is
+            negative.
+
+    >>> items = pd.DataFrame({
+    ...     "item_id": ["a", "b", "c"], "corpus": "toy", "subset": "s", "phenomenon": None, "language": "en",
+    ...     "human_good": [None] * 3, "human_bad": [None] * 3, "flags": [[], [], ["identical_sides"]],
+    ...     "direct_delta": [1.5, -0.5, 0.0]})
+    >>> from pairbank.scoring.api.layout import MethodLayout
+    >>> direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
+    >>> summarise(items, [direct], model="gpt2")[["metric", "value", "n", "n_excluded"]].to_dict("records")
+    [{'metric': 'accuracy', 'value': 0.5, 'n': 2, 'n_excluded': 1}]
+    """
+    if seed < 0:
+        raise BankError(f"seed is {seed}; expected 0 or more")
+    table = read_table(frame, layouts)
+    rows: list[dict[str, Any]] = []
+    for group in table.groups:
+        place = SummaryRow(
+            model=model,
+            corpus=table.corpus,
+            group_by=group.group_by,
+            group=group.group,
+            seed=seed,
+            n_resamples=n_resamples,
+        )
+        rows += _accuracy_rows(table, group, place)
+        rows += _unparsed_rows(table, group, place)
+        rows += _word_rows(table, group, place)
+        rows += _human_accuracy_rows(table, group, place)
+        if group.group_by in _AGREEMENT_GROUPINGS:
+            rows += _agreement_rows(table, group, place)
+            rows += _people_rows(table, group, place)
+    return pd.DataFrame(rows, columns=list(DTYPES)).astype(DTYPES)
+
+
+def _accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    for scores in table.methods:
+        rows = group.rows[scores.applies[group.rows]]
+        if not rows.size:
+            continue
+        used = rows[table.is_choice[rows]]
+        here = replace(place, method=scores.layout.method, metric="accuracy")
+        yield here.row(accuracy(scores.delta_nats[used], **here.draws), n_rows=rows.size)
+        if not scores.layout.has_logprobs:
+            continue
+        if scores.layout.kind == "rating":
+            yield from _rating_rows(table, scores, used, here, n_rows=rows.size)
+        if scores.layout.is_judged:
+            logprobs, layout = scores.logprobs_nats[used], scores.layout
+            here = replace(here, metric="accuracy_pooled")
+            yield here.row(accuracy_pooled(logprobs, layout, **here.draws), n_rows=rows.size)
+            here = replace(here, metric="position_bias")
+            yield here.row(position_bias(logprobs, layout, **here.draws), n_rows=rows.size)
+
+
+def _unparsed_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    """Yield, of methods whose answers the model writes, the share of texts in which no answer was found."""
+    for scores in table.methods:
+        rows = group.rows[~np.isnan(scores.unparsed[group.rows])]
+        if rows.size:
+            here = replace(place, method=scores.layout.method, metric="unparsed")
+            used = rows[table.is_choice[rows]]
+            yield here.row(unparsed_share(scores.unparsed[used], **here.draws), n_rows=rows.size)
+
+
+def _rating_rows(
+    table: ScoredTable, scores: MethodScores, used: IntArray, here: SummaryRow, *, n_rows: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the accuracies of the most probable ratings: ties one half, and ties as context 1 (Ivanova et al. 2024)."""
+    gap = scores.argmax[used, 0] - scores.argmax[used, 1]
+    here = replace(here, metric="accuracy_argmax")
+    yield here.row(accuracy(gap, **here.draws), n_rows=n_rows)
+    first = table.is_first_context[used]
+    if first.size and not np.isnan(first).any():
+        here = replace(here, metric="accuracy_argmax_ties_first")
+        yield here.row(accuracy(np.where(gap == 0, first - 0.5, gap), **here.draws), n_rows=n_rows)
+
+
+def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    """Yield mean log-probabilities of one-sided items, and how those of prompts go with those of `direct`.
+
+    Hu & Levy 2023, Experiment 1: the mean is their task performance, Pearson's r their internal consistency.
+    """
+    direct = next((scores for scores in table.methods if scores.layout.method == DIRECT), None)
+    for scores in table.methods:
+        rows = group.rows[scores.predicts[group.rows]]
+        if not rows.size:
+            continue
+        here = replace(place, method=scores.layout.method, metric="mean_logprob")
+        yield here.row(bootstrap_mean(scores.word_nats[rows], **here.draws), n_rows=rows.size)
+        if direct is None or scores is direct or group.group_by not in _AGREEMENT_GROUPINGS:
+            continue
+        rows = rows[direct.predicts[rows]]
+        if rows.size:
+            x, y = direct.word_nats[rows], scores.word_nats[rows]
+            here = replace(here, versus=DIRECT, metric="pearson_logprob")
+            yield here.row(pearson(x, y), n_rows=rows.size)
+            here = replace(here, metric="spearman_logprob")
+            yield here.row(_spearman(table, x, y, here), n_rows=rows.size)
+
+
+def _human_accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    rows = group.rows[~np.isnan(table.human_delta[group.rows])]
+    if rows.size:
+        here = replace(place, method=HUMAN, metric="human_accuracy")
+        delta = table.human_delta[rows[table.is_choice[rows]]]
+        yield here.row(accuracy(delta, **here.draws), n_rows=rows.size)
+
+
+def _agreement_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    direct = next((scores for scores in table.methods if scores.layout.method == DIRECT), None)
+    for scores in table.methods:
+        if direct is None or not scores.layout.is_prompted:
+            continue
+        rows = _rows_of_both(direct, scores, group)
+        if not rows.size:
+            continue
+        used = rows[table.is_choice[rows]]
+        x, y = direct.delta_nats[used], scores.delta_nats[used]
+        here = replace(place, method=scores.layout.method, versus=DIRECT, metric="pearson")
+        yield here.row(pearson(x, y), n_rows=rows.size)
+        here = replace(here, metric="spearman")
+        yield here.row(_spearman(table, x, y, here), n_rows=rows.size)
+        here = replace(here, metric="kappa")
+        yield here.row(cohens_kappa(x, y), n_rows=rows.size)
+        here = replace(here, metric="raw_agreement")
+        yield here.row(raw_agreement(x, y, **here.draws), n_rows=rows.size)
+
+
+def _spearman(table: ScoredTable, x: FloatArray, y: FloatArray, here: SummaryRow) -> Estimate:
+    """Return rho, with its bootstrap interval for a whole corpus, and for its subsets where they are few."""
+    n_subsets = sum(group.group_by == here.group_by for group in table.groups)
+    if here.group_by == "all" or n_subsets <= MOST_SUBSETS:
+        return spearman(x, y, **here.draws)
+    found = spearman_value(x, y)
+    if not found.is_defined:
+        return found
+    reason = f"no interval for each of more than {MOST_SUBSETS} subsets"
+    return without_interval(found.value, reason, n=found.n, method="")
+
+
+def _rows_of_both(a: MethodScores, b: MethodScores, group: Group) -> IntArray:
+    return group.rows[a.applies[group.rows] & b.applies[group.rows]]
+
+
+def _people_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    judged = ~np.isnan(table.human_delta)
+    for scores in table.methods:
+        rows = group.rows[(scores.applies & judged)[group.rows]]
+        if rows.size < _LEAST_WITH_PEOPLE:
+            continue
+        used = rows[table.is_choice[rows]]
+        x, y = scores.delta_nats[used], table.human_delta[used]
+        here = replace(place, method=scores.layout.method, versus=HUMAN, metric="pearson_human")
+        yield here.row(pearson(x, y), n_rows=rows.size)
+        here = replace(here, metric="spearman_human")
+        yield here.row(_spearman(table, x, y, here), n_rows=rows.size)

@@ -1,0 +1,128 @@
+"""Tables for people: in, the long summary; out, wide tables of `0.82 [0.79, 0.85]`, and Markdown.
+
+A summary may be several summaries put under each other, and may be filtered first (one group_by, one corpus).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from pairbank.stats.scored_table.choice_rows import MOST_SUBSETS
+
+_ACCURACY = {
+    "accuracy": "accuracy",
+    "human_accuracy": "accuracy",
+    "accuracy_pooled": "orders pooled",
+    "position_bias": "first option chosen",
+    "accuracy_argmax": "of likeliest ratings",
+    "unparsed": "no answer found",
+    "mean_logprob": "mean log P (nats)",
+}
+_WHERE_PRESENT = ("accuracy_argmax", "unparsed", "mean_logprob")
+"""Metrics that get a column only where a method has them."""
+_AGREEMENT = {
+    "pearson": "Pearson r",
+    "pearson_human": "Pearson r",
+    "pearson_logprob": "Pearson r",
+    "spearman": "Spearman rho",
+    "spearman_human": "Spearman rho",
+    "spearman_logprob": "Spearman rho",
+    "kappa": "Cohen's kappa",
+    "raw_agreement": "same choice",
+}
+
+
+def headline(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows for a first look: whole corpora, or their subsets where these are few and differ in kind.
+
+    Args:
+        summary: What `summarise` returned.
+
+    >>> rows = [{"model": "m", "corpus": "c", "group_by": g, "group": x, "metric": "accuracy"}
+    ...         for g, x in (("all", ""), ("subset", "a"), ("subset", "b"), ("phenomenon", "p"))]
+    >>> headline(pd.DataFrame(rows))["group"].tolist()
+    ['', 'a', 'b']
+    """
+    by_subset = summary[summary["group_by"] == "subset"]
+    n_subsets = by_subset.groupby("corpus")["group"].nunique()
+    few = set(n_subsets.index[n_subsets <= MOST_SUBSETS])
+    return summary[(summary["group_by"] == "all") | ((summary["group_by"] == "subset") & summary["corpus"].isin(few))]
+
+
+def accuracy_table(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per model, corpus, group and method, with its accuracies as text.
+
+    Args:
+        summary: What `summarise` returned.
+
+    Returns:
+        Columns model, corpus, group, method, n, excluded, `accuracy`, `orders pooled`, `first option
+        chosen`, where a method has them `of likeliest ratings`, `no answer found` and `mean log P (nats)`, and notes
+        (why a number or its interval is missing). People are the method `human`.
+
+    >>> row = {"model": "gpt2", "corpus": "toy", "group_by": "all", "group": "", "method": "direct",
+    ...        "versus": "", "metric": "accuracy", "value": 0.82, "low": 0.788, "high": 0.851, "n": 640,
+    ...        "n_excluded": 0, "ci_method": "bootstrap-percentile", "reason": None}
+    >>> accuracy_table(pd.DataFrame([row]))["accuracy"].item()
+    '0.82 [0.79, 0.85]'
+    """
+    present = set(summary["metric"])
+    headings = {key: name for key, name in _ACCURACY.items() if key in present or key not in _WHERE_PRESENT}
+    return _wide(summary, headings, ["model", "corpus", "group_by", "group", "method"])
+
+
+def agreement_table(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per model, corpus, group and pair of methods, with their agreement as text.
+
+    Args:
+        summary: What `summarise` returned.
+
+    Returns:
+        Columns model, corpus, group, method, versus (`direct` or `human`), n, excluded, `Pearson r`,
+        `Spearman rho`, `Cohen's kappa`, `same choice` and notes.
+
+    >>> row = {"model": "gpt2", "corpus": "toy", "group_by": "subset", "group": "binding", "method": "meta",
+    ...        "versus": "direct", "metric": "kappa", "value": float("nan"), "low": float("nan"),
+    ...        "high": float("nan"), "n": 0, "n_excluded": 3, "ci_method": "kappa-asymptotic",
+    ...        "reason": "no items"}
+    >>> agreement_table(pd.DataFrame([row]))[["group", "Cohen's kappa", "notes"]].values.tolist()
+    [['subset: binding', 'undefined', "Cohen's kappa: no items"]]
+    """
+    return _wide(summary, _AGREEMENT, ["model", "corpus", "group_by", "group", "method", "versus"])
+
+
+def _wide(summary: pd.DataFrame, headings: Mapping[str, str], keys: list[str]) -> pd.DataFrame:
+    chosen = summary[summary["metric"].isin(list(headings))]
+    labels = [name for name in keys if name != "group_by"]
+    columns = [*labels, "n", "excluded", *dict.fromkeys(headings.values()), "notes"]
+    estimates: dict[tuple[Any, ...], list[dict[Any, Any]]] = {}
+    for estimate in chosen.to_dict("records"):
+        estimates.setdefault(tuple(estimate[name] for name in keys), []).append(estimate)
+    rows = [dict(zip(keys, key, strict=True)) | _cells(part, headings) for key, part in estimates.items()]
+    for row in rows:
+        row["group"] = "all" if row["group_by"] == "all" else f"{row['group_by']}: {row['group']}"
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _cells(estimates: list[dict[Any, Any]], headings: Mapping[str, str]) -> dict[str, Any]:
+    """Return the cells of one wide row; a cell names its own n where it rests on fewer items than the row."""
+    n = max(x["n"] for x in estimates)
+    row: dict[str, Any] = dict.fromkeys(headings.values(), "")
+    notes: list[str] = []
+    for x in estimates:
+        heading = headings[x["metric"]]
+        row[heading] = _number(x) + ("" if x["n"] == n else f" (n = {x['n']})")
+        if not pd.isna(x["reason"]):
+            notes.append(f"{heading}: {x['reason']}")
+    return row | {"n": n, "excluded": min(x["n_excluded"] for x in estimates), "notes": "; ".join(notes)}
+
+
+def _number(estimate: Mapping[Any, Any]) -> str:
+    if pd.isna(estimate["value"]):
+        return "undefined"
+    if pd.isna(estimate["low"]):
+        return f"{estimate['value']:.2f} [no interval]"
+    return f"{estimate['value']:.2f} [{estimate['low']:.2f}, {estimate['high']:.2f}]"

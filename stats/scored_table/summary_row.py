@@ -1,0 +1,76 @@
+"""One row of the summary: in, what the row is and an estimate; out, its generator and its cells."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pairbank.stats.estimates.estimate import Estimate
+
+DTYPES = {
+    "model": "string",
+    "corpus": "string",
+    "group_by": "string",
+    "group": "string",
+    "method": "string",
+    "versus": "string",
+    "metric": "string",
+    "value": "float64",
+    "low": "float64",
+    "high": "float64",
+    "n": "int64",
+    "n_excluded": "int64",
+    "ci_method": "string",
+    "reason": "string",
+}
+"""Columns of the summary and their pandas types; fixed, so that an all-null reason is still a string."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryRow:
+    """What a row of the summary is, apart from its numbers; `model` ... `metric` are its identity."""
+
+    model: str
+    corpus: str
+    group_by: str
+    group: str
+    method: str = ""
+    versus: str = ""
+    metric: str = ""
+    seed: int
+    n_resamples: int
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """The columns that say which row this is."""
+        names = ("model", "corpus", "group_by", "group", "method", "versus", "metric")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def draws(self) -> dict[str, Any]:
+        """The arguments of a bootstrap: a fresh generator that depends on the seed and the identity alone."""
+        name = json.dumps(list(self.identity.values())).encode()
+        key = int.from_bytes(hashlib.blake2b(name, digest_size=16).digest(), "big")
+        return {"rng": np.random.default_rng([self.seed, key]), "n_resamples": self.n_resamples}
+
+    def row(self, estimate: Estimate, *, n_rows: int) -> dict[str, Any]:
+        """Return all cells of the row.
+
+        Args:
+            estimate: The number, its interval and the items used.
+            n_rows: Items the method applies to in this group, used or not.
+        """
+        return self.identity | {
+            "value": estimate.value,
+            "low": estimate.low,
+            "high": estimate.high,
+            "n": estimate.n,
+            "n_excluded": n_rows - estimate.n,
+            "ci_method": estimate.method,
+            "reason": estimate.reason,
+        }

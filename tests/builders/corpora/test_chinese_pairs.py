@@ -1,0 +1,249 @@
+"""ZhoBLiMP, SLING and HLL: Chinese pairs, in the upstream formats with sentences of our own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpus_files import json_lines, table, write_tar, write_tree
+
+import pairbank
+from pairbank.builders.dataset import manifest_of
+from pairbank.errors import CorpusError, CorpusFileNotFoundError
+
+
+def zho(uid: str, n: int, **changes: object) -> dict[str, Any]:
+    return {
+        "UID": uid,
+        "phenomenon": "question",
+        "sentence_good": f"张老师买了{n}本书吗？",
+        "sentence_bad": f"张老师吗买了{n}本书？",
+        "pairID": n,
+    } | changes
+
+
+def sling(paradigm: str, n: int, **changes: object) -> dict[str, Any]:
+    return {
+        "sentence_good": f"他们种了{n}棵树。",
+        "sentence_bad": f"他们种{n}了棵树。",
+        "phenomenon": "Anaphor",
+        "paradigm": paradigm,
+        "pair_ID": n,
+        "field": "syntax",
+    } | changes
+
+
+ZHO = {
+    "ZhoBLiMP/ellipsis_adj.jsonl": json_lines(zho("ellipsis_adj", n, phenomenon="ellipsis") for n in range(2)),
+    "ZhoBLiMP/BA_meiba.jsonl": json_lines(zho("BA_meiba", n + 5) for n in range(2)),
+}
+HUMAN = table(
+    ("UID", "correct", "total", "acc", "phenomenon"),
+    [("BA_meiba", 21, 22, 21 / 22, "BA"), ("left_out", 14, 28, 0.5, "")],
+)
+SLING = {
+    "SLING_Data/Anaphor/Plural/menself_male.jsonl": json_lines(sling("Plural", n) for n in range(2)),
+    "SLING_Data/Anaphor/pp_male.jsonl": json_lines(sling("pp_male", n + 5) for n in range(2)),
+    "SLING_Data/Anaphor/reflexive_auto/animacy.jsonl": json_lines([{"Phenomenon": "Anaphor", "pair_ID": "0"}]),
+    "SLING_Data/Aspect/zai_le.jsonl": json_lines([sling("zai_le", 9, sentence_bad="他们种了9棵树。")]),
+}
+HLL_HEADER = ("group", "sentence", "acceptable", "rating", "id", "n")
+HLL = [
+    ("ch1-4", "他来了。", 1, 1.1, "g1", 148),
+    ("ch1-4", "她来了。", 1, 0.9, "g2", 147),
+    ("ch1-4", "他来过。", 0, -0.8, "u1", 148),
+    ("ch1-4", "他来。", 0, "", "u2", 148),
+    ("ch2-1", "甲乙丙丁。", 1, 1.2, "g3", 148),
+    ("ch2-1", "一二三四。", 0, -1.2, "u3", 148),
+    ("ch2-2", "只有一句。", 1, 1.0, "g4", 148),
+]
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_zhoblimp_files_are_paradigms_and_human_counts_are_facts(tmp_path: Path, packed: bool) -> None:
+    if packed:
+        write_tar(tmp_path / "ZhoBLiMP.tar.gz", ZHO)
+    else:
+        write_tree(tmp_path, ZHO)
+    (tmp_path / "human_validation_result.csv").write_text(HUMAN)
+    items = pairbank.load_corpus("zhoblimp", data_dir=tmp_path)
+    assert items["item_id"][:] == [
+        f"zhoblimp/{name}" for name in ("BA_meiba/5", "BA_meiba/6", "ellipsis_adj/0", "ellipsis_adj/1")
+    ]
+    assert set(items["language"][:]) == {"zh"}
+    assert items["human_good"][:] == [None] * 4
+    manifest = manifest_of(items)
+    assert manifest is not None
+    assert manifest["facts"] == {
+        "human_forced_choice_by_paradigm": {"BA_meiba": {"n_correct": 21, "n_judgments": 22}},
+        "human_forced_choice_of_excluded": {"left_out": {"n_correct": 14, "n_judgments": 28}},
+    }
+    assert pairbank.load_corpus("zhoblimp", data_dir=tmp_path, subset="ellipsis_adj")["pair_id"][:] == ["0", "1"]
+
+
+def test_zhoblimp_can_be_built_without_the_human_counts(tmp_path: Path) -> None:
+    write_tar(tmp_path / "ZhoBLiMP.tar.gz", ZHO)
+    manifest = manifest_of(pairbank.load_corpus("zhoblimp", data_dir=tmp_path))
+    assert manifest is not None
+    assert manifest["facts"] == {}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"ZhoBLiMP/BA_meiba.jsonl": json_lines([zho("BA_other", 0)])}, r"BA_meiba\.jsonl, row 1: UID is 'BA_other'"),
+        ({"ZhoBLiMP/my_own.jsonl": json_lines([zho("my_own", 0)])}, r"my_own\.jsonl, row 1: .*take away other files"),
+        ({"ZhoBLiMP/BA_meiba.jsonl": '{"UID": "BA_meiba", "sent'}, r"BA_meiba\.jsonl, row 1: not JSON .*get it again"),
+        (
+            {"ZhoBLiMP/BA_meiba.jsonl": json_lines([{"UID": "BA_meiba", "phenomenon": "BA"}])},
+            r"BA_meiba\.jsonl, row 1: missing field\(s\) sentence_good, sentence_bad, pairID; found UID",
+        ),
+        (
+            {"ZhoBLiMP/BA_meiba.jsonl": json_lines([zho("BA_meiba", 0, sentence_bad=7)])},
+            r"BA_meiba/0: target_bad is 7, expected a string",
+        ),
+    ],
+)
+def test_a_malformed_zhoblimp_file_is_one_clear_error(tmp_path: Path, changed: dict[str, str], message: str) -> None:
+    write_tar(tmp_path / "ZhoBLiMP.tar.gz", ZHO | changed)
+    with pytest.raises(CorpusError, match=message):
+        pairbank.load_corpus("zhoblimp", data_dir=tmp_path)
+
+
+def test_malformed_human_counts_are_one_clear_error(tmp_path: Path) -> None:
+    write_tar(tmp_path / "ZhoBLiMP.tar.gz", ZHO)
+    (tmp_path / "human_validation_result.csv").write_text("UID,correct,total\nBA_meiba,most,22\n")
+    with pytest.raises(CorpusError, match=r"result\.csv, row 2: 'most' of '22', expected two whole numbers"):
+        pairbank.load_corpus("zhoblimp", data_dir=tmp_path)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_sling_files_are_paradigms_and_the_later_addition_is_left_alone(tmp_path: Path, packed: bool) -> None:
+    if packed:
+        write_tar(tmp_path / "SLING_Data.tar.gz", SLING)
+    else:
+        write_tree(tmp_path, SLING)
+    items = pairbank.load_corpus("sling", data_dir=tmp_path)
+    assert items["item_id"][:] == [
+        f"sling/{name}" for name in ("menself_male/0", "menself_male/1", "pp_male/5", "pp_male/6", "zai_le/9")
+    ]
+    assert items["paradigm"][:] == ["menself_male", "menself_male", "pp_male", "pp_male", "zai_le"]
+    assert items["paradigm_source"][:] == ["Plural", "Plural", None, None, None]
+    assert items["flags"][:] == [["repaired:paradigm_name"]] * 2 + [[], [], ["identical_sides"]]
+    as_is = pairbank.load_corpus("sling", data_dir=tmp_path, repair=False)
+    assert as_is["paradigm"][:3] == ["Plural", "Plural", "pp_male"]
+    assert as_is["flags"][:4] == [[], [], [], []]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (json_lines([sling("zai_guo", 0)]), r"pp_male\.jsonl, row 1: paradigm is 'zai_guo', expected the file's name"),
+        (json_lines([{"Phenomenon": "x"}]), r"pp_male\.jsonl, row 1: missing field\(s\) sentence_good"),
+        (json_lines([sling("pp_male", 0), sling("pp_male", 0)]), r"sling/pp_male/0: item_id is a repeated id"),
+    ],
+)
+def test_a_malformed_sling_file_is_one_clear_error(tmp_path: Path, changed: str, message: str) -> None:
+    write_tar(tmp_path / "SLING_Data.tar.gz", SLING | {"SLING_Data/Anaphor/pp_male.jsonl": changed})
+    with pytest.raises(CorpusError, match=message):
+        pairbank.load_corpus("sling", data_dir=tmp_path)
+
+
+def test_hll_pairs_all_better_with_all_worse_sentences_of_a_group(tmp_path: Path) -> None:
+    (tmp_path / "hll.csv").write_text(table(HLL_HEADER, HLL), encoding="utf-8")
+    items = pairbank.load_corpus("hll", data_dir=tmp_path)
+    assert items["pair_id"][:] == ["g1-u1", "g1-u2", "g2-u1", "g2-u2", "g3-u3"]
+    assert items["human_good"][:] == pytest.approx([1.1, 1.1, 0.9, 0.9, 1.2])
+    assert items[0]["human_bad"] == pytest.approx(-0.8)
+    assert items["human_n"][:] == [148, 148, 147, 147, 148]
+    # By hand: one character replaced or left out (1, 1), the first one replaced as well (2, 2), four replaced (4).
+    # Their 75th percentile is the fourth smallest, 2; the rule keeps what is below it.
+    assert items["edit_distance"][:] == [1, 1, 2, 2, 4]
+    assert [("edit_distance_from_q75" in flags) for flags in items["flags"][:]] == [False, False, True, True, True]
+    assert [("no_human_rating" in flags) for flags in items["flags"][:]] == [False, True, False, True, False]
+
+
+def test_hll_needs_no_optional_columns(tmp_path: Path) -> None:
+    (tmp_path / "hll.csv").write_text(table(HLL_HEADER[:4], [row[:4] for row in HLL]), encoding="utf-8")
+    items = pairbank.load_corpus("hll", data_dir=tmp_path)
+    assert items["pair_id"][:] == ["1-3", "1-4", "2-3", "2-4", "5-6"]
+    assert items["human_n"][:] == [None] * 5
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("a", "好。", "*", 1.0)], r"hll\.csv, row 2: group is 'a' and acceptable '\*'; expected .* 1 or 0"),
+        ([("a", "好。", 1, "high")], r"hll\.csv, row 2: rating 'high' is not a number"),
+        ([("a", "好。", 1, 1.0), ("b", "好不。", 0, 1.0)], r"hll\.csv: no group has both an acceptable and an unacc"),
+    ],
+)
+def test_a_malformed_hll_file_is_one_clear_error(tmp_path: Path, rows: list[tuple[object, ...]], message: str) -> None:
+    (tmp_path / "hll.csv").write_text(table(HLL_HEADER[:4], rows), encoding="utf-8")
+    with pytest.raises(CorpusError, match=message):
+        pairbank.load_corpus("hll", data_dir=tmp_path)
+
+
+def test_hll_says_what_file_is_expected(tmp_path: Path) -> None:
+    with pytest.raises(CorpusFileNotFoundError, match=r"columns group, sentence, acceptable .*name it 'hll\.csv'"):
+        pairbank.load_corpus("hll")
+    with pytest.raises(CorpusFileNotFoundError, match=r"no file 'hll\.csv' in .*10\.1007/s10831-020-09210-y"):
+        pairbank.load_corpus("hll", data_dir=tmp_path)
+
+
+@pytest.mark.upstream
+def test_zhoblimp_counts_are_the_verified_ones(shared: Path) -> None:
+    items = pairbank.load_corpus("zhoblimp", data_dir=shared / "corpora")
+    manifest = manifest_of(items)
+    assert manifest is not None
+    assert all(file["verified"] for file in manifest["files"].values())
+    # CORPORA.md 1.11
+    assert (manifest["n_rows"], manifest["n_usable"], manifest["n_by_flag"]) == (35_400, 35_400, {"duplicate_pair": 85})
+    assert Counter(manifest["n_by_subset"].values()) == {300: 118}
+    assert Counter(items["phenomenon"][:]) == {
+        "question": 6300,
+        "verb_phrase": 4200,
+        "BA": 3900,
+        "passive": 3600,
+        "nominal_expression": 3300,
+        "npi_licensing": 2700,
+        "argument_structure": 2100,
+        "anaphor": 1800,
+        "fci_licensing": 1500,
+        "control_raising": 1200,
+        "relativization": 1200,
+        "topicalization": 1200,
+        "classifier": 900,
+        "ellipsis": 900,
+        "quantifiers": 600,
+    }
+    # CORPORA.md 1.11: the 118 kept have micro .9390, macro .9375, min .714; the 11 left out at most .682; all .9114
+    kept = manifest["facts"]["human_forced_choice_by_paradigm"]
+    left_out = manifest["facts"]["human_forced_choice_of_excluded"]
+    assert (len(kept), len(left_out)) == (118, 11)
+    shares = [count["n_correct"] / count["n_judgments"] for count in kept.values()]
+    assert sum(shares) / 118 == pytest.approx(0.9375, abs=5e-5)
+    assert min(shares) == pytest.approx(0.714, abs=5e-4)
+    assert max(c["n_correct"] / c["n_judgments"] for c in left_out.values()) == pytest.approx(0.682, abs=5e-4)
+    for counts, micro in ((kept, 0.9390), (kept | left_out, 0.9114)):
+        n_correct, n_judgments = (sum(c[key] for c in counts.values()) for key in ("n_correct", "n_judgments"))
+        assert n_correct / n_judgments == pytest.approx(micro, abs=5e-5)
+
+
+@pytest.mark.upstream
+def test_sling_counts_are_the_verified_ones(shared: Path) -> None:
+    items = pairbank.load_corpus("sling", data_dir=shared / "corpora")
+    manifest = manifest_of(items)
+    assert manifest is not None
+    assert manifest["files"]["SLING_Data.tar.gz"]["verified"]
+    # CORPORA.md 1.16: 40 x 1000; identical pairs a file; 6 duplicates; 12 files called Plural; 3000 ASCII '?'
+    assert (manifest["n_rows"], manifest["n_usable"]) == (40_000, 39_976)
+    assert Counter(manifest["n_by_subset"].values()) == {1000: 40}
+    assert manifest["n_by_flag"] == {"identical_sides": 24, "duplicate_pair": 6, "repaired:paradigm_name": 12_000}
+    identical = Counter(
+        s for s, flags in zip(items["subset"], items["flags"], strict=True) if "identical_sides" in flags
+    )
+    assert identical == {"zai_le": 16, "cl_adj_simple_noun": 4, "cl_simple_noun": 4}
+    assert sum(text.endswith("?") for text in items["target_good"][:]) == 3000

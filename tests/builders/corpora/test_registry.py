@@ -1,0 +1,52 @@
+"""Facts that hold for every corpus: pinned sources, one builder config a subset, nothing that contradicts itself."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pairbank.builders import CORPORA, Corpus
+from pairbank.builders.dataset import builder_class
+from pairbank.builders.schema.columns import features
+from pairbank.builders.sources.source import pinned_members
+from pairbank.files import sha256_of_text
+
+every_corpus = pytest.mark.parametrize("corpus", CORPORA.values(), ids=lambda corpus: corpus.name)
+
+
+@every_corpus
+def test_a_file_is_pinned_or_says_that_it_is_not(corpus: Corpus) -> None:
+    for file in corpus.source.files:
+        assert re.fullmatch(r"[0-9a-f]{64}|", file.sha256)
+        assert file.url.startswith("https://") or file.by_hand
+        if file.sha256 and not corpus.counted:
+            pytest.fail(f"{corpus.name}: n_items can be counted in a pinned file")
+
+
+@every_corpus
+def test_the_pins_of_a_folder_are_its_pinned_hash(corpus: Corpus) -> None:
+    for file in corpus.source.files:
+        if file.members:
+            pins = pinned_members(file)
+            names = {name.rsplit("/", 1)[-1]: digest for name, digest in pins.items()}
+            assert len(names) == len(pins)
+            assert sha256_of_text(*(f"{name} {names[name]}" for name in sorted(names))) == file.sha256
+
+
+@every_corpus
+def test_a_corpus_has_a_builder_config_a_subset(corpus: Corpus) -> None:
+    names = [config.name for config in builder_class(corpus).BUILDER_CONFIGS]
+    assert names == ["all", *corpus.subsets]
+    assert len(set(names)) == len(names)
+    assert not any(set(name) & set('<>:/\\|?*"') for name in names)
+
+
+@every_corpus
+def test_a_corpus_states_its_facts(corpus: Corpus) -> None:
+    assert features(corpus.extra_columns)
+    assert 0 <= corpus.n_identical < corpus.n_items
+    assert corpus.n_usable == corpus.n_items - corpus.n_identical
+    assert corpus.source.citation.startswith("@")
+    assert corpus.source.licence
+    assert corpus.source.redistributable <= (corpus.source.licence not in {"unknown", "other"})

@@ -1,0 +1,101 @@
+"""Texts that may not be published never reach a bank that can be: not in tables, not in reports, not by renaming."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from hub_emulator import FakeHub
+
+import pairbank
+from pairbank.errors import BankError
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.scored import Scored
+
+TEXT = "The zeppelin"
+"""Stands in every text invented here in EWoK's format."""
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> Scored:
+    row = {"MetaTemplateID": 1, "TemplateID": 2, "Domain": "spatial-relations", "ConceptA": "left", "ConceptB": "right"}
+    row |= {"TargetDiff": "concept swap", "ContextDiff": "variable swap", "ContextType": "direct"}
+    row |= {f"Target{n}": f"{TEXT} lands {side} of the old barn." for n, side in ((1, "left"), (2, "right"))}
+    row |= {f"Context{n}": f"{TEXT} flies to the {side} of it." for n, side in ((1, "west"), (2, "east"))}
+    folder = tmp_path / "ewok"
+    folder.mkdir()
+    with (folder / "ewok-core-1.0.csv").open("w", newline="") as out:
+        writer = csv.DictWriter(out, row)
+        writer.writeheader()
+        writer.writerows([row, row | {"TemplateID": 3}])
+    return pairbank.score(pairbank.load_corpus("ewok", data_dir=folder), FakeScorer(name="fake-1"))
+
+
+def holds_text(root: Path) -> list[str]:
+    import pyarrow.parquet as pq
+
+    found = [p.name for p in root.rglob("*") if p.is_file() and TEXT.encode() in p.read_bytes()]
+    return found + [p.name for p in root.rglob("*.parquet") if TEXT in json.dumps(pq.read_table(p).to_pylist())]
+
+
+def test_ewok_is_published_as_ids_and_scores_and_never_as_text(hub: FakeHub, scored: Scored, tmp_path: Path) -> None:
+    full = pairbank.write_bank(tmp_path / "full", scored=[scored])
+    assert holds_text(full)
+    with pytest.raises(BankError, match=r"ewok: cc-by-4.0. Gated, with terms of use.*pairbank strip") as caught:
+        pairbank.publish(full, "acme/ewok")
+    assert TEXT not in str(caught.value)
+    assert hub.repos == {}
+    public = pairbank.strip_texts(full, tmp_path / "public")
+    assert holds_text(public) == []
+    assert pairbank.publish(public, "acme/ewok", dry_run=True).changes
+    table = pairbank.read_scored(public / "scores/ewok/fake_1.parquet")
+    assert {"item_id", "direct_good", "direct_delta", "direct_flags"} <= set(table.dataset.column_names)
+    assert not {"concept_a", "target_good", "context_bad"} & set(table.dataset.column_names)
+    assert table.signature == scored.signature
+
+
+def test_no_manifest_and_no_stated_licence_unlocks_a_corpus_that_ships(scored: Scored, tmp_path: Path) -> None:
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    manifest = json.loads((bank / "manifest.json").read_text())
+    manifest["corpora"]["ewok"]["source"]["redistributable"] = True
+    (bank / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(BankError, match="texts that may not be published"):
+        pairbank.publish(bank, "acme/ewok", dry_run=True)
+    with pytest.raises(BankError, match=r"ships with pairbank and its licence is cc-by-4\.0"):
+        pairbank.write_bank(bank, licences={"ewok": "cc0-1.0"})
+    with pytest.raises(BankError, match="no corpus 'other' in this bank"):
+        pairbank.write_bank(bank, licences={"other": "mit"})
+
+
+def test_a_bank_without_texts_stays_without_them_when_it_grows(scored: Scored, tmp_path: Path) -> None:
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored], texts="redistributable")
+    assert holds_text(bank) == []
+    items = scored.dataset.remove_columns([c for c in scored.dataset.column_names if c.startswith("direct_")])
+    second = pairbank.score(items, FakeScorer(name="fake-2"))
+    pairbank.write_bank(bank, corpora=[items], scored=[second])
+    assert holds_text(bank) == []
+    both = pairbank.write_bank(tmp_path / "both", scored=[scored, second], texts="redistributable")
+    assert (bank / "results/summary.parquet").read_bytes() == (both / "results/summary.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["report.md", "examples.csv", "figure.svg"])
+def test_a_report_that_quotes_an_item_is_refused_by_name(scored: Scored, tmp_path: Path, name: str) -> None:
+    full = pairbank.write_bank(tmp_path / "full", scored=[scored])
+    (full / "reports" / "mine").mkdir(parents=True)
+    (full / "reports" / "mine" / name).write_text(f"as in '{TEXT} lands left of the old barn.'")
+    pairbank.write_bank(full)
+    with pytest.raises(BankError, match=rf"reports/mine/{name} quotes items of 'ewok'") as caught:
+        pairbank.strip_texts(full, tmp_path / "public")
+    assert TEXT not in str(caught.value)
+    assert not (tmp_path / "public").exists()
+    with pytest.raises(BankError, match="is not empty"):
+        pairbank.strip_texts(full, full)
+
+
+def test_a_report_written_with_the_bank_may_not_quote_either(scored: Scored, tmp_path: Path) -> None:
+    quoting = pairbank.report([scored], notes=[f"For example: {TEXT} lands left of the old barn."])
+    with pytest.raises(BankError, match=r"reports/mine/report.md quotes items of 'ewok'"):
+        pairbank.write_bank(tmp_path / "bank", scored=[scored], reports={"mine": quoting}, texts="redistributable")
+    assert not (tmp_path / "bank").exists()

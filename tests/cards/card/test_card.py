@@ -1,0 +1,199 @@
+"""The card: what it says of a bank, and the check that holds its figures to the results."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from unittest import mock
+
+import matplotlib.pyplot as plt
+import pytest
+import yaml
+from bank_fixtures import Score
+
+import pairbank
+from pairbank.builders.corpora.registry import CORPORA
+from pairbank.cards.bank.layout import read_manifest
+from pairbank.cards.bank.tables import read_summary
+from pairbank.cards.card.check_figures import figure_problems
+from pairbank.cards.card.citations import bibtex_of, entries
+from pairbank.cards.card.render import results_shown
+from pairbank.errors import BankError
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.stats.report.summary import summarise
+
+
+@pytest.fixture
+def bank(tmp_path: Path, own_pairs: Path) -> Path:
+    items = pairbank.load_corpus(own_pairs, language="pt-BR")
+    scored = pairbank.score(items, FakeScorer(name="fake-1"), methods=("direct", "acceptability_judgment_i"))
+    return pairbank.write_bank(tmp_path / "bank", scored=[scored], command="pairbank score own.csv")
+
+
+def page_of(bank: Path) -> str:
+    return (bank / "README.md").read_text(encoding="utf-8")
+
+
+def problems(bank: Path, page: str) -> list[str]:
+    return figure_problems(page, read_summary(bank), {"own": 4})
+
+
+def test_the_check_finds_every_figure_of_a_card_and_each_change_of_one(
+    bank: Path, tmp_path: Path, scored_by: Score
+) -> None:
+    bank = pairbank.write_bank(tmp_path / "judged", scored=[scored_by("fake-1", limit=2)])
+    page, summary = page_of(bank), read_summary(bank)
+    assert summary is not None
+    n_items = {"starter": 8}
+    assert figure_problems(page, summary, n_items) == []
+    assert figure_problems(page, summary, {"starter": 9}) == ["starter: the card says 8 items, the bank has 9"]
+    cells = re.findall(r"(?<=\| )-?\d\.\d\d \[-?\d\.\d\d, -?\d\.\d\d\]", page)
+    defined = results_shown(summary)["low"].notna().sum()
+    assert len(cells) == defined
+    for number in range(len(cells)):
+        places = list(re.finditer(r"(?<=\| )-?\d\.\d\d(?= \[-?\d\.\d\d, )", page))
+        start, end = places[number].span()
+        changed = f"{float(page[start:end]) + 0.01:.2f}"
+        [problem] = figure_problems(page[:start] + changed + page[end:], summary, n_items)
+        assert f"the card says {changed}" in problem
+
+
+def test_a_row_that_is_gone_or_invented_is_found(bank: Path) -> None:
+    page = page_of(bank)
+    assert problems(bank, page) == []
+    assert "| fake-1 | own | all | direct | human | 4 | 0 |" in page
+    [line] = [x for x in page.splitlines() if x.startswith("| fake-1 | own | all | direct | 4 |")]
+    assert problems(bank, page.replace(line + "\n", "")) == [
+        "fake-1 / own / all / direct /  / accuracy: not on the card"
+    ]
+    invented = line.replace("fake-1", "fake-9")
+    [problem] = problems(bank, page.replace(line, f"{line}\n{invented}"))
+    assert "fake-9 / own / all / direct /  / accuracy: the card says" in problem
+    [problem] = problems(bank, page.replace(line, line.replace("| 4 |", "| 40 |")))
+    assert "n = 40, the results 4" in problem
+
+
+def test_the_head_names_configs_languages_licence_and_tasks(bank: Path) -> None:
+    head = yaml.safe_load(page_of(bank).split("---\n")[1])
+    assert [c["config_name"] for c in head["configs"]] == ["own", "own_scored", "summary"]
+    assert head["language"] == ["pt"]
+    assert head["language_bcp47"] == ["pt-BR"]
+    assert head["license"] == ["unknown"]
+    assert head["task_ids"] == ["acceptability-classification"]
+    assert head["size_categories"] == ["n<1K"]
+
+
+def test_the_card_says_how_scored_numbers_were_made_and_claims_nothing_of_imported_ones(
+    bank: Path, tmp_path: Path
+) -> None:
+    page = page_of(bank)
+    assert "normalised in float32" in page
+    assert "**fake-1** (`pairbank/fake-1` at `1`): FakeScorer in float64; not quantised; prompts as plain text;" in page
+    assert "```sh\npairbank score own.csv\n```" in page
+    (tmp_path / "theirs.csv").write_text(
+        "good,bad,model,direct_good,direct_bad\nA b.,B a.,gpt2,-1,-2\nC d.,D c.,gpt2,-3,-2\n"
+    )
+    imported = pairbank.write_bank(tmp_path / "imported", scored=pairbank.import_scores(tmp_path / "theirs.csv"))
+    page = page_of(imported)
+    assert "normalised in float32" not in page
+    assert "Computed elsewhere and imported; how these numbers were normalised" in page
+    assert re.search(r"- `theirs.csv` \(sha256 `[0-9a-f]{12}`; .*corpus theirs: gpt2\.", page)
+
+
+def test_figures_of_reports_stand_on_the_card_by_relative_path(bank: Path) -> None:
+    folder = bank / "reports" / "mine"
+    folder.mkdir(parents=True)
+    figure = plt.figure()
+    figure.savefig(folder / "scatter_plot.png", dpi=20)
+    figure.savefig(folder / "named.png", dpi=20)
+    plt.close(figure)
+    (folder / "report.md").write_text("# Mine\n\n![named](named.png)\n\n*A caption, n = 4*\n")
+    pairbank.write_bank(bank)
+    page = page_of(bank)
+    assert "![A caption, n = 4](reports/mine/named.png)" in page
+    assert "![scatter plot](reports/mine/scatter_plot.png)" in page
+    pairbank.check_bank(bank)
+
+
+def test_every_corpus_has_a_citation_that_reads_as_bibtex() -> None:
+    for corpus in CORPORA.values():
+        found = entries(corpus.source.citation)
+        assert found, corpus.name
+        for key, entry in found.items():
+            assert entry.count("{") == entry.count("}"), key
+            assert re.search(r"\b(title)\s*=", entry), (corpus.name, key)
+            assert re.search(r"\b(year|date)\s*=", entry), (corpus.name, key)
+
+
+def test_every_paper_that_a_shipped_prompt_names_is_cited() -> None:
+    from pairbank.cards.card.citations import PAPERS
+    from pairbank.scoring.prompts.registry import prompts
+
+    uncited = {p.id: p.paper for p in prompts().values() if not any(re.search(x, p.paper) for x in PAPERS)}
+    assert uncited == {}
+    for bibtex in PAPERS.values():
+        assert len(entries(bibtex)) == 1
+
+
+def test_a_figure_under_a_heading_may_be_of_either_metric_that_stands_there(bank: Path) -> None:
+    summary = read_summary(bank)
+    assert summary is not None
+    renamed = summary.replace({"metric": {"pearson": "pearson_logprob", "accuracy_pooled": "accuracy_argmax"}})
+    page = page_of(bank).replace("| orders pooled |", "| of likeliest ratings |")
+    assert figure_problems(page, renamed, {"own": 4}) == []
+
+
+def test_papers_are_cited_once_each(bank: Path) -> None:
+    manifest = read_manifest(bank)
+    keys = [next(iter(entries(entry))) for entry in bibtex_of(manifest)]
+    assert keys == ["pairbank", "hu2023prompting", "song2025introspect"]
+    for signature in manifest["scores"]["own"].values():
+        signature["model"]["pll"] = "within_word_l2r"
+    assert "kauf2023better" in "".join(bibtex_of(manifest))
+
+
+def test_a_large_bank_shows_whole_corpora_only(tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", limit=1)
+    items = items.select([items["subset"][:].index(subset) for subset in ("minimal-pairs", "plausibility", "concepts")])
+    tables = [pairbank.score(items, FakeScorer(name=f"fake-{i}"), methods=("direct",)) for i in range(16)]
+    bank = pairbank.write_bank(tmp_path / "many", scored=tables)
+    page = page_of(bank)
+    assert page.count("| starter | all | direct |") == 16
+    assert "subset:" not in page
+    pairbank.check_bank(bank)
+
+
+def test_a_bank_without_scores_has_a_card_too(tmp_path: Path) -> None:
+    bank = pairbank.write_bank(tmp_path / "bank", corpora=[pairbank.load_corpus("starter", limit=1)])
+    assert "## Results" not in page_of(bank)
+    assert pairbank.check_bank(bank)["scores"] == {}
+
+
+def test_a_bank_whose_tables_do_not_fit_together_is_not_whole(tmp_path: Path, scored_by: Score) -> None:
+    from pairbank.files import sha256_of_file, write_json
+
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1"), scored_by("fake-2")])
+    table = scored_by("fake-2")
+    path = bank / "scores/starter/fake_2.parquet"
+    type(table)(dataset=table.dataset.remove_columns("direct_flags"), signature=table.signature).save(path)
+    manifest = read_manifest(bank)
+    manifest["files"]["scores/starter/fake_2.parquet"] = sha256_of_file(path)
+    write_json(bank / "manifest.json", manifest)
+    with pytest.raises(BankError, match=r"fake_2.parquet: column\(s\) direct_flags differ from scores/starter/fake_1"):
+        pairbank.check_bank(bank)
+    (bank / "data/starter/more.parquet").write_bytes(b"x")
+    with pytest.raises(BankError, match=r"data/starter/more.parquet: not in the manifest"):
+        pairbank.check_bank(bank)
+    with pytest.raises(BankError, match=r"not a bank \(no manifest.json\)"):
+        pairbank.check_bank(tmp_path)
+
+
+def test_estimates_that_a_report_has_of_the_same_table_are_not_computed_again(tmp_path: Path, scored_by: Score) -> None:
+    scored = scored_by("fake-1")
+    made, other_draws = pairbank.report([scored]), pairbank.report([scored], n_resamples=20)
+    with mock.patch("pairbank.stats.report.report.summarise", wraps=summarise) as computed:
+        known = pairbank.write_bank(tmp_path / "a", scored=[scored], reports={"mine": made})
+        assert computed.call_count == 0
+        anew = pairbank.write_bank(tmp_path / "b", scored=[scored], reports={"mine": other_draws})
+        assert computed.call_count == 1
+    assert (known / "results/summary.parquet").read_bytes() == (anew / "results/summary.parquet").read_bytes()

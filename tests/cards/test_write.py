@@ -1,0 +1,136 @@
+"""The bank: what `load_dataset` reads is what was scored, and tables that do not fit are refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import datasets
+import pytest
+import yaml
+
+import pairbank
+from pairbank.errors import BankError
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.scored import Scored
+
+METHODS = ["direct", "meta_question_simple", "acceptability_judgment_i"]
+
+
+@pytest.fixture(autouse=True)
+def private_datasets_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep one cache over a test, so that a stale row would show."""
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "hf")
+    yield
+    assert (tmp_path / "hf").exists()
+
+
+def scored_by(name: str, *, methods: list[str] = METHODS, limit: int = 2) -> Scored:
+    return pairbank.score(pairbank.load_corpus("starter", limit=limit), FakeScorer(name=name), methods=methods)
+
+
+def test_load_dataset_gives_back_exactly_what_was_scored(tmp_path: Path) -> None:
+    scored = scored_by("fake-1")
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    loaded = datasets.load_dataset(str(bank), "starter_scored", split="fake_1")
+    assert loaded.features == scored.dataset.features
+    assert loaded.to_list() == scored.dataset.to_list()
+    items = datasets.load_dataset(str(bank), "starter", split="items")
+    assert items.to_list() == pairbank.load_corpus("starter", limit=2).to_list()
+    assert datasets.get_dataset_config_names(str(bank)) == ["starter", "starter_scored", "summary"]
+
+
+def test_the_card_shows_the_figures_of_the_summary(tmp_path: Path) -> None:
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1")])
+    summary = datasets.load_dataset(str(bank), "summary", split="results").to_pandas()
+    [row] = summary[
+        (summary["metric"] == "accuracy")
+        & (summary["method"] == "direct")
+        & (summary["group"] == "minimal-pairs")
+        & (summary["group_by"] == "subset")
+    ].to_dict("records")
+    page = (bank / "README.md").read_text(encoding="utf-8")
+    cell = f"{row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
+    assert f"| fake-1 | starter | subset: minimal-pairs | direct | {row['n']} | 0 | {cell} |" in page
+    head = yaml.safe_load(page.split("---\n")[1])
+    assert head["license"] == ["apache-2.0"]
+    assert len(head["language"]) == 18
+    for text in (
+        "model:pairbank/fake-1@1|",
+        "Song, Hu & Mahowald 2025, Table 2, MetaQuestionSimple",
+        "@software{pairbank",
+    ):
+        assert text in page
+
+
+def test_a_second_model_becomes_a_second_split_and_the_first_stays(tmp_path: Path) -> None:
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1")])
+    first = datasets.load_dataset(str(bank), "starter_scored", split="fake_1").to_list()
+    pairbank.write_bank(bank, scored=[scored_by("fake-2")])
+    both = datasets.load_dataset(str(bank), "starter_scored")
+    assert sorted(both) == ["fake_1", "fake_2"]
+    assert both["fake_1"].to_list() == first
+    summary = datasets.load_dataset(str(bank), "summary", split="results")
+    assert set(summary["model"][:]) == {"fake-1", "fake-2"}
+
+
+def test_rows_written_anew_are_the_rows_that_load(tmp_path: Path) -> None:
+    # On a local folder, datasets' own cache key is blind to a file's content (shared/LIBRARIES.md 1.2).
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1", limit=1)])
+    assert len(datasets.load_dataset(str(bank), "starter_scored", split="fake_1")) == 1 * 28 + 4 + 10 + 18 * 4
+    again = scored_by("fake-1", limit=2)
+    pairbank.write_bank(bank, scored=[again], corpora=[pairbank.load_corpus("starter", limit=2)])
+    assert len(datasets.load_dataset(str(bank), "starter_scored", split="fake_1")) == len(again)
+    assert len(datasets.load_dataset(str(bank), "starter", split="items")) == len(again)
+
+
+def test_the_same_bank_written_twice_is_the_same_bytes(tmp_path: Path) -> None:
+    scored = scored_by("fake-1")
+    banks = [pairbank.write_bank(tmp_path / name, scored=[scored]) for name in ("a", "b")]
+    datasets.load_dataset(str(banks[0]), "starter", split="items")
+    for path in sorted(p for p in banks[0].rglob("*") if p.is_file()):
+        assert path.read_bytes() == (banks[1] / path.relative_to(banks[0])).read_bytes(), path.name
+
+
+def test_the_manifest_holds_the_hash_of_every_file(tmp_path: Path) -> None:
+    from pairbank.files import sha256_of_file
+
+    report = pairbank.report([scored_by("fake-1")])
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1")], reports={"demo": report})
+    datasets.load_dataset(str(bank), "starter", split="items")
+    manifest = json.loads((bank / "manifest.json").read_text())
+    found = {p.relative_to(bank).as_posix() for p in bank.rglob("*") if p.is_file()} - {"manifest.json"}
+    assert set(manifest["files"]) == found
+    assert "reports/demo/report.md" in found
+    assert all(sha256_of_file(bank / path) == digest for path, digest in manifest["files"].items())
+
+
+def test_tables_that_do_not_fit_are_refused_and_the_bank_stays(tmp_path: Path) -> None:
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1")])
+    before = {p: p.read_bytes() for p in bank.rglob("*") if p.is_file()}
+    with pytest.raises(BankError, match="fake_2 and fake_1 were scored on different items"):
+        pairbank.write_bank(bank, scored=[scored_by("fake-2", limit=1)])
+    with pytest.raises(BankError, match="the bank's scores of fake_1 are of other items than those given"):
+        pairbank.write_bank(bank, corpora=[pairbank.load_corpus("starter", limit=1)])
+    with pytest.raises(BankError, match="scored with different methods"):
+        pairbank.write_bank(bank, scored=[scored_by("fake-2", methods=["direct"])])
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("mine")
+    with pytest.raises(BankError, match="exists and is not a bank"):
+        pairbank.write_bank(tmp_path / "other", scored=[scored_by("fake-1")])
+    with pytest.raises(BankError, match="nothing to write"):
+        pairbank.write_bank(tmp_path / "empty")
+    assert {p: p.read_bytes() for p in bank.rglob("*") if p.is_file()} == before
+    datasets.load_dataset(str(bank), "starter", split="items")
+
+
+def test_text_with_markup_does_not_break_the_card(tmp_path: Path) -> None:
+    (tmp_path / "my |pairs|.csv").write_text("good,bad\nA | b <b>.,A --- {{ c }}.\nC d.,D c.\nE f.,F e.\n")
+    scored = pairbank.score(pairbank.load_corpus(tmp_path / "my |pairs|.csv"), FakeScorer(name="org/<x>|y"))
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    loaded = datasets.load_dataset(str(bank), "my_pairs_scored", split="_x__y")
+    assert loaded.to_list() == scored.dataset.to_list()
+    pairbank.check_bank(bank)
+    page = (bank / "README.md").read_text(encoding="utf-8")
+    assert r"| org/&lt;x&gt;\|y | my_pairs | all | direct | 3 |" in page

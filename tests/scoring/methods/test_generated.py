@@ -1,0 +1,191 @@
+"""Prompts whose answer the model writes: what counts as an answer, the columns, the store, the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pytest
+from tiny_models import ARCHITECTURES, saved_model
+
+import pairbank
+from pairbank.errors import ScoringError
+from pairbank.scoring.api.model import Ask, Continuation, Progress
+from pairbank.scoring.methods.generated import Generated, first_answer
+from pairbank.scoring.methods.preview import shown
+from pairbank.scoring.methods.registry import method_named
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.models.load import load_model
+from pairbank.scoring.scored import read_scored
+
+PROMPTS = """
+[[prompts]]
+id = "choice"
+design = "both_orders"
+paper = "none"
+tasks = ["sentence_pair"]
+languages = ["en"]
+options = ["A", "B"]
+template = "A: {first} B: {second}"
+readout = "generation"
+pattern = '\\b[ABab]\\b'
+max_new_tokens = 12
+
+[[prompts]]
+id = "scale"
+design = "rating"
+paper = "none"
+tasks = ["sentence_pair"]
+languages = ["en"]
+options = ["1", "2", "3"]
+template = "Rate: {sentence}"
+readout = "generation"
+pattern = "[1-3]"
+max_new_tokens = 12
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canned(FakeScorer):
+    """Writes by a table: the first key that the prompt has in it decides."""
+
+    texts: tuple[tuple[str, str], ...] = ()
+
+    def write(self, prompts: Sequence[Ask], *, max_new_tokens: int, progress: Progress) -> list[Continuation]:
+        assert max_new_tokens == 12
+        SEEN.extend(ask.text for ask in prompts)
+        progress(len(prompts))
+        found = [next(text for key, text in self.texts if key in ask.text) for ask in prompts]
+        return [Continuation(text=text, n_tokens=len(text)) for text in found]
+
+
+SEEN: list[str] = []
+
+
+@pytest.fixture
+def prompt_file(tmp_path: Path) -> Path:
+    SEEN.clear()
+    path = tmp_path / "mine.toml"
+    path.write_text(PROMPTS)
+    return path
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> datasets.Dataset:
+    path = tmp_path / "own.jsonl"
+    pairs = [("Good one.", "Bad one."), ("Good two.", "Bad two."), ("Good three.", "Bad three.")]
+    path.write_text("".join(json.dumps({"good": good, "bad": bad}) + "\n" for good, bad in pairs))
+    return pairbank.load_corpus(path)
+
+
+def scored(items: datasets.Dataset, file: Path, texts: dict[str, str], **more: Any) -> pairbank.Scored:  # noqa: ANN401
+    model = Canned(texts=(*texts.items(), ("", "no idea")))
+    return pairbank.score(items, model, methods=["direct", "choice", "scale"], prompts=[file], **more)
+
+
+def test_a_choice_is_the_share_of_presentations_that_pick_each_side(items: datasets.Dataset, prompt_file: Path) -> None:
+    texts = {
+        "A: Good one.": " A, of course",
+        "A: Bad one.": "Surely (b)",
+        "A: Good two.": "B. Not A.",
+        "A: Bad two.": "Both are fine",
+    }
+    rows = list(scored(items, prompt_file, texts).dataset)
+    assert [row["choice_answers"] for row in rows] == [["A", "B"], ["B", None], [None, None]]
+    assert rows[0]["choice_texts"] == [" A, of course", "Surely (b)"]
+    numbers = [[row[f"choice_{x}"] for x in ("good", "bad", "delta", "unparsed")] for row in rows]
+    assert numbers == [[1.0, 0.0, 1.0, 0], [0.0, 0.5, -0.5, 1], [None, None, None, 2]]
+    assert [row["choice_flags"] for row in rows] == [[], ["unparsed"], ["unparsed"]]
+
+
+def test_a_rating_is_the_number_written_for_each_side(items: datasets.Dataset, prompt_file: Path) -> None:
+    texts = {"Rate: Good one.": " 3", "Rate: Bad one.": "I give it 2 of 3", "Rate: Good two.": "9 or 1"}
+    rows = list(scored(items, prompt_file, texts).dataset)
+    numbers = [[row[f"scale_{x}"] for x in ("good", "bad", "delta", "unparsed")] for row in rows]
+    assert numbers == [[3.0, 2.0, 1.0, 0], [1.0, None, None, 1], [None, None, None, 2]]
+    assert rows[1]["scale_answers"] == ["1", None]
+
+
+def test_the_first_valid_answer_counts() -> None:
+    assert first_answer("Between 6 and 2 I take 5", "[0-9]", ["1", "2", "5"]) == "2"
+    assert first_answer("the ARROW, not the interview", "(?i)arrow|interview", ["arrow", "interview"]) == "arrow"
+    assert first_answer("", "[12]", ["1", "2"]) is None
+
+
+def test_only_the_published_order_is_asked_where_a_prompt_says_so() -> None:
+    method = method_named("ewok24_choice_free")
+    assert isinstance(method, Generated)
+    row = {
+        "item_id": "x/1",
+        "language": "en",
+        "task": "context_pair",
+        "target_number": "2",
+        "context_good": "It rained.",
+        "target_good": "She was wet.",
+        "context_bad": "It was dry.",
+        "target_bad": "She was wet.",
+    }
+    [ask] = method.asks(row, FakeScorer())
+    assert '1. "It was dry."\n2. "It rained."' in ask.text
+    made = method.written([Continuation(text="2\n", n_tokens=2)], row)
+    assert made["ewok24_choice_free_answers"] == [None, "2"]
+    assert (made["ewok24_choice_free_delta"], made["ewok24_choice_free_unparsed"]) == (1.0, 0)
+    assert "up to 20 tokens; the first match of [1-2] is the answer" in shown(method, row, FakeScorer())
+    del row["target_number"]
+    assert method.asks(row, FakeScorer()) == []
+
+
+def test_answers_are_stored_and_never_written_twice(items: datasets.Dataset, prompt_file: Path, tmp_path: Path) -> None:
+    first = scored(items, prompt_file, {"one": "A 1"}).save(tmp_path / "first.parquet")
+    n_seen = len(SEEN)
+    assert n_seen == 3 * 4
+    again = scored(items, prompt_file, {"one": "A 1"}).save(tmp_path / "again.parquet")
+    assert len(SEEN) == n_seen
+    assert first.read_bytes() == again.read_bytes()
+    read = read_scored(first)
+    assert read["choice_answers"][:] == [["A", "A"], [None, None], [None, None]]
+    assert read.signature["n_by_flag"]["choice"] == {"unparsed": 2}
+    assert {layout["method"]: layout.get("readout") for layout in read.layouts}["choice"] == "generation"
+
+
+def test_a_report_reads_what_was_written(items: datasets.Dataset, prompt_file: Path) -> None:
+    table = scored(items, prompt_file, {"A: Good": "A", "A: Bad one": "B", "A: Bad": "A", "Rate: Good": "3", "R": "2"})
+    summary = pairbank.report([table]).summary
+    found = {(row.method, row.metric): row for row in summary.itertuples()}
+    # one pair is chosen in both orders, two pairs in one order each way: ties, credited one half
+    assert found["choice", "accuracy"].value == pytest.approx(2 / 3)
+    assert found["choice", "accuracy"].n == 3
+    assert found["scale", "accuracy"].value == 1.0
+    assert ("choice", "accuracy_pooled") not in found
+    assert ("choice", "pearson") in found
+
+
+def test_a_prompt_without_room_is_an_error_or_nan(items: datasets.Dataset, prompt_file: Path, tmp_path: Path) -> None:
+    model = load_model(saved_model(ARCHITECTURES["gpt2"], tmp_path / "gpt2"), device="cpu", max_length=20)
+    with pytest.raises(ScoringError, match=r"own/\S+ \(choice, good_first\): \d+ tokens and 12 to write"):
+        pairbank.score(items, model, methods=["choice"], prompts=[prompt_file])
+    table = pairbank.score(items, model, methods=["choice"], prompts=[prompt_file], over_length="nan").to_pandas()
+    assert table["choice_delta"].isna().all()
+    assert list(table["choice_flags"][0]) == ["over_length"]
+    assert table["choice_unparsed"].tolist() == [0, 0, 0]
+
+
+def test_a_model_that_runs_here_writes_answers_too(items: datasets.Dataset, prompt_file: Path, tmp_path: Path) -> None:
+    model = load_model(saved_model(ARCHITECTURES["llama"], tmp_path / "llama"), device="cpu")
+    table = pairbank.score(items, model, methods=["scale"], prompts=[prompt_file])
+    for row in table.dataset:
+        assert all(isinstance(text, str) for text in row["scale_texts"])
+        assert row["scale_unparsed"] == row["scale_answers"].count(None)
+
+
+def test_items_of_another_kind_are_left_alone() -> None:
+    starter = pairbank.load_corpus("starter", subset="plausibility").select(range(3))
+    table = pairbank.score(starter, FakeScorer(), methods=["ewok24_likert_free"]).to_pandas()
+    assert table["ewok24_likert_free_delta"].isna().all()
+    assert table["ewok24_likert_free_texts"].isna().all()
+    assert np.isnan(table["ewok24_likert_free_unparsed"]).all()

@@ -1,0 +1,55 @@
+"""Linking functions: formulas against hand-computed values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pairbank.scoring.methods.linking_functions import (
+    LINKING_FUNCTIONS,
+    bayes_uniform,
+    bayes_unigram,
+    mean_logprob,
+    slln_lp,
+    slor,
+)
+
+# A sentence of three tokens with p = 1/2, 1/4, 1/8 and unigram p = 1/4, 1/16, 1/64, in a vocabulary of 256.
+LOGPROBS = np.log([1 / 2, 1 / 4, 1 / 8])
+UNIGRAM = np.log([1 / 4, 1 / 16, 1 / 64])
+LN2 = math.log(2)
+
+
+def test_each_function_gives_the_value_worked_out_by_hand() -> None:
+    # Σ log p = −6 ln 2, Σ log p_uni = −12 ln 2, N = 3, log |Σ| = 8 ln 2
+    assert mean_logprob(LOGPROBS) == pytest.approx(-2 * LN2, abs=1e-12)
+    assert bayes_uniform(LOGPROBS, 256) == pytest.approx((-6 + 3 * 8) * LN2, abs=1e-12)
+    assert bayes_unigram(LOGPROBS, UNIGRAM) == pytest.approx(6 * LN2, abs=1e-12)
+    assert slor(LOGPROBS, UNIGRAM) == pytest.approx(2 * LN2, abs=1e-12)
+    assert slln_lp(LOGPROBS) == pytest.approx(-6 / math.sqrt(3) * LN2, abs=1e-12)
+
+
+def test_slln_lp_lies_between_the_sum_and_the_mean() -> None:
+    assert slln_lp(LOGPROBS, exponent=0) == pytest.approx(LOGPROBS.sum(), abs=1e-12)
+    assert slln_lp(LOGPROBS, exponent=1) == pytest.approx(mean_logprob(LOGPROBS), abs=1e-12)
+
+
+def test_slor_is_the_mean_pmi_of_a_token_and_the_tokens_before_it() -> None:
+    # Hu et al. 2026, section 6.1: mean over n of log p(w_n | w_<n) / p(w_n)
+    rng = np.random.default_rng(0)
+    logprobs, unigram = np.log(rng.uniform(size=(2, 7)))
+    assert slor(logprobs, unigram) == pytest.approx(np.mean(logprobs - unigram), abs=1e-12)
+
+
+def test_the_table_of_functions_calls_each_with_what_it_needs() -> None:
+    scores = {name: function.score(LOGPROBS, UNIGRAM, 256) / LN2 for name, function in LINKING_FUNCTIONS.items()}
+    expected = {
+        "mean_logprob": -2.0,
+        "slln_lp": -6 / math.sqrt(3),
+        "bayes_uniform": 18.0,
+        "bayes_unigram": 6.0,
+        "slor": 2.0,
+    }
+    assert scores == pytest.approx(expected, abs=1e-12)

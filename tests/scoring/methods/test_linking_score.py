@@ -1,0 +1,268 @@
+"""Linking functions and `direct_wb` through `score` and the command line."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import datasets
+import naive_reference as naive
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from tiny_models import ARCHITECTURES, saved_model
+from typer.testing import CliRunner
+
+import pairbank
+from pairbank.cli import app
+from pairbank.errors import ScoringError
+from pairbank.scoring.api.model import Progress
+from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.methods.linking import LINKING_METHODS
+from pairbank.scoring.models.causal import CausalScorer
+from pairbank.scoring.models.fake import BOS, FakeScorer
+from pairbank.scoring.models.load import load_model
+from pairbank.study.declaration import load_study
+from pairbank.study.run import run_study
+
+TEXT = ["The cook cut the bread.", "A nurse wrote a note to the doctor."]
+
+
+def pairs(path: Path, rows: Sequence[dict[str, str]]) -> datasets.Dataset:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return pairbank.load_corpus(path)
+
+
+@pytest.fixture
+def sentences(tmp_path: Path) -> datasets.Dataset:
+    return pairs(
+        tmp_path / "sentences.jsonl",
+        [
+            {"good": "The cook cuts the bread.", "bad": "The cook cut the the bread."},
+            {"good": "A nurse wrote.", "bad": "A nurse write a note."},
+        ],
+    )
+
+
+@pytest.fixture
+def continuations() -> datasets.Dataset:
+    return pairbank.load_corpus("starter", subset="plausibility", limit=1)
+
+
+def test_every_linking_function_is_the_formula_over_the_tokens_that_direct_scores(sentences: datasets.Dataset) -> None:
+    fake = FakeScorer()
+    counts = {c: sum(text.count(c) for text in TEXT) for c in map(chr, range(32, 127))}
+    n_counted, size = sum(counts.values()), BOS + 1
+    table = pairbank.count_unigrams(TEXT, fake)
+    methods = ["direct", *LINKING_METHODS]
+    rows = pairbank.score(sentences, fake, methods=methods, unigrams=table).dataset
+    for row in rows:
+        for side in ("good", "bad"):
+            text = row[f"target_{side}"]
+            [logprobs] = fake.token_logprobs(fake.encode([Request(context="", target=text)]), progress=lambda _n: None)
+            total, n = sum(logprobs.tolist()), len(text)
+            unigram = sum(math.log((counts[c] + 1) / (n_counted + size)) for c in text)
+            # ANALYSES 3.4 (Hu et al. 2026, metrics 1 to 5) and Liu et al. 2026
+            expected = {
+                "direct": total,
+                "mean_logprob": total / n,
+                "slln_lp": total / math.sqrt(n),
+                "bayes_uniform": total + n * math.log(size),
+                "bayes_unigram": total - unigram,
+                "slor": (total - unigram) / n,
+            }
+            assert {m: row[f"{m}_{side}"] for m in expected} == pytest.approx(expected, abs=1e-9)
+            assert {row[f"{m}_{side}_n"] for m in expected} == {n}
+        for method in ("slor", "mean_logprob"):
+            assert row[f"{method}_delta"] == row[f"{method}_good"] - row[f"{method}_bad"]
+        assert row["pmi_good"] is None
+
+
+def test_pmi_is_the_gain_of_the_context_over_the_same_target_alone(continuations: datasets.Dataset) -> None:
+    fake = FakeScorer()
+    rows = pairbank.score(continuations, fake, methods=["pmi"]).dataset
+    for row in rows:
+        for side in ("good", "bad"):
+            context, target = row[f"context_{side}"], f" {row[f'target_{side}']}"
+            requests = [Request(context=context, target=target), Request(context="", target=target)]
+            given, alone = fake.token_logprobs(fake.encode(requests), progress=lambda _n: None)
+            assert row[f"pmi_{side}"] == pytest.approx(given.sum() - alone.sum(), abs=1e-9)
+        assert row["pmi_flags"] == []
+
+
+@pytest.mark.model
+def test_the_demo_model_equals_the_formulas_over_a_naive_loop(
+    demo_model: CausalScorer, sentences: datasets.Dataset, tmp_path: Path
+) -> None:
+    model, tokenizer = demo_model.model, demo_model.tokenizer
+    path = pairbank.count_unigrams(TEXT, demo_model).save(tmp_path / "u.parquet")
+    items = sentences.select([1])
+    methods = ["direct_wb", *LINKING_METHODS]
+    [row] = pairbank.score(items, demo_model, methods=methods, unigrams=path).dataset.to_list()
+    counted = [i for text in TEXT for i in tokenizer(text)["input_ids"]]
+    for side in ("good", "bad"):
+        ids: list[int] = tokenizer(row[f"target_{side}"])["input_ids"]
+        logprobs = naive.token_logprobs(model, [tokenizer.bos_token_id, *ids], len(ids))
+        unigram = [math.log((counted.count(i) + 1) / (len(counted) + 49152)) for i in ids]
+        expected = {
+            "mean_logprob": sum(logprobs) / len(ids),
+            "slln_lp": sum(logprobs) / len(ids) ** 0.5,
+            "bayes_uniform": sum(logprobs) + len(ids) * math.log(49152),
+            "bayes_unigram": sum(logprobs) - sum(unigram),
+            "slor": (sum(logprobs) - sum(unigram)) / len(ids),
+        }
+        assert {m: row[f"{m}_{side}"] for m in expected} == pytest.approx(expected, abs=1e-3)
+        assert row[f"slor_{side}_n"] == len(ids)
+        edges = row[f"direct_wb_{side}_after"] - row[f"direct_wb_{side}_before"]
+        assert row[f"direct_wb_{side}"] == pytest.approx(sum(logprobs) + edges, abs=1e-3)
+
+
+@pytest.mark.model
+def test_pmi_of_the_demo_model_equals_a_naive_loop(demo_model: CausalScorer, continuations: datasets.Dataset) -> None:
+    items = continuations.select([0])
+    [row] = pairbank.score(items, demo_model, methods=["pmi"]).dataset.to_list()
+    for side in ("good", "bad"):
+        target = f" {row[f'target_{side}']}"
+        with_context, n = naive.tokens_of(demo_model.tokenizer, row[f"context_{side}"], target, 1)
+        gain = naive.target_logprob(demo_model.model, with_context, n)
+        gain -= naive.target_logprob(demo_model.model, [1, *with_context[-n:]], n)
+        assert row[f"pmi_{side}"] == pytest.approx(gain, abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["llama", "mistral"])
+def test_pmi_scores_the_same_tokens_where_a_dummy_space_stands_before_a_text(
+    kind: str, continuations: datasets.Dataset, tmp_path: Path
+) -> None:
+    scorer = load_model(saved_model(ARCHITECTURES[kind], tmp_path))
+    rows = pairbank.score(continuations, scorer, methods=["pmi"]).dataset
+    assert set(map(tuple, rows["pmi_flags"][:])) == {()}
+
+
+class CountingScorer(FakeScorer):
+    """Keeps what it is asked."""
+
+    asked: list[EncodedRequest] = []  # noqa: RUF012 - emptied by the test
+
+    def token_logprobs(
+        self, requests: Sequence[EncodedRequest], *, progress: Progress
+    ) -> list[npt.NDArray[np.float64]]:
+        self.asked.extend(requests)
+        return super().token_logprobs(requests, progress=progress)
+
+
+def test_a_run_asks_the_model_once_for_direct_and_all_linking_functions(sentences: datasets.Dataset) -> None:
+    CountingScorer.asked.clear()
+    scorer = CountingScorer()
+    table = pairbank.count_unigrams(TEXT, scorer)
+    pairbank.score(sentences, scorer, methods=["direct", *LINKING_METHODS], unigrams=table)
+    assert len(scorer.asked) == 4
+
+
+def test_a_method_that_needs_counts_says_which_command_makes_them(sentences: datasets.Dataset) -> None:
+    with pytest.raises(ScoringError, match=r"slor needs unigram counts .* of fake; make them with `pairbank unigrams"):
+        pairbank.score(sentences, FakeScorer(), methods=["slor"])
+
+
+def test_counts_of_another_tokenizer_are_refused(sentences: datasets.Dataset, tmp_path: Path) -> None:
+    scorer = load_model(saved_model(ARCHITECTURES["qwen2"], tmp_path))
+    table = pairbank.count_unigrams(TEXT, FakeScorer())
+    with pytest.raises(
+        ScoringError, match=r"slor with .*: the unigram counts were made with the tokenizer of characters"
+    ):
+        pairbank.score(sentences, scorer, methods=["slor"], unigrams=table)
+    several = [table, pairbank.count_unigrams(TEXT, scorer)]
+    assert np.isfinite(pairbank.score(sentences, scorer, methods=["slor"], unigrams=several)["slor_delta"][:]).all()
+
+
+def test_the_signature_tells_the_counts_and_other_counts_never_meet_stored_scores(sentences: datasets.Dataset) -> None:
+    fake = FakeScorer()
+    first, second = (pairbank.count_unigrams(TEXT, fake, smoothing=k) for k in (1.0, 0.5))
+    scored = [
+        pairbank.score(sentences, fake, methods=["slor", "bayes_uniform"], unigrams=t) for t in (first, second, first)
+    ]
+    definition = scored[0].signature["methods"]["slor"]
+    assert definition["unigrams"] == first.signature
+    assert definition["unigrams"]["smoothing"] == "add-1"
+    assert scored[0].signature["methods"]["bayes_uniform"]["n_vocabulary"] == BOS + 1
+    assert definition["sha256"] != scored[1].signature["methods"]["slor"]["sha256"]
+    assert scored[0]["slor_good"][:] != scored[1]["slor_good"][:]
+    assert scored[0]["slor_good"][:] == scored[2]["slor_good"][:]
+
+
+def test_too_long_for_the_model_is_nan_with_a_flag_where_asked(sentences: datasets.Dataset) -> None:
+    methods = ["mean_logprob", "slln_lp"]
+    row = pairbank.score(sentences, FakeScorer(max_length=20), methods=methods, over_length="nan").dataset[0]
+    for method in methods:
+        assert math.isnan(row[f"{method}_delta"])
+        assert row[f"{method}_flags"] == ["over_length"]
+
+
+def test_direct_wb_leaves_null_where_words_are_not_spaced(tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", subset="concepts", limit=1)
+    chosen = items.filter(lambda language: language in ("en", "zh"), input_columns="language")
+    scorer = load_model(saved_model(ARCHITECTURES["qwen2"], tmp_path))
+    rows = pairbank.score(chosen, scorer, methods=["direct", "direct_wb"]).dataset.to_list()
+    assert {row["language"] for row in rows} == {"en", "zh"}
+    for row in rows:
+        if row["language"] == "zh":
+            assert row["direct_wb_good"] is None
+        else:
+            edges = row["direct_wb_good_after"] - row["direct_wb_good_before"]
+            assert row["direct_wb_good"] == pytest.approx(row["direct_good"] + edges, abs=1e-9)
+
+
+def test_methods_stand_in_one_order_and_have_a_report(sentences: datasets.Dataset) -> None:
+    names = ["meta_question_simple", "slln_lp", "bayes_uniform", "mean_logprob", "direct"]
+    scored = pairbank.score(sentences, FakeScorer(), methods=names)
+    assert scored.methods == ("direct", "mean_logprob", "slln_lp", "bayes_uniform", "meta_question_simple")
+    accuracy = pairbank.report([scored]).accuracy
+    assert set(accuracy["method"]) == set(names)
+
+
+def test_a_study_can_name_methods_that_need_counts(tmp_path: Path) -> None:
+    study = tmp_path / "toy.toml"
+    corpus = '[[corpora]]\nname = "starter"\nsubset = "plausibility"\nlimit = 1\n'
+    study.write_text(f'title = "Toy"\nmethods = ["direct", "slor"]\n{corpus}', encoding="utf-8")
+    table = pairbank.count_unigrams(TEXT, FakeScorer())
+    folder, report = run_study(load_study(str(study)), [FakeScorer()], tmp_path / "bank", unigrams=table)
+    assert set(report.accuracy["method"]) == {"direct", "slor"}
+    frame = pd.read_parquet(folder / "scores" / "starter" / "fake.parquet")
+    assert frame["slor_delta"].notna().all()
+
+
+def test_the_command_counts_and_the_score_command_takes_the_counts(
+    tmp_path: Path, sentences: datasets.Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(sentences) == 2
+    model = saved_model(ARCHITECTURES["qwen2"], tmp_path / "model")
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(TEXT), encoding="utf-8")
+    folder = tmp_path / "hub"
+    folder.mkdir()
+    (folder / "train.jsonl").write_text("".join(json.dumps({"body": t}) + "\n" for t in TEXT), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    runs: list[list[Any]] = [
+        ["unigrams", text, "--model", model, "--out", "a.parquet"],
+        ["unigrams", "--dataset", folder, "--column", "body", "--n-docs", "2", "--model", model, "--out", "b.parquet"],
+        ["unigrams", "--corpus", "starter", "--model", model, "--out", "c.parquet"],
+        ["score", "sentences.jsonl", "--model", model, "-m", "slor", "--unigrams", "a.parquet", "--out", "s.parquet"],
+    ]
+    for arguments in runs:
+        done = CliRunner().invoke(app, [str(a) for a in arguments])
+        assert done.exit_code == 0, done.output
+    a, b, c = (pairbank.read_unigrams(f"{name}.parquet") for name in "abc")
+    assert a.documents_sha256 == b.documents_sha256
+    assert np.array_equal(a.counts, b.counts)
+    assert c.source["corpus"] == "starter"
+    signature = pairbank.read_scored("s.parquet").signature["methods"]["slor"]
+    assert signature["unigrams"]["documents_sha256"] == a.documents_sha256
+
+
+def test_the_command_wants_one_source(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["unigrams", "--out", str(tmp_path / "u.parquet")])
+    assert done.exit_code == 2
+    assert "one of them" in done.output

@@ -1,0 +1,100 @@
+"""Prompts asked of encoder-decoders in Hu & Levy's framing, and unknown tokens of causal models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from tiny_bidirectional_models import t5_model
+from transformers import PreTrainedTokenizerBase
+
+from pairbank.scoring.api.method import Answered
+from pairbank.scoring.api.model import ModelInfo
+from pairbank.scoring.api.names import UNKNOWN_TOKEN
+from pairbank.scoring.api.requests import EncodedRequest
+from pairbank.scoring.methods.registry import method_named
+from pairbank.scoring.models.seq2seq import Seq2SeqScorer
+from pairbank.scoring.models.tokenizing import with_unknown_flag
+
+INFO = ModelInfo(
+    name="tiny",
+    model_id="tiny",
+    revision="0",
+    architecture="",
+    dtype="float32",
+    quantisation="",
+    device="cpu",
+    backend="seq2seq",
+    prompt_format="base",
+    bos_policy="auto",
+    bos_id=None,
+    max_length=None,
+)
+WORDS = {
+    "item_id": "a",
+    "task": "continuation_pair",
+    "language": "en",
+    "context_good": "The keys to the cabinet",
+    "target_good": "are",
+    "context_bad": "The keys to the cabinet",
+    "target_bad": "on",
+}
+SENTENCES = WORDS | {"task": "sentence_pair", "context_good": "", "context_bad": ""}
+# Hu & Levy's code for Flan-T5: the input is the template with the continuation replaced by the sentinel, the label
+# `<extra_id_0> {continuation}`, and the log-probabilities of labels[1:] are summed, `</s>` included.
+FRAMED = {
+    "hl23_word_comp_meta_question_simple": (
+        WORDS | {"target_good": "are", "target_bad": "on"},
+        (
+            "What word is most likely to come next in the following sentence (are, or on?)?\n\nThe keys to the cabinet"
+            " <extra_id_0>"
+        ),
+        ("are", "on"),
+    ),
+    "hl23_word_comp_meta_question_complex": (
+        WORDS,
+        (
+            "Here is the beginning of an English sentence: The keys to the cabinet... What word is more likely to come "
+            "next: are, or on?\n\nAnswer: <extra_id_0>"
+        ),
+        ("are", "on"),
+    ),
+    "hl23_sent_judge_meta_question_simple": (
+        SENTENCES | {"target_good": "The keys are lost.", "target_bad": "The keys is lost."},
+        (
+            "Is the following sentence a good sentence of English? The keys are lost. Respond with either Yes or No as "
+            "your answer.\n\n<extra_id_0>"
+        ),
+        ("Yes", "No"),
+    ),
+}
+
+
+def naive_nats(model: Any, tokenizer: PreTrainedTokenizerBase, text: str, label: str) -> float:  # noqa: ANN401
+    ids = tokenizer(text, return_tensors="pt")["input_ids"]
+    labels = tokenizer(f"<extra_id_0> {label}", return_tensors="pt")["input_ids"]
+    with torch.no_grad():
+        logprobs = model(input_ids=ids, labels=labels).logits[0].double().log_softmax(-1)
+    return float(sum(logprobs[i, token] for i, token in enumerate(labels[0].tolist()) if i > 0))
+
+
+@pytest.mark.parametrize("name", FRAMED)
+def test_prompts_are_framed_as_hu_and_levys_code_frames_them(name: str) -> None:
+    model, tokenizer = t5_model()
+    scorer = Seq2SeqScorer(model, tokenizer, INFO)
+    row, text, labels = FRAMED[name]
+    method = method_named(name)
+    encoded = scorer.encode(method.requests(row, scorer))
+    values = scorer.token_logprobs(encoded, progress=lambda _n: None)
+    answers = [Answered(request=e, logprobs_nats=v) for e, v in zip(encoded, values, strict=True)]
+    found = method.values(answers, row)[f"{name}_logprobs"]
+    expected = [naive_nats(model, tokenizer, text, label) for label in labels]
+    assert found[:2] == pytest.approx(expected, abs=1e-4)
+
+
+def test_an_unknown_token_is_flagged_where_it_is_scored() -> None:
+    request = EncodedRequest(ids=(5, 0, 7, 0), start=2, flags=("boundary_merge",))
+    assert with_unknown_flag(request, 0).flags == ("boundary_merge", UNKNOWN_TOKEN)
+    assert with_unknown_flag(request, 5).flags == ("boundary_merge",), "a context may have unknown tokens"
+    assert with_unknown_flag(request, None) is request

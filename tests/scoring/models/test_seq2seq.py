@@ -1,0 +1,430 @@
+"""Encoder-decoders: Hu & Levy's framing written out by hand, closed forms, and plain one-label forward passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_bidirectional_models import bart_model, saved, t5_model
+
+import pairbank
+from pairbank.errors import ModelLoadError, ScoringError
+from pairbank.scoring.api.model import ModelInfo
+from pairbank.scoring.api.names import UNKNOWN_TOKEN
+from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.models.load import load_model
+from pairbank.scoring.models.seq2seq import BLANK_CONTEXT, Seq2SeqMode, Seq2SeqRequest, Seq2SeqScorer
+
+TOLERANCE_NATS = 1e-4
+INFO = ModelInfo(
+    name="tiny",
+    model_id="tiny",
+    revision="0",
+    architecture="",
+    dtype="float32",
+    quantisation="",
+    device="cpu",
+    backend="seq2seq",
+    prompt_format="base",
+    bos_policy="auto",
+    bos_id=None,
+    max_length=None,
+)
+CONTINUATIONS = [
+    ("The keys to the cabinet", " are", "The keys to the cabinet <extra_id_0>", "<extra_id_0> are"),
+    ("The keys ", "are on the table.", "The keys <extra_id_0>", "<extra_id_0> are on the table."),
+    ("这本书", "很好", "这本书<extra_id_0>", "<extra_id_0> 很好"),
+    ("Which is better?\nMy answer is", " 1", "Which is better?\nMy answer is <extra_id_0>", "<extra_id_0> 1"),
+    ("I like", " 😀 pizza", "I like <extra_id_0>", "<extra_id_0> 😀 pizza"),
+]
+# Hu & Levy 2023: (encoder input, label, what of the label is summed) for each word.
+SENTENCES = {
+    "The keys are lost.": [
+        ("<extra_id_0> keys are lost", "The <extra_id_0>", "The"),
+        ("The <extra_id_0> are lost", "<extra_id_0> keys <extra_id_1>", "keys"),
+        ("The keys <extra_id_0> lost", "<extra_id_0> are <extra_id_1>", "are"),
+        ("The keys are <extra_id_0>", "<extra_id_0> lost", "lost"),
+    ],
+    "Unbelievable stories don't end..": [
+        ("<extra_id_0> stories don't end.", "Unbelievable <extra_id_0>", "Unbelievable"),
+        ("Unbelievable <extra_id_0> don't end.", "<extra_id_0> stories <extra_id_1>", "stories"),
+        ("Unbelievable stories <extra_id_0> end.", "<extra_id_0> don't <extra_id_1>", "don't"),
+        ("Unbelievable stories don't <extra_id_0>", "<extra_id_0> end.", "end."),
+    ],
+    "Run.": [("<extra_id_0>", "Run <extra_id_0>", "Run")],
+    "الكلب  يركض": [
+        ("<extra_id_0>  يركض", "الكلب <extra_id_0>", "الكلب"),
+        ("الكلب <extra_id_0> يركض", "<extra_id_0>  <extra_id_1>", ""),
+        ("الكلب  <extra_id_0>", "<extra_id_0> يركض", "يركض"),
+    ],
+    "这本书很好": [("<extra_id_0>", "这本书很好 <extra_id_0>", "这本书很好")],
+    "I like 😀": [
+        ("<extra_id_0> like 😀", "I <extra_id_0>", "I"),
+        ("I <extra_id_0> 😀", "<extra_id_0> like <extra_id_1>", "like"),
+        ("I like <extra_id_0>", "<extra_id_0> 😀", "😀"),
+    ],
+}
+
+
+def ignore(_n_done: int) -> None:
+    return None
+
+
+def scores(scorer: Seq2SeqScorer, texts: list[tuple[str, str]]) -> list[np.ndarray]:
+    requests = scorer.encode([Request(context=context, target=target) for context, target in texts])
+    return scorer.token_logprobs(requests, progress=ignore)
+
+
+def ids_of(tokenizer: Any, text: str) -> list[int]:  # noqa: ANN401
+    return list(tokenizer(text)["input_ids"])
+
+
+def naive_labels(model: Any, encoder_ids: list[int], labels: list[int]) -> list[float]:  # noqa: ANN401
+    """Return log P(label | encoder, labels before) of every label; transformers itself makes the decoder's input."""
+    with torch.no_grad():
+        output = model(input_ids=torch.tensor([encoder_ids]), labels=torch.tensor([labels]))
+    logprobs = torch.log_softmax(output.logits[0].double(), dim=-1)
+    return [float(logprobs[i, label]) for i, label in enumerate(labels)]
+
+
+def naive_sentence(model: Any, tokenizer: Any, rows: list[tuple[str, str, str]]) -> list[float]:  # noqa: ANN401
+    found = []
+    for encoder_text, label_text, _ in rows:
+        labels = ids_of(tokenizer, label_text)
+        special = tokenizer.convert_tokens_to_ids(["<extra_id_0>", "<extra_id_1>", "</s>"])
+        values = naive_labels(model, ids_of(tokenizer, encoder_text), labels)
+        found += [value for value, label in zip(values, labels, strict=True) if label not in special]
+    return found
+
+
+def as_request(request: EncodedRequest) -> Seq2SeqRequest:
+    assert isinstance(request, Seq2SeqRequest)
+    return request
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_a_sentence_is_summed_word_by_word_as_hu_and_levy_do(sentence: str) -> None:
+    model, tokenizer = t5_model()
+    scorer = Seq2SeqScorer(model, tokenizer, INFO, mode="sentinel")
+    (values,) = scores(scorer, [("", sentence)])
+    assert values.dtype == np.float64
+    assert values.tolist() == pytest.approx(naive_sentence(model, tokenizer, SENTENCES[sentence]), abs=TOLERANCE_NATS)
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_a_sentences_labels_hold_the_word_between_its_sentinels_and_score_the_word(sentence: str) -> None:
+    _, tokenizer = t5_model()
+    scorer = Seq2SeqScorer(t5_model()[0], tokenizer, INFO)
+    request = as_request(scorer.encode([Request(context="", target=sentence)])[0])
+    rows = [row for row in SENTENCES[sentence] if row[2]]
+    for part, (encoder_text, label_text, word) in zip(request.parts, rows, strict=True):
+        assert list(part.encoder_ids) == ids_of(tokenizer, encoder_text)
+        assert part.encoder_ids[-1] == tokenizer.eos_token_id
+        whole_label = ids_of(tokenizer, label_text)
+        assert list(part.labels) == whole_label[: len(part.labels)]
+        assert [part.labels[k] for k in part.scored] == ids_of(tokenizer, word)[:-1]
+    word_ids = [token for _, _, word in rows for token in ids_of(tokenizer, word)[:-1]]
+    assert list(request.ids[request.start :]) == word_ids
+    assert request.n_scored == len(word_ids)
+
+
+def test_a_final_period_changes_nothing_and_makes_two_sides_identical() -> None:
+    scorer = Seq2SeqScorer(*t5_model(), INFO)
+    with_period, without = scorer.encode([Request(context="", target=t) for t in ("The keys.", "The keys")])
+    assert with_period.ids == without.ids
+
+
+@pytest.mark.parametrize(("context", "target", "encoder_text", "label_text"), CONTINUATIONS)
+def test_a_continuation_is_summed_after_the_sentinel_with_its_eos(
+    context: str, target: str, encoder_text: str, label_text: str
+) -> None:
+    model, tokenizer = t5_model()
+    scorer = Seq2SeqScorer(model, tokenizer, INFO)
+    assert scorer.info.seq2seq_mode == "sentinel"
+    (request,) = scorer.encode([Request(context=context, target=target)])
+    encoder_ids, labels = ids_of(tokenizer, encoder_text), ids_of(tokenizer, label_text)
+    assert labels[-1] == tokenizer.eos_token_id
+    assert list(request.ids) == encoder_ids + labels
+    assert list(request.ids[request.start :]) == labels[1:]
+    (values,) = scorer.token_logprobs([request], progress=ignore)
+    assert values.tolist() == pytest.approx(naive_labels(model, encoder_ids, labels)[1:], abs=TOLERANCE_NATS)
+
+
+def test_closed_form_of_a_t5_that_sees_only_the_token_before() -> None:
+    """With every attention and feed-forward output at 0 the decoder's state is the embedding of its last input.
+
+    Then log P(b | a) = log softmax(E (E_a / rms(E_a)) / sqrt(d))_b (T5's final RMS norm with weight 1, and its
+    tied, rescaled head), with a = the pad token, T5's decoder start, before the first label.
+    """
+    model, tokenizer = t5_model()
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if name.endswith((".o.weight", ".wo.weight")):
+                weight.zero_()
+    embedding = model.shared.weight.detach().double().numpy()
+    normed = embedding / np.sqrt((embedding**2).mean(axis=1, keepdims=True) + 1e-6)
+    logits = normed @ embedding.T / np.sqrt(embedding.shape[1])
+    bigram = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+
+    def chain(label: str, scored: slice) -> list[float]:
+        labels = ids_of(tokenizer, label)
+        return [float(bigram[a, b]) for a, b in zip([0, *labels], labels, strict=False)][scored]
+
+    scorer = Seq2SeqScorer(model, tokenizer, INFO)
+    sentence, continuation = scores(scorer, [("", "The keys."), ("The keys", " are")])
+    # First word: its tokens are the label's first, so that its first token follows the start token directly.
+    expected = chain("The <extra_id_0>", slice(0, -2)) + chain("<extra_id_0> keys", slice(1, -1))
+    assert sentence.tolist() == pytest.approx(expected, abs=TOLERANCE_NATS)
+    assert continuation.tolist() == pytest.approx(chain("<extra_id_0> are", slice(1, None)), abs=TOLERANCE_NATS)
+
+
+def test_closed_form_of_a_uniform_model() -> None:
+    model, tokenizer = t5_model()
+    with torch.no_grad():
+        model.shared.weight.zero_()
+    # The output layer has 3 rows more than the tokenizer has tokens; they take their share.
+    n_outputs = model.config.vocab_size
+    assert n_outputs == len(tokenizer) + 3
+    scorer = Seq2SeqScorer(model, tokenizer, INFO)
+    n_tokens = len(ids_of(tokenizer, "are")) - 1
+    sentence, continuation = scores(scorer, [("", "are are are."), ("The keys", " are")])
+    assert sentence.sum() == pytest.approx(-3 * n_tokens * np.log(n_outputs), abs=1e-5)
+    assert continuation.sum() == pytest.approx(-(n_tokens + 1) * np.log(n_outputs), abs=1e-5)
+
+
+@pytest.mark.parametrize("context", ["The keys to the cabinet", "这本书", "الكلب", "I like 😀", ""])
+def test_conditional_t5_scores_the_target_without_eos(context: str) -> None:
+    model, tokenizer = t5_model()
+    scorer = Seq2SeqScorer(model, tokenizer, INFO, mode="conditional")
+    (request,) = scorer.encode([Request(context=context, target=" are on the table.")])
+    labels = ids_of(tokenizer, "are on the table.")[:-1]
+    assert list(request.ids[request.start :]) == labels
+    assert request.flags == ((BLANK_CONTEXT,) if not context else ())
+    (values,) = scorer.token_logprobs([request], progress=ignore)
+    expected = naive_labels(model, ids_of(tokenizer, context), labels)
+    assert values.tolist() == pytest.approx(expected, abs=TOLERANCE_NATS)
+
+
+@pytest.mark.parametrize("context", ["The keys to the cabinet", "这本书", "الكلب", "I like 😀", ""])
+def test_conditional_bart_starts_with_eos_and_bos_and_scores_neither(context: str) -> None:
+    model, tokenizer = bart_model()
+    scorer = Seq2SeqScorer(model, tokenizer, INFO)
+    assert scorer.info.seq2seq_mode == "conditional"
+    (request,) = scorer.encode([Request(context=context, target=" are on the 😀.")])
+    (values,) = scorer.token_logprobs([request], progress=ignore)
+    start, bos = 2, 0
+    target = tokenizer("are on the 😀.", add_special_tokens=False)["input_ids"]
+    encoder_ids = ids_of(tokenizer, context)
+    assert (encoder_ids[0], encoder_ids[-1]) == (bos, 2)
+    with torch.no_grad():
+        logits = model(
+            input_ids=torch.tensor([encoder_ids]), decoder_input_ids=torch.tensor([[start, bos, *target[:-1]]])
+        ).logits[0]
+    logprobs = torch.log_softmax(logits.double(), dim=-1)
+    expected = [float(logprobs[i + 1, token]) for i, token in enumerate(target)]
+    assert list(request.ids[request.start :]) == target
+    assert values.tolist() == pytest.approx(expected, abs=TOLERANCE_NATS)
+    by_labels = naive_labels(model, encoder_ids, ids_of(tokenizer, "are on the 😀."))[1:-1]
+    assert values.tolist() == pytest.approx(by_labels, abs=TOLERANCE_NATS)
+
+
+def test_a_forced_bos_goes_before_the_tokenizers_own() -> None:
+    model, tokenizer = bart_model()
+    model.generation_config.forced_bos_token_id = 17
+    scorer = Seq2SeqScorer(model, tokenizer, INFO)
+    (request,) = scorer.encode([Request(context="The", target=" keys")])
+    (part,) = as_request(request).parts
+    assert part.labels[0] == 17
+    assert part.scored[0] == 1
+
+
+def test_an_encoder_input_is_encoded_once_whatever_reads_it() -> None:
+    model, tokenizer = t5_model()
+    seen: list[torch.Tensor] = []
+    decoded: list[torch.Tensor] = []
+    model.get_encoder().register_forward_pre_hook(
+        lambda _module, _args, kwargs: seen.append(kwargs["input_ids"]), with_kwargs=True
+    )
+    model.register_forward_pre_hook(
+        lambda _module, _args, kwargs: decoded.append(kwargs["decoder_input_ids"]), with_kwargs=True
+    )
+    scorer = Seq2SeqScorer(model, tokenizer, INFO, budget_tokens=30)
+    options = [("My answer is", f" {option}") for option in (1, 2, 1)]
+    pair = [("", "The keys are lost."), ("", "The keys is lost.")]
+    scores(scorer, options + pair)
+    rows = [tuple(row.tolist()) for batch in seen for row in batch]
+    # 1 for the options; the pair's four words each, less the one input in which the differing word is hidden.
+    assert len(rows) == 1 + 4 + 4 - 1
+    assert len({tuple(token for token in row if token != 0) for row in rows}) == len(rows)
+    assert all(batch.numel() <= 30 for batch in seen)
+    # Two distinct options; four words in each sentence.
+    assert sum(len(batch) for batch in decoded) == 2 + 8
+
+
+@pytest.mark.parametrize(
+    ("make", "mode"), [(t5_model, "sentinel"), (t5_model, "conditional"), (bart_model, "conditional")]
+)
+def test_numbers_do_not_depend_on_batches_or_order(make: Any, mode: Seq2SeqMode) -> None:  # noqa: ANN401
+    model, tokenizer = make()
+    texts = [(context, target) for context, target, _, _ in CONTINUATIONS] + [("", s) for s in SENTENCES]
+    texts += [("The keys to the cabinet " * 5, "are lost"), ("The keys to the cabinet " * 5, "is on the table")]
+    one, some, all_ = (
+        scores(Seq2SeqScorer(model, tokenizer, INFO, mode=mode, budget_tokens=budget), texts)
+        for budget in (1, 70, 100_000)
+    )
+    for a, b, c in zip(one, some, all_, strict=True):
+        assert a.tolist() == pytest.approx(c.tolist(), abs=TOLERANCE_NATS)
+        assert b.tolist() == pytest.approx(c.tolist(), abs=TOLERANCE_NATS)
+    scorer = Seq2SeqScorer(model, tokenizer, INFO, mode=mode, budget_tokens=70)
+    assert [a.tolist() for a in scores(scorer, texts[::-1])[::-1]] == [b.tolist() for b in some]
+
+
+@pytest.mark.parametrize("make", [t5_model, bart_model])
+def test_model_and_tokenizer_are_left_as_they_were(make: Any) -> None:  # noqa: ANN401
+    model, tokenizer = make()
+    tokenizer.backend_tokenizer.enable_truncation(max_length=5)
+    model.train()
+    model.get_encoder().eval()
+    modes = [module.training for module in model.modules()]
+    state = tokenizer.backend_tokenizer.to_str()
+    scorer = Seq2SeqScorer(model, tokenizer, INFO)
+    texts = [("", "The keys are lost."), ("The keys", " are on the table")]
+    first = [values.tolist() for values in scores(scorer, texts)]
+    assert [module.training for module in model.modules()] == modes
+    assert tokenizer.backend_tokenizer.to_str() == state
+    assert not tokenizer.backend_tokenizer.encode_special_tokens
+    assert [values.tolist() for values in scores(scorer, texts)] == first, "dropout was on"
+
+
+def test_progress_tells_of_every_request_once() -> None:
+    scorer = Seq2SeqScorer(*t5_model(), INFO, budget_tokens=20)
+    requests = scorer.encode([Request(context="", target=sentence) for sentence in SENTENCES])
+    told: list[int] = []
+    scorer.token_logprobs(requests, progress=told.append)
+    assert sum(told) == len(requests)
+    assert scorer.token_logprobs([], progress=ignore) == []
+
+
+def test_unknown_characters_are_flagged() -> None:
+    scorer = Seq2SeqScorer(*t5_model(), INFO)
+    unknown, plain = scorer.encode([Request(context="The", target=" ∀"), Request(context="The ∀", target=" keys")])
+    assert (unknown.flags, plain.flags) == ((UNKNOWN_TOKEN,), ())
+
+
+@pytest.mark.parametrize(
+    ("make", "context", "target"),
+    [(make, *text) for make in (t5_model, bart_model) for text in (("", ""), ("", "  "), ("The keys", " "))]
+    + [(t5_model, "", "."), (t5_model, "The keys", " \n")],
+)
+def test_a_target_without_a_word_is_an_error_that_names_the_item(make: Any, context: str, target: str) -> None:  # noqa: ANN401
+    model, tokenizer = make()
+    scorer = Seq2SeqScorer(model, tokenizer, INFO)
+    with pytest.raises(ScoringError, match=r"item 7: target .* has no token to score"):
+        scorer.encode([Request(context=context, target=target, where="item 7")])
+
+
+@pytest.mark.parametrize("mode", ["sentinel", "conditional"])
+@pytest.mark.parametrize(
+    ("context", "target"),
+    [("", "The </s> keys"), ("The </s>", " keys"), ("The", " keys </s>"), ("a </s> b", " c")],
+)
+def test_a_text_with_special_tokens_of_its_own_is_refused(mode: Seq2SeqMode, context: str, target: str) -> None:
+    """Unigram tokenizers have "</s>" among their pieces, so that it is found in plain text too."""
+    scorer = Seq2SeqScorer(*t5_model(), INFO, mode=mode)
+    with pytest.raises(ScoringError, match=r"item 7: the text has the special token '</s>' in it"):
+        scorer.encode([Request(context=context, target=target, where="item 7")])
+
+
+@pytest.mark.parametrize(("context", "target"), [("", "The <extra_id_0> keys"), ("The", " keys <extra_id_1>")])
+def test_a_text_with_sentinels_of_its_own_is_refused_or_read_as_characters(context: str, target: str) -> None:
+    model, tokenizer = t5_model()
+    request = Request(context=context, target=target, where="item 7")
+    with pytest.raises(ScoringError, match=r"item 7: the text has the special token '<extra_id_.>' in it"):
+        Seq2SeqScorer(model, tokenizer, INFO, mode="sentinel").encode([request])
+    (made,) = Seq2SeqScorer(model, tokenizer, INFO, mode="conditional").encode([request])
+    assert not {*made.ids} & {*tokenizer.convert_tokens_to_ids(["<extra_id_0>", "<extra_id_1>"])}
+
+
+def test_nan_from_the_model_is_an_error() -> None:
+    model, tokenizer = t5_model()
+    with torch.no_grad():
+        model.shared.weight[5] = float("nan")
+    with pytest.raises(ScoringError, match="'tiny' gave a log-probability that is NaN"):
+        scores(Seq2SeqScorer(model, tokenizer, INFO), [("", "The keys")])
+
+
+def test_out_of_memory_halves_the_batch_and_the_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, tokenizer = t5_model()
+    scorer = Seq2SeqScorer(model, tokenizer, INFO)
+    texts = [("", "The keys are lost."), ("The keys", " are on the table")]
+    expected = scores(scorer, texts)
+    forward = model.forward
+
+    def small_memory(**inputs: Any) -> Any:  # noqa: ANN401
+        if inputs["decoder_input_ids"].numel() > 20:
+            raise torch.OutOfMemoryError
+        return forward(**inputs)
+
+    monkeypatch.setattr(model, "forward", small_memory)
+    for a, b in zip(expected, scores(scorer, texts), strict=True):
+        assert a.tolist() == pytest.approx(b.tolist(), abs=TOLERANCE_NATS)
+
+
+def test_a_request_of_another_back_end_is_refused() -> None:
+    scorer = Seq2SeqScorer(*t5_model(), INFO)
+    with pytest.raises(ScoringError, match="did not make"):
+        scorer.token_logprobs([EncodedRequest(ids=(1, 2), start=1)], progress=ignore)
+
+
+def test_without_sentinels_or_a_start_token_the_remedy_is_named() -> None:
+    model, tokenizer = bart_model()
+    with pytest.raises(ModelLoadError, match="load the model with seq2seq_mode='conditional'"):
+        Seq2SeqScorer(model, tokenizer, INFO, mode="sentinel")
+    model.config.decoder_start_token_id = None
+    model.generation_config.decoder_start_token_id = None
+    with pytest.raises(ModelLoadError, match="states no decoder_start_token_id"):
+        Seq2SeqScorer(model, tokenizer, INFO)
+
+
+@pytest.mark.parametrize(("make", "mode"), [(t5_model, "sentinel"), (t5_model, "conditional"), (bart_model, "auto")])
+def test_a_folder_is_loaded_and_scores_a_corpus(make: Any, mode: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    model, tokenizer = make()
+    scorer = load_model(saved(model, tokenizer, tmp_path / "tiny"), seq2seq_mode=mode, device="cpu")
+    assert isinstance(scorer, Seq2SeqScorer)
+    chosen = "conditional" if mode == "auto" else mode
+    assert (scorer.info.backend, scorer.info.seq2seq_mode) == ("seq2seq", chosen)
+    items = pairbank.load_corpus("starter", limit=1)
+    items = items.filter(lambda row: row["task"] == "sentence_pair" and row["language"] == "en").select(range(3))
+    scored = pairbank.score(items, scorer, methods=["direct", "meta_question_simple"])
+    assert scored.signature["model"]["seq2seq_mode"] == chosen
+    for row in scored.dataset:
+        good, bad = row["target_good"], row["target_bad"]
+        for side in ("good", "bad"):
+            (values,) = scores(scorer, [("", row[f"target_{side}"])])
+            assert row[f"direct_{side}"] == pytest.approx(values.sum(), abs=TOLERANCE_NATS)
+            assert row[f"direct_{side}_n"] == len(values)
+        expected = [
+            naive_option(model, tokenizer, asked, option, mode=chosen)
+            for asked in (question(good, bad), question(bad, good))
+            for option in ("1", "2")
+        ]
+        assert row["meta_question_simple_logprobs"] == pytest.approx(expected, abs=TOLERANCE_NATS)
+
+
+def naive_option(model: Any, tokenizer: Any, asked: str, option: str, *, mode: str) -> float:  # noqa: ANN401
+    if mode == "sentinel":
+        labels = ids_of(tokenizer, f"<extra_id_0> {option}")
+        return sum(naive_labels(model, ids_of(tokenizer, f"{asked} <extra_id_0>"), labels)[1:])
+    labels = ids_of(tokenizer, option)
+    n_before = len(labels) - 1 - len(tokenizer(option, add_special_tokens=False)["input_ids"])
+    return sum(naive_labels(model, ids_of(tokenizer, asked), labels)[n_before:-1])
+
+
+def question(first: str, second: str) -> str:
+    return (
+        f"Which sentence is a better English sentence? 1: '{first}', 2: '{second}'. "
+        "Respond with 1 or 2 as your answer.\nMy answer is"
+    )

@@ -1,0 +1,104 @@
+"""What a run asks of which scorer, and what a stored number's key covers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from prompt_files import BOTH_ORDERS
+from tiny_models import ARCHITECTURES, saved_model
+
+import pairbank
+from pairbank.errors import ScoringError
+from pairbank.scoring.engine.logprobs import head_logprobs_nats, linear_head
+from pairbank.scoring.models.causal import CausalScorer
+from pairbank.scoring.models.tokenizing import refuse_special_tokens
+
+ENGLISH = [("The keys are here.", "The keys is here."), ("She saw him.", "She saw he.")]
+CHINESE = [("他来了。", "来他了。"), ("书在这里。", "在书这里。")]
+CHOICE = (
+    BOTH_ORDERS.replace("mine", "choice")
+    + """\
+readout = "generation"
+pattern = '\\b[AB]\\b'
+max_new_tokens = 3
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> CausalScorer:
+    loaded = pairbank.load_model(str(saved_model(ARCHITECTURES["llama"], tmp_path_factory.mktemp("m") / "llama")))
+    assert isinstance(loaded, CausalScorer)
+    return loaded
+
+
+def corpus(folder: Path, pairs: list[tuple[str, str]], language: str = "en") -> Any:  # noqa: ANN401 - a Dataset
+    path = folder / "mine.jsonl"
+    path.write_text("".join(json.dumps({"good": good, "bad": bad}) + "\n" for good, bad in pairs))
+    return pairbank.load_corpus(path, language=language)
+
+
+def test_word_edges_are_read_and_answers_written_in_one_run(model: CausalScorer, tmp_path: Path) -> None:
+    (tmp_path / "choice.toml").write_text(CHOICE)
+    items = corpus(tmp_path, ENGLISH)
+    scored = pairbank.score(items, model, methods=["direct_wb", "choice"], prompts=[tmp_path / "choice.toml"])
+    assert np.isfinite(scored["direct_wb_delta"][:]).all()
+    assert all(len(texts) == 2 for texts in scored["choice_texts"][:])
+
+
+def test_word_edges_of_a_language_without_spaces_are_not_asked_and_null(model: CausalScorer, tmp_path: Path) -> None:
+    scored = pairbank.score(corpus(tmp_path, CHINESE, "zh"), model, methods=["direct_wb"])
+    assert scored["direct_wb_delta"][:] == [None, None]
+
+
+def test_word_edges_of_over_long_items_are_nan(model: CausalScorer, tmp_path: Path) -> None:
+    long = "word " * 700
+    items = corpus(tmp_path, [(f"{long}ends.", f"{long}end.")])
+    scored = pairbank.score(items, model, methods=["direct_wb"], over_length="nan")
+    assert np.isnan(scored["direct_wb_delta"][0])
+    assert scored["direct_wb_flags"][0] == ["over_length"]
+
+
+def test_a_token_that_the_output_layer_does_not_have_is_an_error() -> None:
+    head = torch.nn.Linear(4, 6)
+    with torch.inference_mode(), pytest.raises(ScoringError, match="'toy' gave a log-probability that is NaN"):
+        head_logprobs_nats(head, torch.ones(1, 4), rows=np.array([0, 0]), tokens=np.array([2, 6]), model_name="toy")
+
+
+def test_a_model_that_gives_logits_in_float32_over_bfloat16_weights_has_a_linear_head() -> None:
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    class Upcasting(LlamaForCausalLM):  # type: ignore[no-untyped-call]
+        def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the model's
+            output = super().forward(*args, **kwargs)
+            output.logits = output.logits.float()
+            return output
+
+    small = {"num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 16}
+    network = Upcasting(LlamaConfig(vocab_size=32, **small)).to(torch.bfloat16)  # type: ignore[arg-type]
+    with torch.inference_mode():
+        assert linear_head(network, torch.tensor([[1, 2, 3]])) is network.lm_head
+
+
+def tokenizer(*, unk: int, eos: int) -> Any:  # noqa: ANN401 - what is looked at of a tokenizer
+    return SimpleNamespace(
+        all_special_ids=sorted({unk, eos}),
+        unk_token_id=unk,
+        eos_token_id=eos,
+        bos_token_id=None,
+        cls_token_id=None,
+        sep_token_id=None,
+        convert_ids_to_tokens=lambda token: f"<{token}>",
+    )
+
+
+def test_an_unknown_token_that_ends_texts_too_is_refused_in_a_text() -> None:
+    refuse_special_tokens([5, 7], [0, 0], tokenizer(unk=7, eos=0), where="item 1")
+    with pytest.raises(ScoringError, match="item 1: the text has the special token '<7>' in it"):
+        refuse_special_tokens([5, 7], [0, 0], tokenizer(unk=7, eos=7), where="item 1")

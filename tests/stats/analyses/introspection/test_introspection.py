@@ -1,0 +1,264 @@
+"""The introspection report as a user gets it: real scores of 13 models, few models, undeclared ones, figures, speed."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scored_frames import related_frames, scored_frame
+
+import pairbank
+from pairbank.errors import BankError
+from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.introspection.model_features import ModelFeatures, features_in_paper
+from pairbank.stats.analyses.introspection.section import section
+from pairbank.stats.figures.style import save_figure
+from pairbank.stats.scored_table.frame import ScoredFrame
+
+PUBLISHED_MODELS = features_in_paper("song-2025")
+
+
+def made(tables: list[ScoredFrame], features: dict[str, ModelFeatures] | None = None) -> Section:
+    return section(tables, seed=0, n_resamples=20, features=features)
+
+
+def outcomes(found: Section) -> list[str]:
+    return found.tables["verdicts"]["outcome"].tolist()
+
+
+# Real scores: Hu & Frank 2024
+
+
+@pytest.fixture(scope="module")
+def published(shared: Path) -> list[pairbank.Scored]:
+    path = shared / "published" / "hu_frank_2024_syntax.csv"
+    if not path.is_file():
+        pytest.skip(f"{path} is absent; set PAIRBANK_SHARED to the folder that holds published/")
+    return pairbank.import_scores(path, profile="hu-frank-2024")
+
+
+@pytest.fixture(scope="module")
+def hu_frank(published: list[pairbank.Scored]) -> list[ScoredFrame]:
+    return [
+        ScoredFrame(
+            corpus=scored.corpus,
+            model=scored.model,
+            frame=scored.to_pandas(),
+            layouts=tuple(MethodLayout.from_dict(layout) for layout in scored.layouts),
+            signature=scored.signature,
+        )
+        for scored in published
+    ]
+
+
+@pytest.fixture(scope="module")
+def hu_frank_section(hu_frank: list[ScoredFrame]) -> Section:
+    return section(hu_frank, seed=0, n_resamples=100)
+
+
+@pytest.fixture(scope="module")
+def raw(shared: Path, hu_frank: list[ScoredFrame]) -> dict[str, pd.DataFrame]:
+    """Direct and asked deltas by model (rows: items), from the file alone, without the pair of equal sentences."""
+    table = pd.read_csv(shared / "published" / "hu_frank_2024_syntax.csv", low_memory=False)
+    good = table["good_sentence"].fillna(table["sentence_grammatical"])
+    table = table[good != table["bad_sentence"].fillna(table["sentence_ungrammatical"])]
+    answer = {(order, n): table[f"meta_sum_logprob_{order}_first_{n}"] for order in ("good", "bad") for n in (1, 2)}
+    direct = table["direct_sum_logprob_good_sentence"] - table["direct_sum_logprob_bad_sentence"]
+    # Song et al.'s equation 1, the mean over both orders
+    asked = (answer["good", 1] - answer["good", 2] + answer["bad", 2] - answer["bad", 1]) / 2
+    table = table.assign(direct=direct, asked=asked, item=table["dataset"] + "/" + table["item_id"].astype(str))
+    assert len(hu_frank) == 13
+    return {name: table.pivot_table(index="item", columns="model", values=name) for name in ("direct", "asked")}
+
+
+@pytest.mark.upstream
+def test_pairs_of_hu_and_frank_are_those_of_a_plain_loop(
+    hu_frank_section: Section, raw: dict[str, pd.DataFrame]
+) -> None:
+    pairs = hu_frank_section.tables["pairs"]
+    assert len(raw["direct"]) == 724
+    for items in ("all", "disagreed"):
+        keep = pd.Series(data=True, index=raw["direct"].index)
+        if items == "disagreed":
+            for deltas in raw.values():  # one prompt: rows are models
+                keep &= (deltas < 0).mean(axis=1).between(0.05, 0.95)
+            assert keep.sum() == 240
+        for pair in pairs[pairs["items"] == items].itertuples():
+            a, b = raw["direct"][keep][pair.direct_model], raw["asked"][keep][pair.meta_model]
+            assert pair.meta_direct == pytest.approx(np.corrcoef(a, b)[0, 1], abs=1e-6)
+            other = raw["direct"][keep][pair.meta_model]
+            assert pair.direct_direct == pytest.approx(np.corrcoef(a, other)[0, 1], abs=1e-6)
+            assert pair.n_items == keep.sum()
+
+
+@pytest.mark.upstream
+def test_what_the_report_says_of_hu_and_frank(hu_frank_section: Section) -> None:
+    found = hu_frank_section
+    assert outcomes(found) == ["no self-advantage"] * 2
+    types = found.tables["match_types"]
+    # 13 base models: Llama-2 3, Pythia 5, Gemma 2, OLMo 2, Mistral 1: 6 + 20 + 2 + 2 ordered pairs of a family
+    counts = types[types["items"] == "all"].set_index("match_type")["n_pairs"].to_dict()
+    assert counts == {"self": 13, "same family": 30, "other": 126}
+    assert "13 models, 1 prompted method (hf24_paired), 724 items (1 more with identical sides" in found.text
+    assert "No evidence of introspection" in found.text
+    assert "Nothing is declared" not in found.text
+    assert found.tables["models"]["declared"].all()
+    assert found.tables["filter"].groupby("corpus")["kept"].sum().tolist() == [240]
+
+
+@pytest.mark.upstream
+def test_correct_answers_of_hu_and_frank_grow_with_size_when_asked(hu_frank_section: Section) -> None:
+    # As they published (their glmer has log10 size +.14, meta -2.18 and meta x size +1.09): asking costs small models
+    fits = hu_frank_section.tables["regressions"]
+    fit = fits[fits["table"].str.startswith("Table 5") & (fits["items"] == "all")].set_index("term")
+    assert fit["n"].iloc[0] == 2 * 13 * 724
+    assert fit["estimate"]["is_meta"] == pytest.approx(-1.81, abs=0.1)  # the same without terms for models: -1.810730
+    assert fit["estimate"]["is_meta:log size"] > 0
+    assert fit["p_value"]["is_meta:log size"] < 1e-6
+
+
+@pytest.mark.upstream
+def test_the_same_seed_gives_the_same_bytes(hu_frank: list[ScoredFrame], hu_frank_section: Section) -> None:
+    again = section(hu_frank, seed=0, n_resamples=100)
+    assert again.text == hu_frank_section.text
+    for name, table in hu_frank_section.tables.items():
+        assert again.tables[name].to_csv() == table.to_csv(), name
+    other = section(hu_frank, seed=1, n_resamples=100)
+    assert other.tables["self_contrasts"]["low"].notna().all()
+    assert other.text != again.text
+
+
+@pytest.mark.upstream
+def test_figures_are_drawn_with_n_in_their_captions(hu_frank_section: Section, tmp_path: Path) -> None:
+    names = [figure.name for figure in hu_frank_section.figures]
+    assert names == [
+        "introspection_match_types_hu_frank_2024_syntax",
+        "introspection_scatter_all_hu_frank_2024_syntax",
+        "introspection_scatter_disagreed_hu_frank_2024_syntax",
+    ]
+    drawn = [figure.draw() for figure in hu_frank_section.figures]
+    for figure in drawn[:2]:
+        png, svg = save_figure(figure, tmp_path / "figure")
+        assert png.stat().st_size > 5_000
+        assert svg.is_file()
+    legend = drawn[-1].legends[0]
+    assert [text.get_text() for text in legend.get_texts()] == ["other", "same family", "self"]  # self on top
+    assert "(n = 240)" in hu_frank_section.figures[2].caption
+
+
+@pytest.mark.upstream
+def test_a_report_asks_for_both_sections_by_name(published: list[pairbank.Scored]) -> None:
+    report = pairbank.report(published[:3], n_resamples=20, analyses=["introspection", "agreement_summary"])
+    assert [found.id for found in report.sections] == ["introspection", "agreement_summary"]
+    text = report.markdown()
+    assert "No evidence of introspection by the published test" in text
+    assert "hf24_paired: mean r = " in text
+
+
+# Made-up scores
+
+
+def test_declared_relatives_get_the_published_regressions() -> None:
+    found = made(related_frames(list(PUBLISHED_MODELS), n_items=120, n_prompts=2), dict(PUBLISHED_MODELS))
+    fits = found.tables["regressions"]
+    assert fits["reason"].isna().all()
+    names = list(dict.fromkeys(name.split(":")[0] for name in fits["table"]))
+    assert names == ["Table 5", "Table 6", "Table 7a", "Table 7b", "Table 8", "section 3.2.2"]
+    types = found.tables["match_types"]
+    assert set(types["match_type"]) == {"self", "seed variant", "base/instruct", "same family", "other"}
+    contrasts = found.tables["self_contrasts"]
+    equal = contrasts[(contrasts["control"] == "similarity") & (contrasts["items"] == "all")].set_index("match_type")
+    fit = fits[fits["table"].str.startswith("Table 7a") & (fits["items"] == "all")].set_index("term")["estimate"]
+    for kind in ("seed variant", "base/instruct", "same family", "other"):
+        assert equal["value"][kind] == pytest.approx(-fit[kind], abs=1e-9)
+
+
+@pytest.mark.parametrize("n_models", [1, 2])
+def test_few_models_are_told_what_could_not_be_estimated_and_why(n_models: int) -> None:
+    found = made(related_frames(["SmolLM2-135M", "SmolLM2-135M-Instruct"][:n_models], n_items=60, n_prompts=2))
+    assert outcomes(found) == ["not estimable"] * 2
+    assert found.tables["verdicts"]["reason"].notna().all()
+    assert f"{ {1: 'Only one model has', 2: 'Only two models have'}[n_models] } both direct and prompted" in found.text
+    assert ("What can be said" in found.text) == (n_models == 2)
+    own = found.tables["own_contribution"]
+    assert own["value"].notna().all() == (n_models == 2)
+    for table in found.tables.values():
+        if "reason" in table and "value" in table:
+            assert (table["value"].notna() | table["reason"].notna()).all()
+    for figure in found.figures:
+        figure.draw()
+
+
+def test_models_that_nobody_declared_are_named_and_still_compared() -> None:
+    found = made(related_frames(["mine", "yours", "theirs", "ours"], n_items=100, n_prompts=2))
+    assert outcomes(found)[0] != "not estimable"
+    assert "Nothing is declared about mine, yours, theirs, ours" in found.text
+    assert set(found.tables["pairs"]["match_type"]) == {"self", "undeclared"}
+    fits = found.tables["regressions"]
+    sizes = fits[fits["table"].str.startswith("Table 6")]
+    assert sizes["estimate"].isna().all()
+    assert set(sizes["reason"]) == {"0 observations cannot determine 4 coefficients"}
+    models = found.tables["models"]
+    assert not models["declared"].any()
+
+
+def test_a_model_is_known_by_its_hub_id_where_its_name_is_not() -> None:
+    values = np.random.default_rng(0).normal(size=30)
+    tables = [
+        scored_frame("copy", values, {"p": values}, model_id="openai-community/gpt2"),
+        scored_frame("gpt2-xl", -values, {"p": values}),
+    ]
+    assert made(tables).tables["models"]["family"].tolist() == ["GPT-2", "GPT-2"]
+
+
+def test_each_corpus_is_analysed_and_one_without_prompts_is_passed_over() -> None:
+    names = ["a", "b", "c"]
+    tables = related_frames(names, n_items=50, n_prompts=1)
+    tables += [
+        scored_frame(n, t.frame["direct_delta"].to_numpy(), {}, corpus="bare")
+        for n, t in zip(names, tables, strict=True)
+    ]
+    tables += [
+        scored_frame(
+            t.model, t.frame["direct_delta"].to_numpy(), {"q": t.frame["prompt_0_delta"].to_numpy()}, corpus="more"
+        )
+        for t in tables[:3]
+    ]
+    found = made(tables)
+    assert found.tables["verdicts"]["corpus"].tolist() == ["toy", "toy", "more", "more"]
+    with pytest.raises(BankError, match="no corpus is scored both directly and with a prompt"):
+        made(tables[3:6])
+
+
+def test_answers_that_never_differ_have_reasons_and_no_numbers() -> None:
+    values = np.random.default_rng(0).normal(size=(4, 40))
+    tables = [scored_frame(name, values[nth], {"p": np.full(40, 0.3)}) for nth, name in enumerate("abcd")]
+    found = made(tables)
+    assert outcomes(found) == ["not estimable"] * 2
+    pairs = found.tables["pairs"]
+    assert pairs["meta_direct"].isna().all()
+    assert set(pairs[pairs["items"] == "all"]["reason"]) == {"the deltas of no prompt vary"}
+    assert set(pairs[pairs["items"] == "disagreed"]["reason"]) == {"there are no items"}
+    assert found.figures == ()
+
+
+def test_identical_models_are_no_error() -> None:
+    values = np.random.default_rng(0).normal(size=(2, 40))
+    found = made([scored_frame(name, values[0], {"p": values[1]}) for name in "abc"])
+    assert outcomes(found) == ["not estimable"] * 2
+    assert "linearly dependent" in str(found.tables["own_contribution"]["reason"].iloc[0])
+
+
+def test_21_models_9_methods_and_1048_items_take_seconds() -> None:
+    names = list(PUBLISHED_MODELS)
+    tables = related_frames(names, n_items=1048, n_prompts=8)
+    started = time.perf_counter()
+    found = section(tables, seed=0, n_resamples=200, features=dict(PUBLISHED_MODELS))
+    assert time.perf_counter() - started < 10
+    assert len(found.tables["pairs"]) == 2 * 441
+    assert math.isfinite(found.tables["self_contrasts"]["low"].sum())

@@ -1,0 +1,289 @@
+"""Declared features, match types, the filter for disagreement and the correlations of pairs, number by number."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from scored_frames import prompted, scored_frame
+
+from pairbank.errors import BankError, UnknownNameError
+from pairbank.stats.analyses.introspection.disagreement import disagreement
+from pairbank.stats.analyses.introspection.model_features import (
+    ModelFeatures,
+    features_from_entries,
+    features_in_paper,
+    features_of,
+    find_features,
+    match_type,
+    shipped_features,
+)
+from pairbank.stats.analyses.introspection.model_pairs import big_models, pair_correlations, pair_table
+from pairbank.stats.scored_table.delta_stack import DeltaStack, stack_deltas
+
+
+def stack(direct: np.ndarray, meta: np.ndarray) -> DeltaStack:
+    return DeltaStack(
+        corpus="toy",
+        models=tuple("abcdefghijklmnopqrstuvwxyz"[: len(direct)]),
+        prompts=tuple(f"p{nth}" for nth in range(len(meta))),
+        item_ids=tuple(f"i{nth}" for nth in range(direct.shape[1])),
+        direct_nats=direct,
+        meta_nats=meta,
+        n_identical=0,
+    )
+
+
+def test_shipped_features_are_complete_and_their_names_lead_to_one_model() -> None:
+    known = shipped_features()
+    assert len(known) > 90
+    assert all("/" in model_id for model_id in known)
+    for model_id in known:
+        assert features_of(model_id) is features_of(model_id.rsplit("/", 1)[-1])
+    for paper in ("song-2025", "hu-frank-2024"):
+        assert set(features_in_paper(paper).values()) <= set(known.values())
+
+
+def test_the_models_of_song_2025_are_7_instruct_and_14_base_of_four_families() -> None:
+    # Song et al. 2025, Table 1 (less Qwen2.5-32B and Llama-3.1-405B-Instruct, which their data do not have)
+    models = features_in_paper("song-2025").values()
+    assert sorted(x.type for x in models) == ["base"] * 14 + ["instruct"] * 7
+    assert {x.family for x in models} == {"OLMo", "Qwen", "Llama", "Mistral"}
+    assert {x.size_billions for x in models} == {1.5, 7, 72, 8, 70, 405, 123, 13}
+    assert {(x.size_billions, x.seed) for x in models if x.family == "OLMo"} == {
+        (size, seed) for size in (7, 13) for seed in range(4)
+    }
+
+
+def test_a_name_of_a_published_table_holds_for_that_table_alone() -> None:
+    assert features_of("OLMo 7B", corpus="hu-frank-2024-syntax").generation == "1"
+    assert features_in_paper("song-2025")["OLMo 7B"].generation == "2"
+    assert find_features("OLMo 7B") is None
+    assert find_features("OLMo 7B", corpus="blimp") is None
+
+
+def test_nothing_is_guessed_from_a_name() -> None:
+    for name in ("llama-3.1-8b", "Llama-3.1-8B-finetuned", "my-org/Llama-3.1-8B", "gpt2-small"):
+        assert find_features(name) is None, name
+    with pytest.raises(UnknownNameError, match=r"no model 'Llama-3.1-8'; did you mean .*'Llama-3.1-8B'.* Declare it"):
+        features_of("Llama-3.1-8")
+
+
+def test_what_the_user_declares_comes_first() -> None:
+    mine = ModelFeatures(family="Mine", generation="1", size_billions=0.1, type="base")
+    assert features_of("gpt2", given={"gpt2": mine}) is mine
+    assert features_of("short", model_id="org/long", given={"org/long": mine}) is mine
+    assert features_of("local-copy", model_id="openai-community/gpt2").family == "GPT-2"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"size_billions": -1}, "size_billions is -1"),
+        ({"size_billions": "7B"}, "expected a number, such as 1.7"),
+        ({"type": "chat"}, "type is 'chat'; expected one of base, instruct"),
+        ({"parameters": 7}, "unknown or missing parameters; expected family"),
+        ({"family": None}, "unknown or missing family"),
+    ],
+)
+def test_wrong_declarations_are_refused(change: dict[str, object], message: str) -> None:
+    entry = {"name": "mine", "family": "Mine", "generation": 1, "size_billions": 7, "type": "base"} | change
+    entry = {key: value for key, value in entry.items() if value is not None}
+    with pytest.raises(BankError, match=message):
+        features_from_entries([entry])
+
+
+def test_a_model_declared_twice_is_refused() -> None:
+    entry = {"name": "mine", "family": "Mine", "generation": "1", "size_billions": 7, "type": "base"}
+    with pytest.raises(BankError, match="declared twice"):
+        features_from_entries([entry, entry])
+
+
+def test_match_types_exclude_each_other_in_the_published_order() -> None:
+    known = features_in_paper("song-2025")
+
+    def of(a: str, b: str) -> str:
+        assert match_type(a, known[a], b, known[b]) == match_type(b, known[b], a, known[a])
+        return match_type(a, known[a], b, known[b])
+
+    assert of("OLMo 7B", "OLMo 7B") == "self"
+    assert of("OLMo 7B", "OLMo 7B-seed1") == of("OLMo 7B-seed2", "OLMo 7B-seed3") == "seed variant"
+    assert of("Qwen 7B", "Qwen 7B IT") == "base/instruct"
+    assert of("OLMo 7B", "OLMo 13B") == "same family"
+    # same family, size and type, but another generation
+    assert of("Llama3.1 70B IT", "Llama3.3 70B IT") == "same family"
+    assert of("Qwen 7B", "OLMo 7B") == "other"
+
+
+def test_a_model_that_nobody_declared_matches_itself_and_is_undeclared_with_others() -> None:
+    known = features_of("gpt2")
+    assert match_type("x", None, "x", None) == "self"
+    assert match_type("x", None, "y", None) == match_type("x", None, "gpt2", known) == "undeclared"
+
+
+def naive_keep(direct: np.ndarray, meta: np.ndarray) -> list[bool]:
+    """The filter as the paper's R has it: rows of model x prompt, then two means an item."""
+    kept = []
+    for item in range(direct.shape[1]):
+        rows = [
+            (direct[model, item] < 0, meta[prompt, model, item] < 0)
+            for prompt in range(meta.shape[0])
+            for model in range(meta.shape[1])
+            if not np.isnan(meta[prompt, model, item])
+        ]
+        means = np.mean(rows, axis=0)
+        kept.append(bool(((means >= 0.05) & (means <= 0.95)).all()))
+    return kept
+
+
+def test_the_filter_is_that_of_a_plain_loop() -> None:
+    rng = np.random.default_rng(3)
+    easy = rng.normal(1.5, 1.0, 400)
+    direct = easy + rng.normal(0, 0.8, (21, 400))
+    meta = easy + rng.normal(0, 0.8, (8, 21, 400))
+    meta[2, 5, :100] = np.nan
+    found = disagreement(direct, meta)
+    assert found.keep.tolist() == naive_keep(direct, meta)
+    assert 20 < found.keep.sum() < 380
+    assert sum(found.counts.values()) == 400
+    assert [outcome == "kept" for outcome in found.outcomes] == found.keep.tolist()
+
+
+def test_the_filter_keeps_its_borders_and_counts_cells_not_models() -> None:
+    # 20 models, 1 prompt: 1 of 20 negative is .05 exactly, 19 of 20 is .95 exactly
+    direct, meta = np.ones((20, 6)), np.ones((1, 20, 6))
+    direct[0, :5] = meta[0, 0, [0, 1, 3, 4]] = -1
+    direct[:19, 1] = -1  # 19 of 20
+    meta[0, :19, 3] = -1
+    direct[:, 4] = -1  # all of them
+    found = disagreement(direct, meta)
+    assert found.keep.tolist() == [True, True, False, True, False, False]
+    assert found.direct_negative_share.tolist() == [0.05, 0.95, 0.05, 0.05, 1.0, 0.0]
+    assert found.counts == {
+        "kept": 3,
+        "direct answers agree": 1,
+        "prompted answers agree": 1,
+        "both agree": 1,
+    }
+    # 1 negative cell of 21 models x 8 prompts is .006: too few, although one model of 21 differs
+    many = np.ones((8, 21, 1))
+    many[0, 0, 0] = -1
+    mixed = np.where(np.arange(21)[:, np.newaxis] < 10, -1.0, 1.0)
+    assert disagreement(mixed, many).meta_negative_share[0] == 1 / 168
+    assert not disagreement(mixed, many).keep[0]
+
+
+def test_a_delta_of_zero_is_not_negative_and_the_direct_delta_counts_once_for_each_prompt() -> None:
+    direct = np.array([[-1.0], [1.0]])
+    meta = np.array([[[-1.0], [0.0]], [[0.0], [np.nan]]])
+    found = disagreement(direct, meta)
+    # the first model answers two prompts and the second one: 2 of 3 rows have a negative direct delta
+    assert found.direct_negative_share[0] == pytest.approx(2 / 3)
+    assert found.meta_negative_share[0] == pytest.approx(1 / 3)
+
+
+def test_an_item_without_answers_is_not_kept() -> None:
+    found = disagreement(np.array([[1.0, -1.0]]), np.array([[[np.nan, 1.0]]]))
+    assert np.isnan(found.meta_negative_share[0])
+    assert found.keep.tolist() == [False, False]
+    with pytest.raises(BankError, match=r"expected \(models, items\)"):
+        disagreement(np.ones((2, 3)), np.ones((1, 2, 4)))
+    with pytest.raises(BankError, match="least_share is 5"):
+        disagreement(np.ones((2, 3)), np.ones((1, 2, 3)), least_share=5)
+
+
+def test_correlations_are_those_of_a_plain_loop() -> None:
+    rng = np.random.default_rng(1)
+    direct, meta = rng.normal(3, 2, (4, 60)), rng.normal(-1, 5, (3, 4, 60))
+    found = pair_correlations(stack(direct, meta))
+    for a, b in itertools.product(range(4), range(4)):
+        r = [np.corrcoef(direct[a], meta[p, b])[0, 1] for p in range(3)]
+        assert found.meta_direct[a, b] == pytest.approx(np.mean(r), abs=1e-12)
+        assert found.meta_direct_by_prompt[:, a, b] == pytest.approx(np.array(r), abs=1e-12)
+        assert found.direct_direct[a, b] == pytest.approx(np.corrcoef(direct[a], direct[b])[0, 1], abs=1e-12)
+    assert (np.diag(found.direct_direct) == 1).all()
+
+
+def test_an_undefined_prompt_is_left_out_of_the_mean_as_published() -> None:
+    rng = np.random.default_rng(2)
+    direct, meta = rng.normal(size=(2, 30)), rng.normal(size=(2, 2, 30))
+    meta[0, 1] = 0.7  # always the same answer: r is undefined
+    table = pair_table(stack(direct, meta), {}).set_index(["direct_model", "meta_model"])
+    only = np.corrcoef(direct[0], meta[1, 1])[0, 1]
+    assert table.loc[("a", "b"), "meta_direct"] == pytest.approx(only)
+    assert table["n_prompts"].tolist() == [2, 1, 2, 1]
+    meta[1, 1] = -2.0
+    table = pair_table(stack(direct, meta), {}).set_index(["direct_model", "meta_model"])
+    assert table["meta_direct"].isna().tolist() == [False, True, False, True]
+    assert table["reason"].dropna().tolist() == ["the deltas of no prompt vary"] * 2
+
+
+def test_all_pairs_rest_on_the_items_that_every_model_has() -> None:
+    rng = np.random.default_rng(2)
+    direct, meta = rng.normal(size=(2, 30)), rng.normal(size=(2, 2, 30))
+    meta[0, 1, :10] = np.nan
+    meta[1, 1] = np.nan  # the second model was not asked the second prompt at all
+    found = pair_correlations(stack(direct, meta))
+    assert found.n_items_by_prompt.tolist() == [20, 30]
+    assert found.meta_direct_by_prompt[0, 0, 0] == pytest.approx(np.corrcoef(direct[0, 10:], meta[0, 0, 10:])[0, 1])
+    assert np.isnan(found.meta_direct_by_prompt[1, :, 1]).all()
+    assert found.meta_direct_by_prompt[1, 1, 0] == pytest.approx(np.corrcoef(direct[1], meta[1, 0])[0, 1])
+
+
+def test_pairs_of_models_without_a_method_say_so() -> None:
+    direct, meta = np.array([[1.0, 2.0, 3.0], [np.nan] * 3]), np.array([[[1.0, 0.0, 2.0], [3.0, 1.0, 2.0]]])
+    table = pair_table(stack(direct, meta), {})
+    assert table["reason"].tolist()[1:] == ["b has no direct scores"] * 3
+    assert table["meta_direct"].notna().tolist() == [True, True, False, False]  # a read, b asked is defined
+    one = pair_table(stack(direct[:1, :1], meta[:, :1, :1]), {})
+    assert one["reason"].tolist() == ["a correlation needs 2 items, there are 1"]
+    none = pair_table(stack(direct[:1, :0], meta[:, :1, :0]), {})
+    assert none["reason"].notna().all()
+
+
+def test_sizes_and_match_types_stand_beside_the_pairs() -> None:
+    rng = np.random.default_rng(2)
+    both = stack(rng.normal(size=(2, 9)), rng.normal(size=(1, 2, 9)))
+    table = pair_table(both, {"a": features_of("Qwen2.5-72B"), "b": None})
+    assert table["match_type"].tolist() == ["self", "undeclared", "undeclared", "self"]
+    assert table["direct_size_billions"].isna().tolist() == [False, False, True, True]
+    assert big_models(table)[["direct_model", "meta_model"]].values.tolist() == [["a", "a"]]
+
+
+def test_tables_are_aligned_by_item_and_identical_sides_left_out() -> None:
+    values = np.array([1.0, -2.0, 0.5, 3.0])
+    first, second = scored_frame("m", values, {"meta": values}), scored_frame("n", 2 * values, {"meta": values})
+    first.frame["flags"] = [[], ["identical_sides"], [], []]
+    shuffled = second.frame.iloc[[3, 1, 0]]
+    second = type(second)(corpus="toy", model="n", frame=shuffled, layouts=second.layouts)
+    found = stack_deltas([first, second])
+    assert found.item_ids == ("toy/0000", "toy/0002", "toy/0003")
+    assert found.n_identical == 1
+    np.testing.assert_array_equal(found.direct_nats, [[1.0, 0.5, 3.0], [2.0, np.nan, 6.0]])
+    assert found.meta_nats.shape == (1, 2, 3)
+
+
+def test_models_need_not_share_all_methods_but_corpora_must_be_one() -> None:
+    values = np.array([1.0, -2.0, 0.5])
+    tables = [scored_frame("m", values, {"p": values}), scored_frame("n", values, {"q": values})]
+    found = stack_deltas(tables)
+    assert found.prompts == ("p", "q")
+    assert np.isnan(found.meta_nats[0, 1]).all()
+    assert prompted("p") in tables[0].layouts
+    with pytest.raises(BankError, match="expected one corpus, each model once"):
+        stack_deltas([tables[0], tables[0]])
+    with pytest.raises(BankError, match="expected one corpus, each model once"):
+        stack_deltas([tables[0], scored_frame("n", values, {"q": values}, corpus="other")])
+
+
+def test_21_models_8_prompts_and_1048_items_take_well_under_a_second() -> None:
+    rng = np.random.default_rng(0)
+    big = stack(rng.normal(size=(21, 1048)), rng.normal(size=(8, 21, 1048)))
+    started = time.perf_counter()
+    table = pair_table(big, {})
+    assert time.perf_counter() - started < 1.0
+    assert isinstance(table, pd.DataFrame)
+    assert len(table) == 441

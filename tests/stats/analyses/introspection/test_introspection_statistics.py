@@ -1,0 +1,406 @@
+"""Regressions, contrasts of self with other models and the verdict: against closed forms and plain loops."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scored_frames import related_frames, scored_frame
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.introspection.item_resamples import resampled_correlations
+from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, features_in_paper, match_type
+from pairbank.stats.analyses.introspection.model_pairs import pair_correlations, pair_table
+from pairbank.stats.analyses.introspection.own_probabilities import OwnContribution, own_contribution
+from pairbank.stats.analyses.introspection.self_contrast import SelfContrast, adjusted_differences, self_contrasts
+from pairbank.stats.analyses.introspection.song_tables import (
+    consistency_by_similarity,
+    consistency_by_size,
+    correctness_by_size,
+)
+from pairbank.stats.analyses.introspection.tables import means_by_match_type
+from pairbank.stats.analyses.introspection.verdict import introspection_verdict
+from pairbank.stats.measures.regression import Coefficient, Regression, binomial, least_squares
+from pairbank.stats.scored_table.delta_stack import DeltaStack, stack_deltas
+
+KINDS = ["seed variant", "base/instruct", "same family", "other"]
+
+
+def stack(models: str = "abcde", *, n_items: int = 80, n_prompts: int = 3, introspection: float = 0.0) -> DeltaStack:
+    frames = related_frames(list(models), n_items=n_items, n_prompts=n_prompts, introspection=introspection)
+    return stack_deltas(frames)
+
+
+def types_of(found: DeltaStack) -> list[str]:
+    return ["self" if a == b else "other" for a, b in itertools.product(found.models, found.models)]
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def contrasts_of(found: DeltaStack, kinds: list[str], n_resamples: int = 50) -> tuple[SelfContrast, ...]:
+    resampled = resampled_correlations(found, rng=rng(), n_resamples=n_resamples)
+    return self_contrasts(pair_correlations(found), resampled, kinds)
+
+
+# Regressions
+
+
+def test_least_squares_has_the_closed_form_of_a_line() -> None:
+    x, y = np.array([1.0, 2.0, 4.0, 7.0, 9.0]), np.array([2.0, 1.0, 5.0, 4.0, 8.0])
+    fit = least_squares(y, {"x": x}, formula="y ~ x")
+    sxx = ((x - x.mean()) ** 2).sum()
+    slope = ((x - x.mean()) * (y - y.mean())).sum() / sxx
+    rss = ((y - y.mean() - slope * (x - x.mean())) ** 2).sum()
+    assert fit["x"].estimate == pytest.approx(slope)
+    assert fit["x"].standard_error == pytest.approx(math.sqrt(rss / 3 / sxx))
+    # Gaussian log-likelihood at its maximum; R's AIC counts intercept, slope and variance
+    assert fit.log_likelihood == pytest.approx(-2.5 * (math.log(2 * math.pi * rss / 5) + 1))
+    assert fit.aic == pytest.approx(6 - 2 * fit.log_likelihood)
+    assert fit.bic == pytest.approx(3 * math.log(5) - 2 * fit.log_likelihood)
+    # t with 3 degrees of freedom: p = 1 - 2/pi (atan(u) + u / (1 + u^2)), u = t / sqrt 3
+    u = abs(fit["x"].statistic) / math.sqrt(3)
+    assert fit["x"].p_value == pytest.approx(1 - 2 / math.pi * (math.atan(u) + u / (1 + u * u)))
+
+
+def test_rows_with_a_missing_number_are_left_out_and_counted() -> None:
+    fit = least_squares([1.0, 3.0, 2.0, np.nan, 9.0], {"x": [0.0, 1.0, 2.0, 3.0, np.nan]}, formula="y ~ x")
+    assert (fit.n, fit.n_left_out) == (3, 2)
+    assert fit["x"].estimate == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("y", "x", "reason"),
+    [
+        ([1.0, 2.0, 4.0], [5.0, 5.0, 5.0], "x cannot be told apart from intercept"),
+        ([1.0], [5.0], "1 observations cannot determine 2 coefficients"),
+        ([], [], "0 observations cannot determine 2 coefficients"),
+    ],
+)
+def test_what_the_data_do_not_determine_has_no_number(y: list[float], x: list[float], reason: str) -> None:
+    fit = least_squares(y, {"x": x}, formula="y ~ x")
+    assert reason in str(fit.reason)
+    assert not fit.is_defined
+    assert all(math.isnan(value) for value in (fit["x"].standard_error, fit["x"].p_value, fit.aic))
+    assert fit.table()["reason"].notna().all()
+
+
+def test_an_exact_fit_has_coefficients_and_no_errors() -> None:
+    for y, x, reason in (
+        ([1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 2.0, 3.0], "exact"),
+        ([1.0, 3.0], [0.0, 1.0], "as many coefficients as observations"),
+    ):
+        fit = least_squares(y, {"x": x}, formula="y ~ x")
+        assert fit.is_defined
+        assert reason in str(fit.reason)
+        assert math.isnan(fit["x"].p_value)
+
+
+def test_a_saturated_binomial_fit_gives_the_log_odds() -> None:
+    cells = pd.DataFrame(
+        {
+            "is_meta": [False, False, True, True],
+            "size_billions": [1.0, math.e, 1.0, math.e],
+            "n_correct": [80, 90, 60, 75],
+            "n_trials": [100] * 4,
+        }
+    )
+    fit = correctness_by_size(cells)
+    logits = [math.log(k / (100 - k)) for k in (80, 90, 60, 75)]
+    assert fit["intercept"].estimate == pytest.approx(logits[0])
+    assert fit["is_meta"].estimate == pytest.approx(logits[2] - logits[0])
+    assert fit["log size"].estimate == pytest.approx(logits[1] - logits[0])
+    assert fit["is_meta:log size"].estimate == pytest.approx(logits[3] - logits[2] - logits[1] + logits[0])
+    # the variance of a log odds ratio is the sum of 1 / count (Woolf 1955)
+    woolf = math.sqrt(1 / 80 + 1 / 20 + 1 / 60 + 1 / 40)
+    assert fit["is_meta"].standard_error == pytest.approx(woolf)
+
+
+def test_a_group_that_is_always_right_has_no_finite_log_odds() -> None:
+    fit = binomial([40, 10], [40, 40], {"x": [1.0, 0.0]}, formula="y ~ x")
+    assert fit.reason == "some group is always or never right: no finite estimate"
+    assert not fit.is_defined
+    with pytest.raises(BankError, match="between 0 and the trials"):
+        binomial([41], [40], {}, formula="y ~ 1")
+
+
+def test_models_without_a_declared_size_are_left_out_of_regressions_on_size() -> None:
+    pairs = pd.DataFrame(
+        {
+            "direct_size_billions": [1.0, 1.0, 8.0, 8.0, 2.0, np.nan],
+            "meta_size_billions": [1.0, 8.0, 1.0, 8.0, 3.0, 1.0],
+            "meta_direct": [0.1, 0.3, 0.2, 0.5, 0.4, 0.9],
+        }
+    )
+    fit = consistency_by_size(pairs)
+    assert (fit.n, fit.n_left_out, fit.is_defined) == (5, 1, True)
+    none = consistency_by_size(pairs.assign(direct_size_billions=np.nan))
+    assert none.reason == "0 observations cannot determine 4 coefficients"
+
+
+# The contrast of self with other models
+
+
+def naive_contrast(found: DeltaStack, kinds: list[str]) -> tuple[float, float]:
+    """Both contrasts of self with others for a stack, by numpy's corrcoef and lstsq."""
+    x, y = [], []
+    for a, b in itertools.product(range(len(found.models)), repeat=2):
+        x.append(np.corrcoef(found.direct_nats[a], found.direct_nats[b])[0, 1])
+        y.append(np.mean([np.corrcoef(found.direct_nats[a], meta[b])[0, 1] for meta in found.meta_nats]))
+    is_other = np.array([kind != "self" for kind in kinds], dtype=float)
+    plain = np.mean(np.array(y)[is_other == 0]) - np.mean(np.array(y)[is_other == 1])
+    design = np.column_stack([np.ones(len(x)), x, is_other])
+    return float(plain), -float(np.linalg.lstsq(design, np.array(y), rcond=None)[0][2])
+
+
+def test_contrasts_and_their_resamples_are_those_of_a_plain_loop() -> None:
+    found = stack()
+    kinds = types_of(found)
+    other, anyone = contrasts_of(found, kinds, n_resamples=40)
+    plain, equal = naive_contrast(found, kinds)
+    assert (other.match_type, other.n_self, other.n_pairs) == ("other", 5, 20)
+    assert other.plain.value == pytest.approx(plain, abs=1e-12)
+    assert other.at_equal_similarity.value == pytest.approx(equal, abs=1e-10)
+    assert anyone.match_type == "any other model"
+    assert anyone.at_equal_similarity.value == pytest.approx(equal, abs=1e-10)
+    drawn = rng().integers(80, size=(40, 80))
+    resampled = np.array([naive_contrast(_drawn(found, items), kinds) for items in drawn])
+    for estimate, values in zip((other.plain, other.at_equal_similarity), resampled.T, strict=True):
+        assert (estimate.low, estimate.high) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])), abs=2e-10)
+        assert (estimate.n, estimate.method) == (80, "bootstrap-percentile")
+
+
+def _drawn(found: DeltaStack, items: np.ndarray) -> DeltaStack:
+    return DeltaStack(
+        corpus=found.corpus,
+        models=found.models,
+        prompts=found.prompts,
+        item_ids=tuple(found.item_ids[nth] for nth in items),
+        direct_nats=found.direct_nats[:, items],
+        meta_nats=found.meta_nats[:, :, items],
+        n_identical=0,
+    )
+
+
+@pytest.fixture(scope="module")
+def published(shared: Path) -> dict[str, pd.DataFrame]:
+    path = shared / "published" / "song_2025_model_pairs.csv"
+    if not path.is_file():
+        pytest.skip(f"{path} is absent; set PAIRBANK_SHARED to the folder that holds published/")
+    table = pd.read_csv(path).rename(columns={"prob_model": "direct_model", "prompt_model": "meta_model"})
+    return {str(name): table[table["dataset"] == name] for name in dict.fromkeys(table["dataset"])}
+
+
+@pytest.mark.upstream
+def test_adjusted_differences_are_minus_the_published_coefficients(published: dict[str, pd.DataFrame]) -> None:
+    # Song et al. 2025, Table 7a, exp1(filtered): seed variant .0043, base/instruct .0203, family .0519, other .0504
+    pairs = published["exp1(filtered)"]
+    groups = np.column_stack([pairs["match_type"] == kind for kind in ["self", *KINDS]]).astype(float)
+    x, y = (pairs[name].to_numpy()[np.newaxis] for name in ("direct_direct", "meta_direct"))
+    found = adjusted_differences(x, y, groups)[0]
+    assert found == pytest.approx(np.array([0, -0.0043, -0.0203, -0.0519, -0.0504]), abs=5e-5)
+    for table in published.values():
+        x, y = (table[name].to_numpy()[np.newaxis] for name in ("direct_direct", "meta_direct"))
+        fit = consistency_by_similarity(table)
+        ours = [-fit[kind].estimate for kind in KINDS]
+        assert adjusted_differences(x, y, groups)[0, 1:] == pytest.approx(np.array(ours), abs=1e-10)
+
+
+def test_two_models_have_a_plain_contrast_and_none_at_equal_similarity() -> None:
+    found = stack("ab")
+    for contrast in contrasts_of(found, types_of(found)):
+        assert contrast.plain.low < contrast.plain.value < contrast.plain.high
+        assert not contrast.at_equal_similarity.is_defined
+        assert "does not vary within match types" in str(contrast.at_equal_similarity.reason)
+
+
+def test_one_model_and_no_items_give_reasons() -> None:
+    (alone,) = contrasts_of(stack("a"), ["self"])
+    assert (alone.n_self, alone.n_pairs) == (1, 0)
+    assert "both need one" in str(alone.plain.reason)
+    found = stack("abc")
+    empty = found.select(np.zeros(80, dtype=np.bool_))
+    for contrast in contrasts_of(empty, types_of(found)):
+        assert not contrast.plain.is_defined
+        assert contrast.plain.n == 0
+
+
+def test_the_same_generator_gives_the_same_intervals() -> None:
+    found = stack()
+    first, again = (contrasts_of(found, types_of(found)) for _ in range(2))
+    assert first == again
+
+
+# The verdict
+
+
+def fitted(**coefficients: tuple[float, float]) -> Regression:
+    """A regression with these coefficients and p values, by match type (underscores for spaces)."""
+    parts = [Coefficient(term="intercept", estimate=0.1, standard_error=0.1, statistic=1.0, p_value=0.3)]
+    for name, (estimate, p_value) in coefficients.items():
+        term = name.replace("_", " ").replace("base instruct", "base/instruct")
+        parts.append(Coefficient(term=term, estimate=estimate, standard_error=0.1, statistic=1.0, p_value=p_value))
+    return Regression(
+        formula="f", coefficients=tuple(parts), n=441, n_left_out=0, df_residual=400,
+        log_likelihood=0.0, aic=0.0, bic=0.0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fit", "outcome"),
+    [
+        (fitted(seed_variant=(-0.1, 0.01), other=(-0.2, 0.049)), "self-advantage"),
+        (fitted(seed_variant=(-0.1, 0.01), other=(-0.2, 0.051)), "partial self-advantage"),
+        (fitted(seed_variant=(-0.1, 0.01), other=(0.2, 0.001)), "partial self-advantage"),
+        (fitted(seed_variant=(-0.1, 0.06), other=(0.2, 0.001)), "no self-advantage"),
+        (fitted(seed_variant=(math.nan, math.nan)), "not estimable"),
+        (fitted(), "not estimable"),
+    ],
+)
+def test_the_outcome_follows_from_signs_and_p_values(fit: Regression, outcome: str) -> None:
+    verdict = introspection_verdict(fit, n_models=21)
+    assert verdict.outcome == outcome
+    assert (verdict.reason is None) == (outcome != "not estimable")
+
+
+def test_the_verdict_quotes_every_coefficient_and_says_where_the_opposite_holds() -> None:
+    verdict = introspection_verdict(
+        fitted(seed_variant=(-0.012, 0.4), base_instruct=(0.02, 0.0004), other=(0.03, 0.02)), n_models=21
+    )
+    assert "seed variant -.012 (p = .400); base/instruct +.020 (p < .001); other +.030 (p = .020)" in verdict.text
+    assert "n = 441 pairs of 21 models" in verdict.text
+    assert "Tests at p < .05, two-sided, not corrected" in verdict.text
+    assert "For base/instruct and other the opposite holds" in verdict.text
+    assert "relatives" not in verdict.text
+
+
+def test_the_verdict_says_so_where_no_model_has_a_relative() -> None:
+    verdict = introspection_verdict(fitted(other=(0.03, 0.2), undeclared=(-0.1, 0.5)), n_models=5)
+    assert "No two of the models are declared as relatives" in verdict.text
+
+
+@pytest.mark.upstream
+def test_the_verdict_on_the_published_pairs_is_the_papers(published: dict[str, pd.DataFrame]) -> None:
+    for name, pairs in published.items():
+        verdict = introspection_verdict(consistency_by_similarity(pairs), n_models=21)
+        assert verdict.outcome == "no self-advantage", name
+        # "we also found significant positive effects of both other and same family" (sections 3.2.2 and 4.2.2)
+        assert "For same family and other the opposite holds" in verdict.text
+
+
+def test_few_models_are_told_what_cannot_be_told_and_what_can() -> None:
+    found = stack("ab")
+    pairs = pair_table(found, {})
+    fit = consistency_by_similarity(pairs)
+    assert "undeclared cannot be told apart from intercept, direct_direct" in str(fit.reason)
+    contrasts = contrasts_of(found, pairs["match_type"].tolist())
+    verdict = introspection_verdict(fit, n_models=2, contrasts=contrasts)
+    assert verdict.outcome == "not estimable"
+    assert "Only two models have both direct and prompted scores; with fewer than 3" in verdict.text
+    assert "What can be said: mean r of self minus mean r of others" in verdict.text
+
+
+def test_models_that_do_introspect_are_found_out() -> None:
+    answers = {}
+    for introspection in (0.0, 1.5):
+        found = stack("abcdefgh", n_items=300, introspection=introspection)
+        pairs = pair_table(found, {})
+        contrasts = contrasts_of(found, pairs["match_type"].tolist())
+        verdict = introspection_verdict(consistency_by_similarity(pairs), n_models=8, contrasts=contrasts)
+        answers[introspection] = (verdict.outcome, contrasts[0].at_equal_similarity.low > 0)
+    assert answers == {0.0: ("no self-advantage", False), 1.5: ("self-advantage", True)}
+
+
+def test_bars_are_means_with_standard_errors_as_published() -> None:
+    pairs = pd.DataFrame(
+        {
+            "match_type": ["other", "self", "self", "self", "other", "seed variant"],
+            "meta_direct": [0.3, 0.1, 0.2, 0.6, np.nan, np.nan],
+            "direct_direct": [0.5, 1.0, 1.0, 1.0, 0.4, 0.9],
+        }
+    )
+    bars = means_by_match_type(pairs).set_index("match_type")
+    assert bars.index.tolist() == [kind for kind in MATCH_TYPES if kind in {"self", "seed variant", "other"}]
+    # sd of .1 .2 .6 is sqrt(.07); standard error sqrt(.07 / 3)
+    assert bars["value"]["self"] == pytest.approx(0.3)
+    assert bars["high"]["self"] == pytest.approx(0.3 + 1.96 * math.sqrt(0.07 / 3))
+    assert (bars["n_pairs"]["other"], bars["reason"]["other"]) == (1, "one pair has no spread")
+    assert bars["reason"]["seed variant"] == "no pair has a defined r"
+
+
+def test_match_types_of_the_published_pairs_need_no_column_of_theirs() -> None:
+    known = features_in_paper("song-2025")
+    pairs = list(itertools.product(known, known))
+    counts = pd.Series([match_type(a, known[a], b, known[b]) for a, b in pairs]).value_counts()
+    assert counts[["self", *KINDS]].tolist() == [21, 24, 10, 82, 304]
+
+
+# What a model's own probabilities add to the others'
+
+
+def contribution_of(found: DeltaStack, n_resamples: int = 100) -> OwnContribution:
+    resampled = resampled_correlations(found, rng=rng(), n_resamples=n_resamples)
+    return own_contribution(pair_correlations(found), resampled)
+
+
+def naive_contribution(found: DeltaStack) -> tuple[float, float]:
+    """The mean own and other coefficient, by numpy's lstsq on standardised columns."""
+    own, others = [], []
+    for asked in range(len(found.models)):
+        for meta in found.meta_nats[:, asked]:
+            columns = [(x - x.mean()) / x.std() for x in (*found.direct_nats, meta)]
+            slopes = np.linalg.lstsq(np.column_stack(columns[:-1]), columns[-1], rcond=None)[0]
+            own.append(slopes[asked])
+            others += [slope for nth, slope in enumerate(slopes) if nth != asked]
+    return float(np.mean(own)), float(np.mean(others))
+
+
+def test_the_own_contribution_is_that_of_plain_regressions() -> None:
+    found = stack(introspection=0.3)
+    ours, (own, others) = contribution_of(found, n_resamples=30), naive_contribution(found)
+    assert (ours.own.value, ours.others.value) == pytest.approx((own, others), abs=1e-10)
+    assert ours.advantage.value == pytest.approx(own - others, abs=1e-10)
+    assert (ours.n_models, ours.advantage.n) == (5, 80)
+    drawn = rng().integers(80, size=(30, 80))
+    resampled = [np.subtract(*naive_contribution(_drawn(found, items))) for items in drawn]
+    expected = tuple(np.quantile(resampled, [0.025, 0.975]))
+    assert (ours.advantage.low, ours.advantage.high) == pytest.approx(expected, abs=2e-10)
+
+
+@pytest.mark.parametrize("models", ["ab", "abcdefgh"])
+def test_the_own_contribution_is_none_without_and_there_with_introspection(models: str) -> None:
+    # answers follow what models share: own and others add the same, although models are unlike each other
+    without = contribution_of(stack(models, n_items=400)).advantage
+    assert without.low < 0 < without.high
+    with_some = contribution_of(stack(models, n_items=400, introspection=0.3)).advantage
+    assert with_some.low > 0.1
+
+
+def test_the_own_contribution_has_no_number_where_models_cannot_be_told_apart() -> None:
+    assert "at least 2 are compared" in str(contribution_of(stack("a")).advantage.reason)
+    found = stack("abc")
+    twins = stack_deltas(
+        [
+            scored_frame(name, found.direct_nats[min(nth, 1)], {"p": found.meta_nats[0, nth]})
+            for nth, name in enumerate(found.models)
+        ]
+    )
+    ours = contribution_of(twins)
+    assert "linearly dependent" in str(ours.advantage.reason)
+    assert not ours.own.is_defined
+
+
+def test_a_contribution_is_put_into_words_by_its_interval() -> None:
+    fit = fitted(other=(0.03, 0.2))
+    words = {}
+    for introspection in (0.0, 1.5, -1.5):
+        own = contribution_of(stack("abcdefgh", n_items=400, introspection=introspection))
+        words[introspection] = introspection_verdict(fit, n_models=8, own=own).text
+    assert "no advantage of a model's own probabilities is shown" in words[0.0]
+    assert "answers follow the model's own probabilities beyond what other models' predict" in words[1.5]
+    assert "answers follow other models' probabilities more than the model's own" in words[-1.5]

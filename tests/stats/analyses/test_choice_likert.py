@@ -1,0 +1,224 @@
+"""CHOICE, LIKERT and LOGPROBS, against the confusion matrices of Ivanova et al. 2024."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from rated_tables import DIRECT, META, keyed
+from sklearn import metrics
+
+from pairbank.errors import BankError
+from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.analyses.choice_likert import measures, section
+from pairbank.stats.measures.confusion import Confusion, agreement_share, confusion, confusion_kappa, takes_second
+from pairbank.stats.scored_table.frame import ScoredFrame
+
+MODELS = ("gpt2_xl", "mpt_7b", "mpt_7b_chat", "mpt_30b", "mpt_30b_chat", "human")
+# Ivanova et al. 2024, Figure 2 (their notebook): people chose context 1 (then: model 1, model 2), people chose 2 (...)
+FIGURE_2 = {
+    "CHOICE": (
+        (93, 80, 83, 94),
+        (170, 3, 176, 1),
+        (166, 7, 168, 9),
+        (144, 29, 150, 27),
+        (168, 5, 168, 9),
+        (173, 0, 0, 177),
+    ),
+    "LIKERT": (
+        (112, 61, 115, 62),
+        (144, 29, 146, 31),
+        (112, 61, 112, 65),
+        (145, 28, 142, 35),
+        (153, 20, 107, 70),
+        (167, 6, 8, 169),
+    ),
+    "LOGPROBS": ((122, 51, 48, 129), (135, 38, 37, 140), (143, 30, 33, 144), (137, 36, 30, 147), (141, 32, 28, 149)),
+}
+# their Table 1; MPT_30B's LOGPROBS stand there as .82, but its cells (and the notebook) give 284 / 350 = .8114
+TABLE_1 = {
+    "CHOICE": (0.53, 0.49, 0.50, 0.49, 0.51, 1.0),
+    "LIKERT": (0.50, 0.50, 0.51, 0.51, 0.64, 0.96),
+    "LOGPROBS": (0.72, 0.79, 0.82, 0.8114, 0.83),
+}
+# choice by CHOICE and by LIKERT: 1 1, 1 2, 2 1, 2 2
+CHOICE_LIKERT = (
+    (121, 55, 106, 68),
+    (289, 57, 1, 3),
+    (215, 119, 9, 7),
+    (240, 54, 47, 9),
+    (252, 84, 8, 6),
+    (167, 6, 8, 169),
+)
+# their Table 2, whose last row says MPT_7B-chat and means MPT_30B-chat
+TABLE_2 = (0.54, 0.83, 0.63, 0.71, 0.74, 0.96)
+# recomputed from the cells of LOGPROBS
+KAPPA = {"LOGPROBS": (0.434, 0.571, 0.640, 0.623, 0.657)}
+
+
+def table(cells: tuple[int, int, int, int]) -> Confusion:
+    return Confusion(first_first=cells[0], first_second=cells[1], second_first=cells[2], second_second=cells[3])
+
+
+@pytest.mark.parametrize("measure", list(FIGURE_2))
+def test_accuracies_of_table_1_follow_from_the_cells(measure: str) -> None:
+    for name, cells, published in zip(MODELS, FIGURE_2[measure], TABLE_1[measure], strict=False):
+        found = agreement_share(table(cells), rng=np.random.default_rng(7))
+        assert found.n == 350
+        assert found.value == pytest.approx(published, abs=0.005), name
+        assert cells[0] + cells[1] == 173  # people chose context 1 in 173 of 350
+    thirty = table(FIGURE_2["LOGPROBS"][3])
+    assert thirty.agreement == pytest.approx(0.8114, abs=5e-5)
+    assert round(thirty.agreement, 2) == 0.81  # not .82
+
+
+def test_consistencies_of_table_2_follow_from_the_cells() -> None:
+    for name, cells, published in zip(MODELS, CHOICE_LIKERT, TABLE_2, strict=True):
+        assert table(cells).n == 350
+        assert table(cells).agreement == pytest.approx(published, abs=0.005), name
+
+
+def test_the_three_matrices_of_a_model_have_the_same_margins() -> None:
+    # choices by CHOICE are the rows of CHOICE-LIKERT and the columns of CHOICE, likewise LIKERT
+    for number, cells in enumerate(CHOICE_LIKERT):
+        choice, likert = table(FIGURE_2["CHOICE"][number]), table(FIGURE_2["LIKERT"][number])
+        assert cells[0] + cells[1] == choice.first_first + choice.second_first
+        assert cells[0] + cells[2] == likert.first_first + likert.second_first
+
+
+def test_kappas_are_those_of_the_cells() -> None:
+    for cells, published in zip(FIGURE_2["LOGPROBS"], KAPPA["LOGPROBS"], strict=True):
+        assert confusion_kappa(table(cells)).value == pytest.approx(published, abs=5e-4)
+    assert confusion_kappa(table(FIGURE_2["LIKERT"][5])).value == pytest.approx(0.920, abs=5e-4)
+
+
+def test_a_model_that_nearly_always_says_1_is_seen() -> None:
+    assert table(FIGURE_2["CHOICE"][1]).first_share == pytest.approx(346 / 350, abs=1e-12)
+
+
+def test_a_tie_is_the_first_context_as_in_the_published_code() -> None:
+    assert takes_second([1.0, 0.0, -1.0]).tolist() == [True, False, False]
+
+
+def test_kappa_of_one_sided_choices_is_undefined() -> None:
+    found = confusion_kappa(table((3, 0, 4, 0)))
+    assert math.isnan(found.value)
+    assert found.reason == "the reference or the other always makes one choice"
+    assert (found.n, confusion_kappa(table((0, 0, 0, 0))).reason) == (7, "there are no items")
+    assert math.isnan(table((0, 0, 0, 0)).agreement)
+    perfect = confusion_kappa(table(FIGURE_2["CHOICE"][5]))
+    assert (perfect.value, perfect.reason) == (1.0, "the asymptotic standard error is 0")
+    with pytest.raises(BankError, match="expected 0 or more"):
+        table((1, -1, 0, 0))
+    with pytest.raises(BankError, match="expected one of each per item"):
+        confusion([True], [True, False])
+
+
+RATING = MethodLayout(
+    method="rate",
+    kind="rating",
+    presentations=("good", "bad"),
+    options=("1", "2", "3", "4", "5"),
+    correct=(),
+    sides=("good", "bad"),
+)
+
+
+def context_pairs(n_items: int = 120) -> ScoredFrame:
+    """Targets 1 and 2 in turn: the right context is the first one for target 1, the second for target 2."""
+    rng = np.random.default_rng(0)
+    direct, meta, expected, human = rng.normal(0.4, 1.0, size=(4, n_items))
+    ratings = rng.integers(1, 6, size=(2, n_items))
+    frame = pd.DataFrame(
+        {
+            "item_id": [f"e/{i:04d}" for i in range(n_items)],
+            "task": "context_pair",
+            "target_number": np.arange(n_items) % 2 + 1,
+            "flags": [[] for _ in range(n_items)],
+            "human_good": human,
+            "human_bad": 0.0,
+            "direct_delta": direct,
+            "meta_delta": meta,
+            "rate_delta": expected,
+            "rate_argmax_good": ratings[0],
+            "rate_argmax_bad": ratings[1],
+        }
+    )
+    return ScoredFrame(corpus="ewok", model="gpt2", frame=frame, layouts=(DIRECT, META, RATING))
+
+
+def test_each_kind_of_method_is_its_measure() -> None:
+    scored = context_pairs()
+    found = {(x.method, x.measure, x.reading) for x in measures(scored.frame, scored.layouts)}
+    assert found == {
+        ("direct", "LOGPROBS", ""),
+        ("meta", "CHOICE", ""),
+        ("rate", "LIKERT", "expected"),
+        ("rate", "LIKERT", "argmax"),
+    }
+
+
+def test_a_rating_without_its_most_probable_value_is_read_as_expected() -> None:
+    scored = context_pairs()
+    frame = scored.frame.drop(columns=["rate_argmax_good", "rate_argmax_bad"])
+    found = [(x.method, x.reading) for x in measures(frame, scored.layouts) if x.measure == "LIKERT"]
+    assert found == [("rate", "expected")]
+
+
+def test_the_section_counts_choices_of_contexts() -> None:
+    scored = context_pairs()
+    frame = scored.frame
+    rows = keyed(section([scored], seed=0, n_resamples=50).tables["accuracy"], "method", "versus", "metric")
+    second = frame["target_number"] == 2
+    people = np.where(second, frame["human_good"], -frame["human_good"]) > 0
+    rated = frame["rate_argmax_good"] - frame["rate_argmax_bad"]
+    chosen = np.where(second, rated, -rated) > 0
+    row = rows["rate (argmax)", "human", "accuracy_ties_first"]
+    assert row["value"] == pytest.approx((people == chosen).mean(), abs=1e-12)
+    expected = metrics.confusion_matrix(people, chosen).ravel().tolist()
+    assert [row[x] for x in ("first_first", "first_second", "second_first", "second_second")] == expected
+    assert row["n_ties"] == (rated == 0).sum() > 10
+    assert rows["rate (argmax)", "human", "kappa"]["value"] == pytest.approx(
+        metrics.cohen_kappa_score(people, chosen), abs=1e-12
+    )
+    credit = np.where(rated == 0, 0.5, np.sign(rated) == np.sign(frame["human_good"]))
+    assert rows["rate (argmax)", "human", "accuracy"]["value"] == pytest.approx(credit.mean(), abs=1e-12)
+    assert rows["direct", "design", "accuracy"]["value"] == pytest.approx((frame["direct_delta"] > 0).mean(), abs=1e-12)
+
+
+def test_two_measures_are_compared_item_by_item() -> None:
+    scored = context_pairs()
+    found = keyed(section([scored], seed=0, n_resamples=50).tables["consistency"], "method", "versus", "metric")
+    row = found["meta", "rate (expected)", "consistency"]
+    same = (scored.frame["meta_delta"] > 0) == (scored.frame["rate_delta"] > 0)
+    assert row["value"] == pytest.approx(same.mean(), abs=1e-12)
+    assert row["measure"] == "CHOICE-LIKERT"
+    assert ("rate (expected)", "rate (argmax)", "consistency") not in found
+
+
+def test_without_ratings_by_people_only_the_design_is_compared() -> None:
+    scored = context_pairs()
+    bare = replace(scored, frame=scored.frame.assign(human_good=None, human_bad=None).drop(columns="target_number"))
+    found = section([bare], seed=0, n_resamples=20)
+    assert set(found.tables["accuracy"]["versus"]) == {"design"}
+    row = keyed(found.tables["accuracy"], "method", "metric")["direct", "kappa"]
+    assert row["reason"] == "the reference or the other always makes one choice"
+    assert "the items' design" in found.text
+
+
+def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> None:
+    scored = context_pairs()
+    shuffled = replace(scored, frame=scored.frame.sample(frac=1, random_state=1))
+    first, second = (section([x], seed=3, n_resamples=50) for x in (scored, shuffled))
+    for name in first.tables:
+        pd.testing.assert_frame_equal(first.tables[name], second.tables[name])
+
+
+def test_pairs_of_sentences_have_no_contexts_to_choose() -> None:
+    scored = context_pairs()
+    other = replace(scored, frame=scored.frame.assign(task="sentence_pair"))
+    with pytest.raises(BankError, match="has scored items of the task context_pair"):
+        section([other], seed=0, n_resamples=5)

@@ -1,0 +1,75 @@
+"""The section that compares all models and all methods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from rated_tables import DIRECT, keyed, rated_table
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.comparisons import section
+from pairbank.stats.measures.paired_tests import corrected, mcnemar_mid_p
+from pairbank.stats.scored_table.frame import ScoredFrame
+
+
+def models(n_models: int = 4) -> list[ScoredFrame]:
+    return [rated_table(seed=seed, model=f"m{seed}") for seed in range(n_models)]
+
+
+def test_all_pairs_of_models_and_of_methods_are_there_once() -> None:
+    found = section(models(), seed=0, n_resamples=20).tables["comparisons"]
+    by_kind = found.groupby("compared")["n"].size().to_dict()
+    assert by_kind == {"models": 6 * 2, "methods": 4}  # 6 pairs by 2 methods; 1 pair in 4 models
+    assert set(found["n"]) == {199}
+    keyed(found, "compared", "within", "a", "b")
+
+
+def test_a_pair_has_the_numbers_of_its_items() -> None:
+    tables = models()
+    rows = keyed(section(tables, seed=0, n_resamples=50).tables["comparisons"], "compared", "within", "a", "b")
+    row = rows["models", "direct", "m0", "m2"]
+    a, b = (tables[i].frame["direct_delta"].to_numpy()[1:] > 0 for i in (0, 2))
+    assert (row["n_only_a"], row["n_only_b"]) == ((a & ~b).sum(), (~a & b).sum())
+    assert row["difference"] == pytest.approx(a.mean() - b.mean(), abs=1e-12)
+    assert row["p_mid"] == mcnemar_mid_p(int((a & ~b).sum()), int((~a & b).sum()))
+
+
+def test_p_values_are_corrected_within_a_kind() -> None:
+    found = section(models(), seed=0, n_resamples=20).tables["comparisons"]
+    for _, part in found.groupby("compared"):
+        expected = corrected(part["p_mid"].to_numpy())
+        np.testing.assert_array_equal(part["p_mid_holm"], expected.holm)
+        np.testing.assert_array_equal(part["p_mid_bh"], expected.benjamini_hochberg)
+
+
+def test_only_common_items_are_compared() -> None:
+    first, second = models(2)
+    part = replace(second, frame=second.frame.iloc[50:120])
+    found = keyed(section([first, part], seed=0, n_resamples=20).tables["comparisons"], "compared", "within", "a", "b")
+    assert found["models", "direct", "m0", "m1"]["n"] == 70
+    other = replace(second, frame=second.frame.assign(item_id=[f"other/{i}" for i in range(200)]))
+    row = keyed(section([first, other], seed=0, n_resamples=20).tables["comparisons"], "compared", "within", "a", "b")
+    assert row["models", "direct", "m0", "m1"]["reason"] == "they share no scored items"
+    assert np.isnan(row["models", "direct", "m0", "m1"]["difference"])
+
+
+def test_the_same_seed_gives_the_same_table_whatever_the_order_of_rows() -> None:
+    tables = models(2)
+    shuffled = [replace(x, frame=x.frame.sample(frac=1, random_state=1)) for x in tables]
+    first, second = (section(x, seed=3, n_resamples=50).tables["comparisons"] for x in (tables, shuffled))
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_the_text_counts_differences() -> None:
+    found = section(models(), seed=0, n_resamples=20)
+    table = found.tables["comparisons"]
+    kind = table[table["compared"] == "models"]
+    assert f"{(kind['p_mid_holm'] < 0.05).sum()} of 12 comparisons differ" in found.text
+
+
+def test_one_model_with_one_method_is_refused() -> None:
+    with pytest.raises(BankError, match="nothing to compare"):
+        section([replace(rated_table(), layouts=(DIRECT,))], seed=0, n_resamples=5)

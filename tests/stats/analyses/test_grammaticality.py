@@ -1,0 +1,118 @@
+"""The section on probability and grammaticality, number by number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from rated_tables import DIRECT, keyed, rated_table
+from scipy import stats
+from sklearn import metrics
+
+from pairbank.errors import BankError
+from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.analyses.grammaticality import section
+from pairbank.stats.scored_table.frame import ScoredFrame
+
+MEAN = MethodLayout(method="mean_logprob", kind="direct", presentations=(), options=(), correct=())
+
+
+def linked_table() -> ScoredFrame:
+    table = rated_table()
+    frame = table.frame.assign(mean_logprob_good=table.frame["direct_good"] / 9)
+    frame["mean_logprob_bad"] = table.frame["direct_bad"] / 10
+    frame["mean_logprob_delta"] = frame["mean_logprob_good"] - frame["mean_logprob_bad"]
+    return replace(table, frame=frame, layouts=(*table.layouts, MEAN))
+
+
+def labelled_table() -> ScoredFrame:
+    frame = pd.DataFrame(
+        {
+            "item_id": ["c/0", "c/1", "c/2", "c/3"],
+            "task": "sentence",
+            "label": [1, 0, 1, 0],
+            "flags": [[], [], [], []],
+            "direct_good": [-10.0, -30.0, -20.0, -15.0],
+            "direct_bad": None,
+            "direct_delta": None,
+        }
+    )
+    return ScoredFrame(corpus="cola", model="gpt2", frame=frame, layouts=(DIRECT,))
+
+
+def test_numbers_are_those_of_scipy_and_scikit_learn() -> None:
+    table = linked_table()
+    found = section([table], seed=0, n_resamples=50)
+    used = table.frame.iloc[1:]
+    for method in ("direct", "mean_logprob"):
+        good, bad = used[f"{method}_good"], used[f"{method}_bad"]
+        r = found.tables["correlation"].query("method == @method").iloc[0]
+        assert r["value"] == pytest.approx(stats.pearsonr(good, bad).statistic, abs=1e-12)
+        assert (r["n"], r["n_excluded"]) == (199, 1)
+        rows = found.tables["separability"].query("method == @method").set_index("metric")
+        area = metrics.roc_auc_score(np.repeat([1, 0], 199), np.concatenate([good, bad]))
+        assert rows.loc["auc", "value"] == pytest.approx(area, abs=1e-12)
+        assert rows.loc["auc_closed_form", "value"] == pytest.approx(area, abs=1e-12)
+        assert rows.loc["accuracy", "value"] == pytest.approx((good > bad).mean(), abs=1e-12)
+        assert rows.loc["auc", "low"] < area < rows.loc["auc", "high"]
+        assert f"{area:.2f}" in found.text
+    assert set(found.tables["roc"]["method"]) == {"direct", "mean_logprob"}
+    assert "meta" not in set(found.tables["separability"]["method"])  # a question puts no number on one string
+
+
+def test_the_correlation_falls_with_the_distance_where_the_strings_differ_more() -> None:
+    table = linked_table()
+    rng = np.random.default_rng(5)
+    frame = table.frame
+    frame["direct_bad"] += 40 * frame["cosine_distance"] * rng.normal(size=len(frame))
+    bins = section([table], seed=0, n_resamples=20).tables["by_bin"]
+    by_distance = bins.query("method == 'direct' and group_by == 'cosine_distance'")
+    assert by_distance["bin"].tolist() == list(range(1, 11))
+    assert by_distance["n"].sum() == 199
+    values = by_distance["value"].to_numpy()
+    assert values[0] > 0.9 > values[-1]
+    assert (np.diff(by_distance["bin_median"].to_numpy()) > 0).all()
+
+
+def test_few_subsets_have_areas_of_their_own() -> None:
+    table = linked_table()
+    frame = table.frame.assign(subset=np.where(np.arange(200) < 100, "plausible", "implausible"))
+    found = section([replace(table, frame=frame)], seed=0, n_resamples=5)
+    rows = keyed(found.tables["separability"].query("method == 'direct' and metric == 'auc'"), "group_by", "group")
+    used = frame.iloc[100:]
+    area = metrics.roc_auc_score(np.repeat([1, 0], 100), np.concatenate([used["direct_good"], used["direct_bad"]]))
+    assert rows["subset", "implausible"]["value"] == pytest.approx(area, abs=1e-12)
+    assert set(rows) == {("all", ""), ("subset", "implausible"), ("subset", "plausible")}
+    assert set(found.tables["roc"]["subset"]) == {"", "implausible", "plausible"}
+    assert "grammaticality_roc_toy_plausible" in {figure.name for figure in found.figures}
+
+
+def test_sentences_labelled_one_by_one_have_an_area_and_no_accuracy() -> None:
+    found = section([labelled_table()], seed=0, n_resamples=50)
+    rows = {str(row["metric"]): row for row in found.tables["separability"].to_dict("records")}
+    # good -10, -20; bad -30, -15: 3 of 4 combinations
+    assert rows["auc"]["value"] == 0.75
+    assert np.isnan(rows["accuracy"]["value"])
+    assert rows["accuracy"]["reason"] == "single labelled sentences make no pairs"
+    assert found.tables["correlation"].empty
+    assert "log P of the two strings" not in found.text
+    assert "AUC = 0.75" in found.text
+
+
+def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> None:
+    table = linked_table()
+    shuffled = replace(table, frame=table.frame.sample(frac=1, random_state=1))
+    first, second = (section([x], seed=3, n_resamples=50) for x in (table, shuffled))
+    for name in first.tables:
+        pd.testing.assert_frame_equal(first.tables[name], second.tables[name])
+
+
+def test_continuations_and_one_class_are_no_pool_of_strings() -> None:
+    table = rated_table()
+    with pytest.raises(BankError, match="has whole strings of both classes"):
+        section([replace(table, frame=table.frame.assign(task="continuation_pair"))], seed=0, n_resamples=5)
+    labelled = labelled_table()
+    with pytest.raises(BankError, match="has whole strings of both classes"):
+        section([replace(labelled, frame=labelled.frame.assign(label=1))], seed=0, n_resamples=5)

@@ -1,0 +1,147 @@
+"""Models against people: correlations, filters, bins, choices and the ceiling of a section."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from rated_tables import keyed, rated_table
+from scipy import stats
+
+from pairbank.builders.corpora.hll import edit_distance
+from pairbank.errors import BankError
+from pairbank.stats.analyses.human_correlation import ceiling_of, choice_counts, section
+from pairbank.stats.measures.distance_bins import distance_filter
+from pairbank.stats.scored_table.frame import ScoredFrame
+
+
+def changed(table: ScoredFrame, **columns: Any) -> ScoredFrame:  # noqa: ANN401
+    return replace(table, frame=table.frame.assign(**columns))
+
+
+@pytest.mark.upstream
+def test_the_filter_finds_the_published_number_of_li_pairs(shared: Path) -> None:
+    # Hu et al. 2026, Table 1a: 1,883 LI pairs. The quantile over the rated pairs is 18; at most 18 are 1,884 of all
+    # 2,379 rows, one of them with identical sides.
+    rows = pd.read_csv(shared / "corpora" / "li" / "LI_Large_pairs.csv")
+    distance = np.array(
+        [
+            edit_distance(good, bad)
+            for good, bad in zip(rows["sentence_grammatical"], rows["sentence_ungrammatical"], strict=True)
+        ]
+    )
+    rated = (rows["LS_grammatical"] - rows["LS_ungrammatical"]).notna().to_numpy()
+    kept = distance_filter(distance[rated])
+    assert (rated.sum(), kept.limit) == (2275, 18.0)
+    assert int((distance <= kept.limit).sum()) - int((distance == 0).sum()) == 1883
+    # the rule as worded, over the rated pairs
+    assert int(kept.below.sum()) == 1702
+
+
+def test_the_correlation_is_that_of_scipy_over_rated_choices() -> None:
+    table = rated_table()
+    table.frame.loc[5:9, "human_bad"] = np.nan
+    whole = section([table], seed=0, n_resamples=20).tables["correlation"]
+    row = whole[(whole["method"] == "direct") & (whole["group_by"] == "all")].iloc[0]
+    used = table.frame.drop(index=[0, *range(5, 10)])  # row 0 has identical sides
+    expected = stats.pearsonr(used["direct_delta"], used["human_good"] - used["human_bad"])
+    assert row["value"] == pytest.approx(expected.statistic, abs=1e-12)
+    low, high = expected.confidence_interval(0.95)
+    assert (row["low"], row["high"]) == pytest.approx((low, high), abs=1e-12)
+    assert (row["n"], row["n_excluded"], row["ci_method"]) == (194, 1, "fisher-z")
+
+
+def test_the_filter_and_the_bins_use_the_items_they_say() -> None:
+    table = rated_table()
+    found = section([table], seed=0, n_resamples=20)
+    used = table.frame.iloc[1:]
+    human = used["human_good"] - used["human_bad"]
+    limit = float(np.quantile(used["edit_distance"], 0.75))
+    row = found.tables["correlation"].query("method == 'direct' and group.str.startswith('below')").iloc[0]
+    close = used["edit_distance"] < limit
+    assert row["value"] == pytest.approx(stats.pearsonr(used["direct_delta"][close], human[close]).statistic, abs=1e-12)
+    assert (row["n"], row["group"]) == (close.sum(), f"below the 75th percentile ({limit:g})")
+    bins = found.tables["by_bin"].query("method == 'direct' and group_by == 'cosine_distance'")
+    assert bins["bin"].tolist() == list(range(1, 11))
+    assert bins["n"].sum() == 199
+    codes = pd.qcut(used["cosine_distance"], 10, labels=False)
+    last = codes == 9
+    assert bins["value"].iloc[-1] == pytest.approx(
+        stats.pearsonr(used["direct_delta"][last], human[last]).statistic, abs=1e-12
+    )
+
+
+def test_few_subsets_are_compared_beside_the_whole() -> None:
+    table = rated_table()
+    half = changed(table, subset=np.where(np.arange(200) < 100, "adger", "inquiry"))
+    found = section([half], seed=0, n_resamples=5).tables
+    rows = keyed(found["correlation"].query("method == 'direct'"), "group_by", "group")
+    assert set(rows) >= {("all", ""), ("subset", "adger"), ("subset", "inquiry")}
+    used = table.frame.iloc[100:]
+    expected = stats.pearsonr(used["direct_delta"], used["human_good"] - used["human_bad"]).statistic
+    assert rows["subset", "inquiry"]["value"] == pytest.approx(expected, abs=1e-12)
+    binned = set(found["by_bin"].groupby(["subset", "method"]).groups)
+    assert binned == {("", "direct"), ("", "meta"), ("adger", "direct"), ("inquiry", "direct")}
+    whole = section([table], seed=0, n_resamples=5).tables["correlation"]
+    pd.testing.assert_series_equal(
+        found["correlation"].query("group_by == 'all'")["value"], whole.query("group_by == 'all'")["value"],
+        check_index=False,
+    )  # fmt: skip
+    many = changed(table, subset=[f"paradigm {i % 13}" for i in range(200)])
+    assert "subset" not in set(section([many], seed=0, n_resamples=5).tables["correlation"]["group_by"])
+
+
+def test_choices_are_counted_against_people() -> None:
+    counts = choice_counts([1, 1, 1, -1, -1, 0, 2], [1, 1, -1, 1, -1, 1, 0])
+    cells = (counts.both_good, counts.only_method_good, counts.only_people_good, counts.both_bad, counts.n_ties)
+    assert cells == (2, 1, 1, 1, 2)
+    choices = section([rated_table()], seed=0, n_resamples=20).tables["choices"]
+    kappa = choices.query("method == 'direct' and metric == 'kappa_human'").iloc[0]
+    a, b, c, d = (kappa[x] for x in ("both_good", "only_method_good", "only_people_good", "both_bad"))
+    # kappa of a 2 x 2 table by hand: 2 (ad - bc) / ((a + b)(b + d) + (a + c)(c + d))
+    assert kappa["value"] == pytest.approx(2 * (a * d - b * c) / ((a + b) * (b + d) + (a + c) * (c + d)), abs=1e-12)
+
+
+def test_a_ceiling_is_given_where_the_data_allow_one_and_else_the_reason() -> None:
+    table = rated_table()
+    assert ceiling_of(table.frame).reason is not None
+    spreads = {"human_sd_good": 1.0, "human_n_good": 8, "human_sd_bad": 1.0, "human_n_bad": 8}
+    with_spread = changed(table, **spreads)
+    found = ceiling_of(with_spread.frame.iloc[1:])
+    delta = (table.frame["human_good"] - table.frame["human_bad"]).iloc[1:]
+    assert found.reliability == pytest.approx(1 - 0.25 / delta.var(), abs=1e-12)
+    assert f"r can reach {found.ceiling_r:.2f}" in section([with_spread], seed=0, n_resamples=20).text
+
+
+def test_many_models_are_said_with_their_mean_and_range() -> None:
+    tables = [rated_table(seed=seed, model=f"m{seed}") for seed in range(3)]
+    found = section(tables, seed=0, n_resamples=20)
+    whole = found.tables["correlation"].query("group_by == 'all' and method == 'direct'")["value"]
+    assert f"`direct` r = {whole.mean():.2f} ({whole.min():.2f} to {whole.max():.2f})" in found.text
+    assert "199 rated pairs, mean of r over 3 models" in found.text
+
+
+def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> None:
+    table = rated_table()
+    shuffled = replace(table, frame=table.frame.sample(frac=1, random_state=1))
+    first, second = (section([x], seed=3, n_resamples=50) for x in (table, shuffled))
+    for name in first.tables:
+        pd.testing.assert_frame_equal(first.tables[name], second.tables[name])
+    assert first.text == second.text
+
+
+def test_constant_differences_are_undefined_not_zero() -> None:
+    found = section([changed(rated_table(), direct_delta=1.0)], seed=0, n_resamples=20)
+    row = found.tables["correlation"].query("method == 'direct' and group_by == 'all'").iloc[0]
+    assert np.isnan(row["value"])
+    assert row["reason"] == "the first values do not vary"
+    assert "`direct` undefined" in found.text
+
+
+def test_without_ratings_there_is_nothing_to_compare() -> None:
+    with pytest.raises(BankError, match="none of \\['toy'\\] has 3 scored pairs that people rated"):
+        section([changed(rated_table(), human_good=None)], seed=0, n_resamples=20)

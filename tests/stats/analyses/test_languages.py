@@ -1,0 +1,178 @@
+"""Methods across languages, against the published cells of He et al. 2025."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from rated_tables import keyed, rated_table
+
+from pairbank.builders.languages import typology
+from pairbank.errors import BankError
+from pairbank.stats.analyses.languages.section import section
+from pairbank.stats.analyses.languages.statistics import leave_one_out, method_correlations, typology_means
+from pairbank.stats.scored_table.frame import ScoredFrame
+
+LANGUAGES = ["en", "ca", "nl", "fr", "fa", "es", "ar", "de", "el", "he", "ru", "uk", "zh", "vi", "hu", "ja", "ko", "tr"]
+# He et al. 2025, Figure 1, Llama-3.1-8B-Instruct: cells of the 18 languages above
+FIGURE_1 = {
+    ("taxonomic", "meta"): ".79 .62 .66 .61 .61 .69 .67 .63 .61 .65 .60 .60 .58 .66 .60 .67 .58 .58",
+    ("overlap", "meta"): ".78 .58 .62 .60 .63 .66 .64 .62 .56 .69 .60 .60 .59 .68 .62 .65 .57 .57",
+    ("co-occurrence", "meta"): ".79 .60 .65 .59 .62 .67 .63 .62 .56 .66 .62 .61 .61 .67 .62 .68 .59 .56",
+    ("random", "meta"): ".90 .62 .72 .67 .66 .76 .67 .67 .62 .65 .68 .65 .60 .67 .70 .77 .61 .60",
+    ("taxonomic", "direct"): ".76 .54 .58 .59 .56 .58 .56 .56 .57 .54 .62 .61 .63 .61 .52 .58 .58 .56",
+    ("overlap", "direct"): ".73 .54 .59 .62 .59 .60 .58 .58 .59 .57 .63 .62 .65 .61 .56 .57 .61 .56",
+    ("co-occurrence", "direct"): ".77 .53 .57 .58 .51 .57 .56 .56 .54 .54 .61 .60 .62 .55 .49 .54 .54 .54",
+    ("random", "direct"): ".92 .60 .67 .70 .67 .70 .67 .69 .68 .64 .78 .71 .76 .72 .60 .68 .68 .62",
+    ("taxonomic", "neuro"): ".77 .51 .56 .58 .56 .57 .53 .56 .55 .49 .60 .57 .59 .55 .51 .58 .58 .55",
+    ("overlap", "neuro"): ".74 .49 .53 .56 .54 .55 .52 .55 .51 .49 .57 .54 .58 .54 .50 .57 .57 .53",
+    ("co-occurrence", "neuro"): ".78 .50 .54 .58 .55 .58 .53 .59 .53 .50 .60 .58 .61 .57 .51 .57 .59 .53",
+    ("random", "neuro"): ".92 .64 .70 .74 .71 .74 .71 .75 .70 .64 .79 .76 .79 .74 .66 .74 .70 .66",
+}
+# He et al. 2025, Figure 4: analytic, inflected, agglutinative, without English
+FIGURE_4 = {
+    ("taxonomic", "meta"): (0.62, 0.63, 0.61),
+    ("overlap", "meta"): (0.63, 0.62, 0.60),
+    ("co-occurrence", "meta"): (0.64, 0.62, 0.61),
+    ("random", "meta"): (0.64, 0.67, 0.67),
+    ("taxonomic", "direct"): (0.62, 0.57, 0.56),
+    ("overlap", "direct"): (0.63, 0.59, 0.58),
+    ("co-occurrence", "direct"): (0.59, 0.56, 0.53),
+    ("random", "direct"): (0.74, 0.68, 0.65),
+    ("taxonomic", "neuro"): (0.57, 0.55, 0.56),
+    ("overlap", "neuro"): (0.56, 0.53, 0.54),
+    ("co-occurrence", "neuro"): (0.59, 0.55, 0.55),
+    ("random", "neuro"): (0.77, 0.72, 0.69),
+}
+TYPES = ("taxonomic", "overlap", "co-occurrence", "random")
+
+
+@pytest.fixture(scope="module")
+def cells() -> pd.DataFrame:
+    rows = [
+        {"model": "llama", "method": method, "negative_type": kind, "language": language, "value": float(value)}
+        for (kind, method), text in FIGURE_1.items()
+        for language, value in zip(LANGUAGES, text.split(), strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def types() -> dict[str, str | None]:
+    return {tag: entry.typology for tag, entry in typology().items()}
+
+
+def test_figure_4_is_the_mean_of_figure_1(cells: pd.DataFrame) -> None:
+    means = keyed(typology_means(cells, types()), "negative_type", "method", "typology")
+    kinds = ("analytic", "inflectional", "agglutinative")
+    found = 0
+    for (negative, method), published in FIGURE_4.items():
+        for kind, value in zip(kinds, published, strict=True):
+            cell = means[negative, method, kind]
+            assert cell["value"] == pytest.approx(value, abs=0.005 + 1e-9), (negative, method, kind)
+            found += 1
+    assert found == 36
+    assert [means["random", "meta", kind]["n_languages"] for kind in kinds] == [2, 11, 4]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "everywhere", "without_english"),
+    [
+        # recomputed from the cells of Figure 1 over the languages, one negative type after the other
+        ("direct", "neuro", (0.945, 0.895, 0.908, 0.970), (0.810, 0.730, 0.691, 0.935)),
+        ("meta", "direct", (0.579, 0.501, 0.636, 0.604), (-0.123, -0.100, 0.020, 0.072)),
+    ],
+)
+def test_methods_correlate_over_languages_and_the_questions_do_so_by_english_alone(
+    cells: pd.DataFrame, a: str, b: str, everywhere: tuple[float, ...], without_english: tuple[float, ...]
+) -> None:
+    table = keyed(method_correlations(cells), "method", "versus", "negative_type")
+    for kind, value, without in zip(TYPES, everywhere, without_english, strict=True):
+        row = table[a, b, kind]
+        assert row["n"] == 18
+        assert row["value"] == pytest.approx(value, abs=5e-4)
+        assert row["without_english"] == pytest.approx(without, abs=5e-4)
+        assert row["most_influential"] == "en"
+        assert row["lowest"] == row["without_english"]
+        assert row["low"] < row["value"] < row["high"]
+
+
+def test_leaving_out_is_the_correlation_of_the_rest() -> None:
+    x, y = np.random.default_rng(0).normal(size=(2, 6))
+    found = leave_one_out(x, y, list("abcdef"))
+    for position, name in enumerate("abcdef"):
+        kept = np.arange(6) != position
+        assert found.without[name] == pytest.approx(np.corrcoef(x[kept], y[kept])[0, 1], abs=1e-12)
+    assert found.lowest == min(found.without.values())
+    assert found.highest == max(found.without.values())
+
+
+def test_two_languages_leave_nothing_to_correlate() -> None:
+    found = leave_one_out([1.0, 2.0], [1.0, 3.0], ["en", "zh"])
+    assert math.isnan(found.lowest)
+    assert math.isnan(found.without["en"])
+    flat = leave_one_out([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], ["en", "zh", "vi"])
+    assert flat.most_influential is None
+    with pytest.raises(BankError, match="expected 2 different ones"):
+        leave_one_out([1.0, 2.0], [1.0, 3.0], ["en", "en"])
+
+
+def test_a_cell_that_stands_twice_is_refused(cells: pd.DataFrame) -> None:
+    with pytest.raises(BankError, match="stands twice; expected one number"):
+        typology_means(pd.concat([cells, cells.iloc[:1]]), types())
+    with pytest.raises(BankError, match=r"cells have no columns \['language'\]"):
+        method_correlations(cells.drop(columns="language"))
+
+
+def concepts(languages: list[str], *, corpus: str) -> ScoredFrame:
+    table = rated_table(400, corpus=corpus)
+    cells = list(itertools.product(languages, ["taxonomic", "random"]))
+    frame = table.frame.assign(
+        language=[cells[i % len(cells)][0] for i in range(400)],
+        negative_type=[cells[i % len(cells)][1] for i in range(400)],
+    )
+    return replace(table, frame=frame)
+
+
+def test_the_section_pools_the_languages_of_a_model() -> None:
+    tables = [concepts(["en"], corpus="comps"), concepts(["zh", "vi", "hu", "de"], corpus="xcomps")]
+    found = section(tables, seed=0, n_resamples=50)
+    accuracy = found.tables["accuracy"]
+    assert len(accuracy) == 5 * 2 * 2  # languages, negative types, methods
+    frame = tables[1].frame
+    cell = accuracy.query("language == 'vi' and negative_type == 'random' and method == 'direct'").iloc[0]
+    used = frame[(frame["language"] == "vi") & (frame["negative_type"] == "random")]
+    assert cell["value"] == pytest.approx((used["direct_delta"] > 0).mean(), abs=1e-12)
+    assert (cell["n"], cell["n_excluded"]) == (len(used), 0)
+    assert accuracy["n_excluded"].sum() == 2 * 2  # one identical pair in each corpus, by two methods
+    analytic = found.tables["typology"].query("typology == 'analytic' and method == 'direct'")
+    assert set(analytic["n_languages"]) == {2}
+    assert found.tables["correlation"]["n"].tolist() == [5, 5]
+    assert "5 languages (de, en, hu, vi, zh)" in found.text
+
+
+def test_invented_words_are_another_task() -> None:
+    english, others = concepts(["en"], corpus="comps"), concepts(["zh", "vi"], corpus="xcomps")
+    invented = np.where(np.arange(400) < 100, "property inheritance", "property knowledge")
+    found = section([replace(english, frame=english.frame.assign(phenomenon=invented)), others], seed=0, n_resamples=5)
+    cells = found.tables["accuracy"].query("language == 'en' and method == 'direct'")
+    assert cells["n"].sum() == 300
+
+
+def test_one_language_is_no_comparison_of_languages() -> None:
+    with pytest.raises(BankError, match=r"1 language\(s\) with a negative type"):
+        section([concepts(["en"], corpus="comps")], seed=0, n_resamples=5)
+    with pytest.raises(BankError, match=r"0 language\(s\) with a negative type"):
+        section([rated_table()], seed=0, n_resamples=5)
+
+
+def test_the_typology_of_the_section_loads_nothing_heavy() -> None:
+    heavy = ("torch", "datasets", "transformers", "scipy", "matplotlib")
+    code = f"import sys, pairbank.stats.analyses.languages.section; print([x for x in {heavy!r} if x in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout.strip(), result.stderr) == (0, "[]", "")

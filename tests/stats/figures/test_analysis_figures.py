@@ -1,0 +1,110 @@
+"""The figures of the further analyses: each draws the numbers of its tables, for one model and for many."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rated_tables import rated_table
+
+from pairbank.stats.analyses import choice_likert, comparisons, grammaticality, paradigms
+from pairbank.stats.analyses import human_correlation as people
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.languages import section as multilingual
+from pairbank.stats.figures.style import save_figure
+from pairbank.stats.scored_table.frame import ScoredFrame
+
+
+def concepts(table: ScoredFrame) -> ScoredFrame:
+    n_items = len(table.frame)
+    return replace(
+        table,
+        frame=table.frame.assign(
+            language=np.array(["en", "zh", "vi", "hu"])[np.arange(n_items) % 4],
+            negative_type=np.where(np.arange(n_items) % 8 < 4, "random", "taxonomic"),
+        ),
+    )
+
+
+def contexts(table: ScoredFrame) -> ScoredFrame:
+    return replace(table, frame=table.frame.assign(task="context_pair"))
+
+
+def sections(n_models: int) -> dict[str, Section]:
+    tables = [rated_table(seed=seed, model=f"model {seed}/x") for seed in range(n_models)]
+    options: dict[str, Any] = {"seed": 0, "n_resamples": 20}
+    return {
+        "people": people.section(tables, **options),
+        "grammaticality": grammaticality.section(tables, **options),
+        "comparisons": comparisons.section(tables, **options),
+        "paradigms": paradigms.section(tables, **options),
+        "languages": multilingual.section([concepts(x) for x in tables], **options),
+        "choice_likert": choice_likert.section([contexts(x) for x in tables], **options),
+    }
+
+
+FIGURES = {
+    "people": ["people_pearson_human{}", "people_bins_toy_cosine_distance", "people_bins_toy_edit_distance"],
+    "grammaticality": [
+        "grammaticality_bins_toy_cosine_distance",
+        "grammaticality_bins_toy_edit_distance",
+        "grammaticality_roc_toy",
+    ],
+    "paradigms": ["paradigms_toy"],
+}
+
+
+@pytest.mark.parametrize("n_models", [1, 9])
+def test_every_section_has_its_figures_and_all_can_be_saved(n_models: int, tmp_path: Path) -> None:
+    found = sections(n_models)
+    for name, expected in FIGURES.items():
+        names = [x.format("" if n_models == 1 else "_toy") for x in expected]
+        assert [figure.name for figure in found[name].figures] == names
+    assert len(found["languages"].figures) == n_models
+    figures = [figure for section in found.values() for figure in section.figures]
+    assert len({figure.name for figure in figures}) == len(figures)
+    for figure in figures:
+        assert figure.caption.endswith(".")
+        assert figure.draw().axes
+    png, svg = save_figure(found["people"].figures[0].draw(), tmp_path / figures[0].name)
+    assert min(png.stat().st_size, svg.stat().st_size) > 1000
+
+
+def test_a_curve_has_the_r_of_each_bin() -> None:
+    found = people.section([rated_table()], seed=0, n_resamples=5)
+    (figure,) = [x for x in found.figures if x.name == "people_bins_toy_cosine_distance"]
+    table = found.tables["by_bin"].query("group_by == 'cosine_distance' and method == 'direct'")
+    line = figure.draw().axes[0].lines[0]
+    np.testing.assert_allclose(np.asarray(line.get_ydata(), dtype=np.float64), table["value"])
+    assert "n = 19 to 20 a bin; bands are 95 % intervals" in figure.caption
+
+
+def test_several_models_are_drawn_as_their_mean() -> None:
+    found = people.section([rated_table(seed=s, model=f"m{s}") for s in range(3)], seed=0, n_resamples=5)
+    (figure,) = [x for x in found.figures if x.name == "people_bins_toy_cosine_distance"]
+    table = found.tables["by_bin"].query("group_by == 'cosine_distance' and method == 'direct'")
+    line = figure.draw().axes[0].lines[0]
+    np.testing.assert_allclose(np.asarray(line.get_ydata(), dtype=np.float64), table.groupby("bin")["value"].mean())
+    assert "mean over 3 models" in figure.caption
+
+
+def test_the_legend_of_a_roc_curve_has_its_area() -> None:
+    found = grammaticality.section([rated_table()], seed=0, n_resamples=5)
+    (figure,) = [x for x in found.figures if x.name == "grammaticality_roc_toy"]
+    legend = figure.draw().axes[0].get_legend()
+    area = found.tables["separability"].query("metric == 'auc'")["value"].iloc[0]
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [f"direct: {area:.2f}"]
+
+
+def test_a_matrix_of_differences_is_antisymmetric() -> None:
+    tables = [rated_table(60, seed=s, model=f"m{s}") for s in range(8)]
+    found = comparisons.section(tables, seed=0, n_resamples=5)
+    (figure,) = [x for x in found.figures if x.name == "comparisons_toy_models"]
+    image = np.ma.filled(np.ma.asarray(figure.draw().axes[0].images[0].get_array(), dtype=np.float64), np.nan)
+    assert image.shape == (8, 8)
+    np.testing.assert_allclose(image, -image.T)
+    assert np.isnan(np.diag(image)).all()

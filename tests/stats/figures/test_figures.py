@@ -1,0 +1,76 @@
+"""Figures: drawn from tidy tables, with hostile labels, the same bytes each time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+from pairbank.errors import BankError
+from pairbank.stats.figures.charts import curves, heat_map, intervals, roc_curves, scatter
+from pairbank.stats.figures.style import save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HOSTILE = ["<script>x</script>", r"$\frac{1}{0$", "a" * 300, "two\nlines\x07", "模型", "\u202egpt2"]
+
+
+def _table() -> pd.DataFrame:
+    rows = [
+        {"model": name, "method": method, "bin": nth, "value": 0.5 + nth / 20, "low": 0.4, "high": 0.9}
+        for nth, name in enumerate(HOSTILE)
+        for method in ("direct", "meta")
+    ]
+    rows[3]["value"] = rows[3]["low"] = rows[3]["high"] = np.nan
+    return pd.DataFrame(rows)
+
+
+def _drawn() -> dict[str, Figure]:
+    table = _table()
+    matrix = pd.DataFrame(np.linspace(-1, 1, 36).reshape(6, 6), index=HOSTILE, columns=HOSTILE)
+    matrix.iloc[0, 1] = np.nan
+    return {
+        "intervals": intervals(table, rows="model", series="method", x_label="accuracy", title=HOSTILE[1], chance=0.5),
+        "heat_map": heat_map(matrix, value_label="r", limits=(-1, 1)),
+        "scatter": scatter(table, x="value", y="bin", x_label="$x", y_label="y", series="model", signs=True),
+        "curves": curves(table, x="bin", series="method", x_label="bin", y_label="r", chance=0.5),
+        "roc": roc_curves({HOSTILE[0]: ([0, 0.2, 1], [0, 0.7, 1])}),
+    }
+
+
+def test_every_kind_is_saved_as_png_and_svg_with_equal_bytes_each_time(tmp_path: Path) -> None:
+    before = dict(mpl.rcParams)
+    for name in ("first", "second"):
+        for kind, figure in _drawn().items():
+            png, svg = save_figure(figure, tmp_path / name / kind)
+            assert png.read_bytes().startswith(b"\x89PNG")
+            assert ET.parse(svg).getroot().tag.endswith("svg")  # noqa: S314 - our own file
+    for path in (tmp_path / "first").iterdir():
+        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
+    assert dict(mpl.rcParams) == before
+
+
+def test_the_axis_shows_names_and_values_of_the_table() -> None:
+    axes = _drawn()["intervals"].axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()][:3] == [HOSTILE[0], HOSTILE[1], "a" * 43 + "…"]
+    drawn = [np.asarray(line.get_xdata(), dtype=np.float64) for line in axes.lines if np.size(line.get_xdata()) > 2]
+    np.testing.assert_allclose(drawn[0], 0.5 + np.arange(6) / 20)
+    assert drawn[1].size == 5
+
+
+def test_nothing_to_draw_is_an_error() -> None:
+    empty = _table().iloc[:0]
+    with pytest.raises(BankError, match="no row"):
+        intervals(empty, rows="model", series="method", x_label="accuracy")
+    with pytest.raises(BankError, match="no cell"):
+        heat_map(pd.DataFrame(), value_label="r", limits=(-1, 1))
+    with pytest.raises(BankError, match="no point"):
+        scatter(empty, x="value", y="bin", x_label="x", y_label="y")
+    with pytest.raises(BankError, match="no curve"):
+        roc_curves({})

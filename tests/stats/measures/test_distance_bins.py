@@ -1,0 +1,60 @@
+"""Equally sized bins, and a correlation in each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from pairbank.errors import BankError
+from pairbank.stats.measures.distance_bins import correlation_by_bin, equal_bins
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_bins_are_those_of_pandas_qcut(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    distance = rng.gamma(1.0, size=1007)
+    expected = pd.qcut(distance, 10, labels=False)
+    for found in equal_bins(distance):
+        np.testing.assert_array_equal(found.rows, np.flatnonzero(expected == found.number - 1))
+
+
+def test_repeated_quantiles_merge_bins_as_qcut_drops_them() -> None:
+    distance = np.random.default_rng(0).poisson(3, size=500)
+    expected = pd.qcut(distance, 10, labels=False, duplicates="drop")
+    found = equal_bins(distance)
+    assert [b.rows.size for b in found] == pd.Series(expected).value_counts(sort=False).sort_index().tolist()
+    assert sum(b.rows.size for b in found) == 500
+
+
+def test_each_bin_has_the_r_of_scipy() -> None:
+    rng = np.random.default_rng(3)
+    x, noise, distance = rng.normal(size=(3, 200))
+    y = x + noise
+    for found in correlation_by_bin(x, y, distance):
+        rows = found.bin.rows
+        assert found.estimate.n == rows.size == 20
+        assert found.estimate.value == pytest.approx(stats.pearsonr(x[rows], y[rows]).statistic, abs=1e-12)
+        assert found.bin.low <= found.bin.median <= found.bin.high
+
+
+def test_a_bin_without_variation_is_undefined_with_the_reason() -> None:
+    x = np.array([1.0, 1.0, 1.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    first, second = correlation_by_bin(x, np.arange(8.0), np.arange(8.0), n_bins=2)
+    assert np.isnan(first.estimate.value)
+    assert first.estimate.reason == "the first values do not vary"
+    assert second.estimate.value == 1.0
+
+
+def test_no_items_give_no_bins() -> None:
+    assert equal_bins([]) == ()
+
+
+def test_lengths_must_agree_and_numbers_be_finite() -> None:
+    with pytest.raises(BankError, match="x, y and distance have 2, 2 and 3 values"):
+        correlation_by_bin([1, 2], [1, 2], [1, 2, 3])
+    with pytest.raises(BankError, match=r"distance\[1\] is nan"):
+        equal_bins([1.0, np.nan])
+    with pytest.raises(BankError, match="n_bins is 1"):
+        equal_bins([1.0, 2.0], n_bins=1)

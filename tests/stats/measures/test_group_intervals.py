@@ -1,0 +1,89 @@
+"""Accuracies of many groups at once, against statsmodels and scipy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from rated_tables import META, keyed, rated_table
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.paradigms import item_shares, section
+from pairbank.stats.measures.accuracy import accuracy_pooled
+from pairbank.stats.measures.group_intervals import student_by_group, wilson_by_group
+
+
+def test_wilson_is_that_of_statsmodels() -> None:
+    rng = np.random.default_rng(0)
+    group, credit = rng.integers(0, 6, 300), rng.integers(0, 2, 300)
+    for number, found in enumerate(wilson_by_group(credit, group, 6)):
+        mine = credit[group == number]
+        low, high = proportion_confint(mine.sum(), mine.size, method="wilson")
+        assert found.n == mine.size
+        assert found.value == pytest.approx(mine.mean(), abs=1e-12)
+        assert (found.low, found.high) == pytest.approx((low, high), abs=1e-12)
+    perfect = wilson_by_group([1.0] * 10, [0] * 10, 1)[0]
+    assert (perfect.low, perfect.high) == pytest.approx(proportion_confint(10, 10, method="wilson"), abs=1e-12)
+
+
+def test_students_interval_is_that_of_scipy() -> None:
+    rng = np.random.default_rng(1)
+    group, share = rng.integers(0, 4, 200), rng.choice([0.0, 0.5, 1.0], 200, p=[0.2, 0.5, 0.3])
+    for number, found in enumerate(student_by_group(share, group, 4)):
+        mine = share[group == number]
+        expected = stats.t.interval(0.95, mine.size - 1, loc=mine.mean(), scale=stats.sem(mine))
+        assert (found.low, found.high) == pytest.approx(expected, abs=1e-12)
+
+
+def test_what_has_no_interval_says_why() -> None:
+    one, none = student_by_group([0.5], [0], 2)
+    assert (one.value, one.reason) == (0.5, "one item has no spread")
+    assert (math.isnan(none.value), none.reason) == (True, "no items")
+    assert student_by_group([0.5, 0.5], [0, 0], 1)[0].reason == "every item gives 0.5"
+    with pytest.raises(BankError, match="expected a group below 1 each"):
+        wilson_by_group([1.0], [1], 1)
+    with pytest.raises(BankError, match="expected 0 to 1"):
+        wilson_by_group([2.0], [0], 1)
+
+
+def test_item_shares_pool_to_the_pooled_accuracy() -> None:
+    logprobs = np.log(np.random.default_rng(2).uniform(0.1, 1, (50, 2, 2)))
+    logprobs[:5, 0, 1] = logprobs[:5, 0, 0]
+    expected = accuracy_pooled(logprobs, META, rng=np.random.default_rng(0)).value
+    assert item_shares(logprobs, META.correct).mean() == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_section_has_every_group_in_both_definitions() -> None:
+    table = rated_table()
+    found = section([table], seed=0, n_resamples=5)
+    rows = keyed(found.tables["accuracy"], "group_by", "group", "method", "metric")
+    assert set(rows) == {
+        ("paradigm", group, method, metric)
+        for group in ("one", "two")
+        for method, metric in (("direct", "accuracy"), ("meta", "accuracy"), ("meta", "accuracy_pooled"))
+    }
+    used = table.frame.iloc[1:].query("paradigm == 'one'")
+    row = rows["paradigm", "one", "direct", "accuracy"]
+    assert row["value"] == pytest.approx((used["direct_delta"] > 0).mean(), abs=1e-12)
+    assert (row["n"], row["n_excluded"], row["ci_method"]) == (99, 1, "wilson")
+    answers = META.reshape(used["meta_logprobs"].to_list())
+    pooled = accuracy_pooled(answers, META, rng=np.random.default_rng(0)).value
+    assert rows["paradigm", "one", "meta", "accuracy_pooled"]["value"] == pytest.approx(pooled, abs=1e-12)
+    assert "**toy**, `direct`: 2 values of paradigm" in found.text
+
+
+def test_rows_without_a_class_are_in_no_group() -> None:
+    table = rated_table()
+    classes = pd.Series(["a", "b", None, None] * 50)
+    some = replace(table, frame=table.frame.assign(phenomenon=classes))
+    rows = section([some], seed=0, n_resamples=5).tables["accuracy"]
+    by_phenomenon = rows[(rows["group_by"] == "phenomenon") & (rows["metric"] == "accuracy")]
+    assert by_phenomenon["n"].sum() == 2 * 99
+    plain = replace(table, frame=table.frame.assign(paradigm="one"))
+    with pytest.raises(BankError, match="two phenomena or paradigms"):
+        section([plain], seed=0, n_resamples=5)

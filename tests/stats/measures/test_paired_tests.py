@@ -1,0 +1,128 @@
+"""McNemar's test, detectable differences and corrections, against published values and other tools."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+
+from pairbank.errors import BankError
+from pairbank.stats.measures.paired_tests import (
+    compare,
+    corrected,
+    detectable_difference,
+    mcnemar_exact,
+    mcnemar_mid_p,
+    no_comparison,
+)
+
+
+def test_the_published_example_of_the_mid_p_test() -> None:
+    # Fagerland, Lydersen & Laake 2013, Table 1 (airway hyper-responsiveness, 1 and 7 discordant): exact .0703,
+    # mid-p .0391; by hand 2 * 9 / 256 and (9 + 1) / 256
+    assert mcnemar_exact(1, 7) == pytest.approx(18 / 256, abs=1e-12)
+    assert mcnemar_mid_p(1, 7) == pytest.approx(10 / 256, abs=1e-12)
+
+
+def test_equal_counts_have_the_mid_p_of_the_papers_supplement() -> None:
+    # the same, supplement: 1 - .5 * dbinom(5, 10, .5) = 1 - .5 * 252 / 1024
+    assert mcnemar_mid_p(5, 5) == pytest.approx(1 - 0.5 * 252 / 1024, abs=1e-12)
+    assert mcnemar_exact(5, 5) == 1.0
+
+
+@pytest.mark.parametrize(("b", "c"), [(9, 1), (59, 6), (0, 3), (86, 150), (25, 4), (12, 16), (16, 59), (1, 0)])
+def test_the_exact_test_is_that_of_statsmodels_and_mid_p_that_of_the_binomial(b: int, c: int) -> None:
+    # statsmodels.stats.contingency_tables.mcnemar(exact=True), as R's binom.test(b, b + c)
+    assert mcnemar_exact(b, c) == pytest.approx(mcnemar([[7, b], [c, 7]], exact=True).pvalue, rel=1e-9)
+    expected = mcnemar_exact(b, c) - stats.binom.pmf(b, b + c, 0.5)
+    assert mcnemar_mid_p(b, c) == pytest.approx(expected, rel=1e-9)
+    assert mcnemar_mid_p(b, c) == mcnemar_mid_p(c, b)
+
+
+def test_without_discordant_items_there_is_no_p_value() -> None:
+    assert math.isnan(mcnemar_exact(0, 0))
+    assert math.isnan(mcnemar_mid_p(0, 0))
+    found = compare([1.0, -1.0], [2.0, -3.0], rng=np.random.default_rng(0))
+    assert found.reason == "no item is right for one and wrong for the other"
+    assert math.isnan(found.detectable)
+    assert found.difference.value == 0.0
+    with pytest.raises(BankError, match="discordant items are -1 and 0"):
+        mcnemar_exact(-1, 0)
+
+
+def test_a_comparison_counts_items_and_ties() -> None:
+    a = [1, 1, 1, -1, -1, 0, 1]
+    b = [1, -1, -1, 1, -1, 1, 0]
+    found = compare(a, b, rng=np.random.default_rng(7))
+    assert (found.n, found.n_only_a, found.n_only_b, found.n_ties) == (7, 2, 1, 2)
+    # accuracies with ties one half: A 4.5 of 7, B 3.5 of 7
+    assert found.difference.value == pytest.approx(1 / 7, abs=1e-12)
+    turned = compare(b, a, rng=np.random.default_rng(7))
+    assert (turned.n_only_a, turned.n_only_b, turned.p_mid) == (1, 2, found.p_mid)
+
+
+def test_the_interval_resamples_pairs() -> None:
+    # A is right where B is, and on 40 items more: the difference varies like a share of 40 in 400
+    rng = np.random.default_rng(0)
+    b = np.where(np.arange(400) < 200, 1.0, -1.0)
+    a = np.where(np.arange(400) < 240, 1.0, -1.0)
+    found = compare(a, b, rng=rng, n_resamples=4000).difference
+    half = 1.96 * math.sqrt(0.1 * 0.9 / 400)
+    assert found.value == pytest.approx(0.1, abs=1e-12)
+    assert (found.low, found.high) == pytest.approx((0.1 - half, 0.1 + half), abs=0.004)
+
+
+def test_the_detectable_difference_solves_connors_equation() -> None:
+    # Connor 1987: n = (z_a sqrt(psi) + z_b sqrt(psi - d^2))^2 / d^2 with the normal quantiles 1.959964 and 0.841621
+    for n, psi in ((1000, 0.2), (350, 0.3), (67000, 0.15)):
+        d = detectable_difference(n, psi)
+        needed = (1.959963984540054 * math.sqrt(psi) + 0.8416212335729143 * math.sqrt(psi - d * d)) ** 2 / d**2
+        assert needed == pytest.approx(n, rel=1e-9)
+
+
+def test_the_detectable_difference_is_detected_as_often_as_said() -> None:
+    n, psi = 400, 0.25
+    d = detectable_difference(n, psi)
+    rng = np.random.default_rng(1)
+    shares = [(psi + d) / 2, (psi - d) / 2, 1 - psi]
+    drawn = rng.multinomial(n, shares, size=1500)
+    detected = np.mean([mcnemar_mid_p(int(b), int(c)) < 0.05 for b, c, _ in drawn])
+    assert detected == pytest.approx(0.8, abs=0.04)
+
+
+def test_too_few_discordant_items_detect_nothing() -> None:
+    assert math.isnan(detectable_difference(20, 0.01))
+    assert math.isnan(detectable_difference(1, 0.9))
+    with pytest.raises(BankError, match="a discordance from 0 to 1"):
+        detectable_difference(10, 1.5)
+
+
+def test_corrections_follow_their_definitions() -> None:
+    # by hand: Holm multiplies the sorted p-values by 8, 7, ... 1 and keeps the running maximum; Benjamini and Hochberg
+    # multiply by 8/1, 8/2, ... 8/8 and keep the running minimum from the largest
+    p = [0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205]
+    found = corrected(p)
+    holm = [0.008, 0.056, 0.234, 0.234, 0.234, 0.234, 0.234, 0.234]
+    discovery = [0.008, 0.032, 0.0672, 0.0672, 0.0672, 0.08, 0.0845714286, 0.205]
+    np.testing.assert_allclose(found.holm, holm, atol=1e-9)
+    np.testing.assert_allclose(found.benjamini_hochberg, discovery, atol=1e-9)
+
+
+def test_comparisons_without_a_p_value_do_not_count() -> None:
+    found = corrected([0.01, math.nan, 0.04])
+    np.testing.assert_allclose(found.holm, [0.02, math.nan, 0.04])
+    assert found.n_tests == 2
+    assert corrected([]).n_tests == 0
+    with pytest.raises(BankError, match="expected 0 to 1"):
+        corrected([1.2])
+
+
+def test_what_cannot_be_compared_says_so() -> None:
+    with pytest.raises(BankError, match="no items to compare"):
+        compare([], [], rng=np.random.default_rng(0))
+    nothing = no_comparison("they share no scored items")
+    assert math.isnan(nothing.difference.value)
+    assert nothing.reason == "they share no scored items"

@@ -1,0 +1,112 @@
+"""`report`: its page and files, its options, figures that are told apart, and the section of probes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pairbank
+from pairbank.errors import BankError, UnknownNameError
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.scored import Scored
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.neuro.probed import Probed
+from pairbank.stats.analyses.neuro.rows import LAYER_DTYPES, ProbeScores, layer_rows, summary_rows
+from pairbank.stats.analyses.neuro.section import neuro_section
+from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
+
+PAIRS = [("The dogs bark.", "The dogs barks."), ("She saw him.", "She saw he."), ("A b.", "B a."), ("C d.", "D c.")]
+
+
+def scored(folder: Path, *, name: str = "fake", methods: tuple[str, ...] = ("direct",)) -> Scored:
+    path = folder / "mine.jsonl"
+    path.write_text("".join(json.dumps({"good": good, "bad": bad}) + "\n" for good, bad in PAIRS))
+    return pairbank.score(pairbank.load_corpus(path), FakeScorer(name=name), methods=methods)
+
+
+def test_the_page_shows_html_as_text_and_has_every_section_note_and_signature(tmp_path: Path) -> None:
+    extra = Section(
+        id="extra",
+        title="Mine",
+        text="A finding.",
+        definitions="- none",
+        tables={"cells": pd.DataFrame({"name": ["<script>"] * 41, "value": 0.0123456})},
+        references=("Somebody 2020",),
+    )
+    table = scored(tmp_path, name="<b>fake")
+    made = pairbank.report([table], title="<i>mine</i>", notes=["A note."], sections=[extra], n_resamples=20)
+    page = made.markdown()
+    assert page.startswith("# &lt;i&gt;mine&lt;/i&gt;\n\nA note.\n")
+    for text in ("## Mine\n\nA finding.", "| &lt;script&gt; | 0.0123 |", "The first 40 of 41 rows", "- Somebody 2020"):
+        assert text in page
+    assert "<script>" not in page
+    assert "| &lt;b&gt;fake |" in page
+    folder = made.save(tmp_path / "report")
+    cells = pd.read_csv(folder / "extra_cells.csv")
+    assert cells.shape == (41, 2)
+    assert cells["value"][0] == 0.0123456
+    (folder / "figures" / "stale.png").write_bytes(b"")
+    made.save(folder)
+    assert not (folder / "figures" / "stale.png").exists()
+
+
+def test_options_of_an_analysis_that_does_not_exist_are_refused(tmp_path: Path) -> None:
+    tables = [scored(tmp_path)]
+    with pytest.raises(UnknownNameError, match="no analysis 'peple'; did you mean 'people'"):
+        pairbank.report(tables, options={"peple": {}})
+    with pytest.raises(BankError, match="scored twice: mine by fake"):
+        pairbank.report([*tables, *tables])
+
+
+def test_figures_of_corpora_in_other_scripts_have_files_of_their_own(tmp_path: Path) -> None:
+    tables = []
+    for name in ("他", "书"):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps({"good": good, "bad": bad}) + "\n" for good, bad in PAIRS))
+        tables.append(pairbank.score(pairbank.load_corpus(path), FakeScorer(), methods=["direct"]))
+    names = [figure.name for figure in pairbank.report(tables, n_resamples=20).figures]
+    assert len(names) == len(set(names)) == 2
+
+
+def probed(f1: list[list[float]], control: list[list[float]], *, corpus: str = "toy") -> Probed:
+    """Return what `probe` would, from F1 (= accuracy) of each layer and fold."""
+    place = SummaryRow(model="m/1", corpus=corpus, group_by="all", group="", method="neuro", seed=0, n_resamples=0)
+    real, fake = np.array(f1), np.array(control)
+    scores = ProbeScores(real={"f1": real, "accuracy": real}, control={"f1": fake, "accuracy": fake})
+    layers = pd.DataFrame(list(layer_rows(scores, place, n_layers=len(f1), n_pairs=20)))
+    summary = pd.DataFrame(list(summary_rows(scores, place, n_pairs=20, n_rows=21)))
+    return Probed(
+        layers=layers.astype(LAYER_DTYPES)[list(LAYER_DTYPES)],
+        summary=summary.astype(DTYPES)[list(DTYPES)],
+        signature={},
+    )
+
+
+def test_the_section_of_probes_says_the_best_layer_and_what_the_control_reaches() -> None:
+    # layer 0 is the embedding; the best of the others has F1 .8, the control .55; folds choose layer 1 throughout
+    one = probed([[0.9, 0.9], [0.7, 0.9], [0.6, 0.6]], [[0.5, 0.5], [0.5, 0.6], [0.4, 0.4]])
+    section = neuro_section([one])
+    assert "toy by m/1: a probe of the best layer tells the better sentence with F1 = 0.80" in section.text
+    assert "the best layer reaches 0.55" in section.text
+    (figure,) = section.figures
+    assert figure.name == "neuro_toy_m_1"
+    drawn = [line.get_ydata() for line in figure.draw().axes[0].lines[:2]]
+    assert np.asarray(drawn) == pytest.approx(np.array([[0.9, 0.8, 0.6], [0.5, 0.55, 0.4]]), abs=1e-12)
+
+
+def test_no_probe_is_an_error_and_one_without_a_value_says_why() -> None:
+    with pytest.raises(BankError, match="no probes to report"):
+        neuro_section([])
+    place = SummaryRow(model="m", corpus="toy", group_by="all", group="", method="neuro", seed=0, n_resamples=0)
+    empty = Probed(
+        layers=pd.DataFrame(list(layer_rows("too few pairs", place, n_layers=2, n_pairs=1))).astype(LAYER_DTYPES),
+        summary=pd.DataFrame(list(summary_rows("too few pairs", place, n_pairs=1, n_rows=1))).astype(DTYPES),
+        signature={},
+    )
+    section = neuro_section([empty])
+    assert section.text == "toy by m: no probe (too few pairs)."
+    assert section.figures == ()

@@ -1,0 +1,111 @@
+"""Reading a scored table: what is wrong with it is said with the item's name."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pairbank.errors import BankError
+from pairbank.stats import MethodLayout
+from pairbank.stats.scored_table.scored_table import read_table
+
+DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
+META = MethodLayout(
+    method="meta",
+    kind="forced_choice",
+    presentations=("good first", "bad first"),
+    options=("1", "2"),
+    correct=(0, 1),
+)
+
+
+def scored(**changes: Any) -> pd.DataFrame:  # noqa: ANN401
+    """Three items, of which `meta` applies to the first two."""
+    columns: dict[str, Any] = {
+        "item_id": ["toy/s/2", "toy/s/0", "toy/s/1"],
+        "corpus": "toy",
+        "subset": ["s", "s", "t"],
+        "phenomenon": pd.Series(["binding", None, None], dtype="string"),
+        "language": "en",
+        "human_good": pd.Series([6.0, None, 5.0], dtype="Float32"),
+        "human_bad": [2.5, 1.0, None],
+        "flags": [None, np.array(["boundary_merge"], dtype=object), ["identical_sides"]],
+        "direct_delta": [1.0, -2.0, 0.0],
+        "meta_delta": [0.5, 0.25, None],
+        "meta_logprobs": [[-1.0, -2.0, -3.0, -4.0], np.array([-5.0, -6.0, -7.0, -8.0]), None],
+    }
+    return pd.DataFrame(columns | changes)
+
+
+def test_rows_stand_in_the_order_of_their_ids_with_nan_for_null() -> None:
+    table = read_table(scored(), [DIRECT, META])
+    direct, meta = table.methods
+    assert direct.delta_nats.tolist() == [-2.0, 0.0, 1.0]
+    assert meta.applies.tolist() == [True, False, True]
+    assert meta.logprobs_nats[2].tolist() == [[-1.0, -2.0], [-3.0, -4.0]]
+    assert np.isnan(meta.logprobs_nats[1]).all()
+    assert table.is_choice.tolist() == [True, False, True]
+    assert np.isnan(table.human_delta).tolist() == [True, True, False]
+    assert table.human_delta[2] == 3.5
+    assert table.corpus == "toy"
+
+
+def test_groups_are_all_rows_and_the_values_of_columns_that_vary() -> None:
+    table = read_table(scored(negative_type=["b", "a", "a"]), [DIRECT])
+    found = {(x.group_by, x.group): x.rows.tolist() for x in table.groups}
+    # language and the one known phenomenon do not vary; rows are numbered in the order of the ids
+    assert found == {
+        ("all", ""): [0, 1, 2],
+        ("subset", "s"): [0, 2],
+        ("subset", "t"): [1],
+        ("negative_type", "a"): [0, 1],
+        ("negative_type", "b"): [2],
+    }
+
+
+def test_a_method_that_applies_to_no_row_is_left_out() -> None:
+    table = read_table(scored(meta_delta=None, meta_logprobs=None), [DIRECT, META])
+    assert [x.layout.method for x in table.methods] == ["direct"]
+
+
+def test_an_arrow_backed_table_reads_the_same() -> None:
+    expected = read_table(scored(), [DIRECT, META])
+    arrow = scored(
+        meta_logprobs=[[-1.0, -2.0, -3.0, -4.0], [-5.0, -6.0, -7.0, -8.0], None],
+        flags=[[], ["boundary_merge"], ["identical_sides"]],
+    ).convert_dtypes(dtype_backend="pyarrow")
+    found = read_table(arrow, [DIRECT, META])
+    for a, b in zip(expected.methods, found.methods, strict=True):
+        np.testing.assert_array_equal(a.delta_nats, b.delta_nats)
+        np.testing.assert_array_equal(a.logprobs_nats, b.logprobs_nats)
+    assert found.is_choice.tolist() == expected.is_choice.tolist()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"item_id": ["a", "b", "a"]}, "item_id 'a' stands in several rows"),
+        ({"corpus": ["toy", "toy", "li"]}, r"corpora \['li', 'toy'\]; expected one corpus"),
+        ({"direct_delta": [1.0, math.inf, 0.0]}, "toy/s/0: direct_delta is inf; expected a number or null"),
+        ({"meta_logprobs": [None, [-1.0] * 4, None]}, "toy/s/2: meta_logprobs is None; expected 4 numbers"),
+        ({"meta_logprobs": [[-1.0] * 3, [-1.0] * 4, None]}, "toy/s/2: meta_logprobs is .*expected 4 numbers"),
+        (
+            {"meta_logprobs": [[-1.0] * 4, [-1.0, math.nan, -1.0, -1.0], None]},
+            "toy/s/0: meta_logprobs is .*expected finite numbers",
+        ),
+    ],
+)
+def test_a_faulty_table_is_refused_with_the_items_name(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(BankError, match=message):
+        read_table(scored(**changes), [DIRECT, META])
+
+
+def test_a_missing_column_and_a_repeated_method_are_refused() -> None:
+    with pytest.raises(BankError, match=r"has no columns \['flags', 'meta_delta'\]; it has \['item_id'"):
+        read_table(scored().drop(columns=["flags", "meta_delta"]), [DIRECT, META])
+    with pytest.raises(BankError, match=r"methods \['direct', 'direct'\] are not all different"):
+        read_table(scored(), [DIRECT, DIRECT])

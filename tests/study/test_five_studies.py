@@ -1,0 +1,68 @@
+"""The studies of the five papers run end to end, small, with a tiny random model: build, score, report, bank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import datasets
+import pytest
+from tiny_models import ARCHITECTURES, saved_model
+
+import pairbank
+from pairbank.scoring.models.causal import CausalScorer
+from pairbank.study.declaration import load_study
+from pairbank.study.run import limited, run_study, with_corpora
+
+STUDIES = {
+    "hu-levy-2023": ((), {"agreement_summary", "prediction"}),
+    "xcomps": (("starter:concepts",), {"languages", "neuro"}),
+    "introspection": ((), {"introspection", "agreement_summary"}),
+    "ewok-plausibility": (("starter:contexts",), {"choice_likert"}),
+    "grammaticality": ((), {"grammaticality", "people"}),
+}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> CausalScorer:
+    folder = saved_model(ARCHITECTURES["llama"], tmp_path_factory.mktemp("model") / "tiny-llama")
+    loaded = pairbank.load_model(str(folder))
+    assert isinstance(loaded, CausalScorer)
+    return loaded
+
+
+@pytest.mark.upstream
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_runs_from_corpora_to_bank(name: str, model: CausalScorer, shared: Path, tmp_path: Path) -> None:
+    corpora, sections = STUDIES[name]
+    study = limited(load_study(name), 1)
+    if corpora:
+        study = limited(with_corpora(study, corpora), 1)
+    done: dict[str, tuple[float, int]] = {}
+    folder, made = run_study(
+        study,
+        [model],
+        tmp_path / "bank",
+        data_dir=shared / "corpora",
+        progress=lambda task, _model: lambda n_done, n_total: done.update({task: (n_done, n_total)}),
+    )
+    assert all(n_done == n_total for n_done, n_total in done.values())
+    kinds = {"scoring", "hidden", "probes"} if study.probe else {"scoring"}
+    assert {task.split()[0] for task in done} == kinds
+    assert {section.id for section in made.sections} == sections
+    page = (folder / "reports" / name / "report.md").read_text()
+    for note in made.notes:
+        assert note in page
+    for section in made.sections:
+        assert f"## {section.title}" in page
+    for figure in made.figures:
+        assert (folder / "reports" / name / "figures" / f"{figure.name}.svg").is_file()
+    assert set(made.summary["method"]) - {"human"} <= set(study.methods)
+    for corpus in set(made.summary["corpus"]):
+        rows = datasets.load_dataset(str(folder), f"{corpus}_scored", split=model.info.slug)
+        assert all(f"{method}_flags" in rows.column_names for method in study.methods)
+
+
+def test_each_paper_has_its_study() -> None:
+    from pairbank.study.declaration import study_names
+
+    assert set(STUDIES) <= set(study_names())

@@ -1,0 +1,192 @@
+"""Studies: what ships is sound, mistakes are explained, and a run does what the file says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+import pairbank
+from pairbank.errors import BankError, ScoringError, UnknownNameError
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.stats.analyses.registry import analysis_named
+from pairbank.study.declaration import CorpusChoice, Study, StudyError, load_study, study_names
+from pairbank.study.run import run_study, with_corpora
+
+if TYPE_CHECKING:
+    from pairbank.stats.report.report import Report
+
+
+def test_shipped_studies_name_corpora_and_methods_that_exist() -> None:
+    from pairbank.builders import corpus_named
+    from pairbank.scoring.methods.registry import in_order
+
+    for name in study_names():
+        study = load_study(name)
+        assert [corpus_named(choice.name).name for choice in study.corpora]
+        assert in_order(study.methods) == list(study.methods)
+        assert all(analysis_named(name) for name in study.analyses)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("title = 'x'\nmethods = ['direct']\n", r"no \[\[corpora\]\]"),
+        ("title = 'x'\nmethods = ['direct']\ncolour = 1\n[[corpora]]\nname = 'li'\n", r"unknown key\(s\) colour"),
+        ("title = 'x'\nmethods = ['direct']\n[[corpora]]\nname = 'li'\nsize = 1\n", r"corpora: unknown key\(s\) size"),
+        ("methods = ['direct']\n[[corpora]]\nname = 'li'\n", "missing 1 required keyword-only argument: 'title'"),
+        ("title = 1\nmethods = ['direct']\n[[corpora]]\nname = 'li'\n", "title is 1; expected a text"),
+        (
+            "title = 'x'\nmethods = ['direct']\n[[corpora]]\nname = 'li'\nlimit = '5'\n",
+            "limit is '5'; expected a",
+        ),
+        ("title = 'x'\nmethods = ['direct', 3]\n[[corpora]]\nname = 'li'\n", r"expected a list \(each: a text\)"),
+        ("title = ", "not TOML"),
+    ],
+)
+def test_a_mistake_in_a_study_is_explained(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(StudyError, match=message):
+        load_study(str(tmp_path / "mine.toml"))
+
+
+def test_a_misspelt_study_comes_with_the_nearest_one() -> None:
+    with pytest.raises(UnknownNameError, match="no study 'dmo'; did you mean 'demo'"):
+        load_study("dmo")
+
+
+def _study(*corpora: CorpusChoice) -> Study:
+    return Study(name="mine", title="Mine", corpora=corpora, methods=("direct",), n_resamples=20)
+
+
+def test_an_optional_corpus_that_is_not_to_be_had_is_left_out_and_named(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    study = _study(CorpusChoice(name="starter", limit=1), CorpusChoice(name="ewok", optional=True))
+    _, made = run_study(study, [FakeScorer()], tmp_path / "bank", data_dir=tmp_path / "empty")
+    assert set(made.summary["corpus"]) == {"starter"}
+    assert any(note.startswith("Left out: corpus 'ewok'") for note in made.notes)
+
+
+def test_a_study_without_any_corpus_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="mine: none of its corpora can be had"):
+        run_study(
+            _study(CorpusChoice(name="ewok", optional=True)), [FakeScorer()], tmp_path / "bank", data_dir=tmp_path
+        )
+
+
+def test_a_study_can_be_run_on_other_corpora_and_says_so() -> None:
+    study = with_corpora(_study(CorpusChoice(name="xcomps")), ["starter:concepts", "blimp"])
+    assert study.corpora == (CorpusChoice(name="starter", subset="concepts"), CorpusChoice(name="blimp"))
+    assert study.notes == ("Run by the user on starter:concepts, blimp instead of xcomps.",)
+
+
+def _run(study: Study, folder: Path, *models: FakeScorer) -> Report:
+    _, made = run_study(study, models or [FakeScorer()], folder / "bank")
+    return made
+
+
+def test_only_items_with_the_columns_values_are_run_and_they_alone_count_to_the_limit(tmp_path: Path) -> None:
+    chosen = CorpusChoice(name="starter", where={"subset": "minimal-pairs", "language": "en"}, limit=1)
+    made = _run(_study(chosen), tmp_path)
+    items = pairbank.load_corpus("starter", subset="minimal-pairs").to_pandas()
+    n_paradigms = items[items["language"] == "en"]["paradigm"].nunique()
+    (whole,) = made.summary[made.summary["group_by"] == "all"]["n"]
+    assert whole == n_paradigms > 1
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [({"colour": "red"}, "has no column 'colour'"), ({"subset": "none"}, r"has no item with \{'subset': 'none'\}")],
+)
+def test_a_choice_that_fits_no_item_is_explained(where: dict[str, str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=message):
+        _run(_study(CorpusChoice(name="starter", where=where)), tmp_path)
+
+
+def test_unigrams_are_counted_over_the_corpora_that_the_study_names(tmp_path: Path) -> None:
+    study = replace(
+        _study(CorpusChoice(name="starter", limit=1)), methods=("direct", "slor"), unigrams_from=("starter",)
+    )
+    folder, made = run_study(study, [FakeScorer()], tmp_path / "bank")
+    assert "slor" in set(made.summary["method"])
+    signature = json.loads((folder / "manifest.json").read_text())
+    (source,) = [text for text in _strings(signature) if text == "items of corpora"]
+    assert source
+    with pytest.raises(ScoringError, match="slor needs unigram counts"):
+        run_study(replace(study, unigrams_from=()), [FakeScorer()], tmp_path / "other")
+
+
+def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
+
+
+def test_distances_between_the_sides_come_from_the_embedding_model_that_the_study_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    class Letters:
+        id = "letters@1"
+
+        def is_too_long(self, texts: Sequence[str]) -> list[bool]:
+            return [False] * len(texts)
+
+        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            return np.array([[1.0 + text.count(c) for c in "aeiou"] for text in texts], dtype=np.float32)
+
+    def load(name: object, **_options: object) -> Letters:
+        asked.append(name)
+        return Letters()
+
+    monkeypatch.setattr("pairbank.scoring.minimalness.load_embedder", load)
+    study = replace(_study(CorpusChoice(name="starter", limit=1)), minimalness="org/mine")
+    folder, _ = run_study(study, [FakeScorer()], tmp_path / "bank")
+    assert asked == ["org/mine"]
+    items = pd.read_parquet(folder / "data" / "starter" / "items.parquet")
+    assert set(items["cosine_distance_model"].dropna()) == {"letters@1"}
+    run_study(replace(study, minimalness="default"), [FakeScorer()], tmp_path / "default")
+    assert asked[1:] == [None]
+
+
+def test_declared_features_of_models_reach_the_analysis_of_introspection(tmp_path: Path) -> None:
+    entry: dict[str, str | float] = {"family": "Mine", "generation": "1", "size_billions": 0.1, "type": "base"}
+    study = replace(
+        _study(CorpusChoice(name="starter", subset="minimal-pairs", language="en")),
+        methods=("direct", "meta_question_simple"),
+        analyses=("introspection",),
+        models=({"name": "one"} | entry, {"name": "two"} | entry | {"generation": "2"}),
+    )
+    made = _run(study, tmp_path, FakeScorer(name="one"), FakeScorer(name="two"))
+    kinds = {
+        kind for table in made.sections[0].tables.values() if "match_type" in table for kind in table["match_type"]
+    }
+    assert "same family" in kinds
+    with pytest.raises(BankError, match="model 'one' is declared twice"):
+        _run(replace(study, models=study.models[:1] * 2), tmp_path)
+
+
+def test_a_misspelt_analysis_is_told_before_anything_is_scored(tmp_path: Path) -> None:
+    study = Study(
+        name="mine",
+        title="Mine",
+        corpora=(CorpusChoice(name="starter", limit=1),),
+        methods=("direct",),
+        analyses=("peple",),
+    )
+
+    def never(_corpus: str, _model: str) -> None:
+        raise AssertionError("scoring began")
+
+    with pytest.raises(UnknownNameError, match="no analysis 'peple'; did you mean 'people'"):
+        run_study(study, [FakeScorer()], tmp_path / "bank", progress=never)

@@ -1,0 +1,55 @@
+"""Fixtures of the tests of banks: a hub to talk to, scored tables made by a fake model, no waiting between tries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import pytest
+from hub_emulator import FakeHub, redirected
+
+if TYPE_CHECKING:
+    from pairbank.scoring.scored import Scored
+
+Score: TypeAlias = "Callable[..., Scored]"
+PAUSES_SECONDS = {1.0, 2.0, 4.0, 8.0}
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
+    """Yield a hub that the clients talk to, with a clean cache; pauses between tries take no time."""
+    waited: list[float] = []
+    monkeypatch.setattr("time.sleep", waited.append)
+    with FakeHub() as hub, redirected(hub, tmp_path / "home"):
+        hub.waited = waited
+        yield hub
+    assert set(waited) <= PAUSES_SECONDS
+
+
+@pytest.fixture
+def scored_by() -> Score:
+    """Return a function that scores the starter corpus with a fake model of a name."""
+
+    import pairbank
+    from pairbank.scoring.models.fake import FakeScorer
+
+    def score(name: str, *, limit: int = 1, methods: tuple[str, ...] = ("direct", "meta_question_simple")) -> Scored:
+        items = pairbank.load_corpus("starter", subset="plausibility", limit=limit)
+        return pairbank.score(items, FakeScorer(name=name), methods=methods)
+
+    return score
+
+
+@pytest.fixture
+def own_pairs(tmp_path: Path) -> Path:
+    """Return a file of somebody's own sentences."""
+    path = tmp_path / "own.csv"
+    path.write_text(
+        "good,bad,human_good,human_bad\n"
+        "The baker slices a warm loaf.,The loaf slices a warm baker.,6.5,1.5\n"
+        "Nobody has ever seen it rain here.,Somebody has ever seen it rain here.,6.0,2.5\n"
+        "The pilots land their small plane.,The pilots lands their small plane.,6.8,1.1\n"
+        "She wondered which coat he bought.,She wondered which coat he bought it.,5.9,2.0\n"
+    )
+    return path

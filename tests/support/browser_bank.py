@@ -1,0 +1,83 @@
+"""A small bank that holds what a page can break on: markup, formulae, right-to-left text, long text, missing values."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import datasets
+
+import pairbank
+from pairbank.builders.schema.columns import Item, features
+from pairbank.scoring.models.fake import FakeScorer
+
+METHODS = ["direct", "meta_question_simple", "acceptability_judgment_i"]
+LONG = "word " * 1_999 + "end.."
+HOSTILE = {
+    "markup": "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'> & \"quoted\"",
+    "template": "{{constructor.constructor('window.hacked = 1')()}} ${window.hacked = 1} `ticks`",
+    "markdown": "[a link](javascript:alert(1)) **bold** | pipe | <b>bold</b>",
+    "formula": '=HYPERLINK("http://localhost/evil","click")',
+    "override": "\u202egnisrever si sihT\u0000 and a bell \u0007",
+    "arabic": "أكلت القطة السمكة، ثم نامت.",
+    "long": LONG,
+}
+"""Item number's name -> the better side's text."""
+
+
+class QuickScorer(FakeScorer):
+    """A fake that looks at some 60 tokens of the prefix: all of it takes a minute with 10,000 tokens."""
+
+    def _logprob(self, ids: Sequence[int]) -> float:
+        some = [*ids[:: max(1, len(ids) // 50)], *ids[-10:]]
+        digest = hashlib.sha256(f"{self.name} {some}".encode()).digest()
+        return -10 * int.from_bytes(digest[:8]) / 2**64
+
+
+def hard_items() -> datasets.Dataset:
+    """Return 60 plain pairs, most with human judgments, then one item for each hostile text."""
+    items = [
+        Item(
+            item_id=f"hard/{'even' if n % 2 == 0 else 'odd'}/{n}",
+            corpus="hard",
+            subset="even" if n % 2 == 0 else "odd",
+            language="en",
+            task="sentence_pair",
+            phenomenon="agreement" if n % 3 else "binding",
+            target_good=f"The pilot number {n} sees the river.",
+            target_bad=f"The pilot number {n} see the river.",
+            context_good="",
+            context_bad="",
+            human_good=None if n % 10 == 0 else 5.0 + (n % 7) / 10,
+            human_bad=None if n % 10 == 0 else 4.5 + (n % 5) / 10,
+            human_scale="likert7",
+            human_n=20,
+        )
+        for n in range(60)
+    ]
+    items += [
+        Item(
+            item_id=f'hard/hostile/{name}"><i>',
+            corpus="hard",
+            subset="hostile",
+            language="ar" if name == "arabic" else "en",
+            task="sentence_pair",
+            phenomenon="<u>odd</u>",
+            target_good=text,
+            target_bad=f"{text} not",
+            context_good="",
+            context_bad="",
+        )
+        for name, text in HOSTILE.items()
+    ]
+    return datasets.Dataset.from_list([item.row() for item in items], features=features())
+
+
+def write_hard_bank(folder: Path) -> Path:
+    """Write the bank: the hard corpus scored with two models, every token kept, and a corpus without scores."""
+    items = hard_items()
+    scored = [
+        pairbank.score(items, QuickScorer(name=name), methods=METHODS, per_token=True) for name in ("fake-1", "fake<2>")
+    ]
+    return pairbank.write_bank(folder, scored=scored, corpora=[pairbank.load_corpus("starter", limit=1)])

@@ -1,0 +1,55 @@
+"""Small scored tables for the tests of sections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.scored_table.frame import ScoredFrame
+
+DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
+META = MethodLayout(
+    method="meta", kind="forced_choice", presentations=("good first", "bad first"), options=("1", "2"), correct=(0, 1)
+)
+
+
+def rated_table(n_items: int = 200, *, seed: int = 0, corpus: str = "toy", model: str = "gpt2") -> ScoredFrame:
+    """Pairs with both log-probabilities, human ratings, distances and two methods; the first row is no choice."""
+    rng = np.random.default_rng(seed)
+    message, good, bad, human, far = rng.normal(size=(5, n_items))
+    frame = pd.DataFrame(
+        {
+            "item_id": [f"{corpus}/{i:04d}" for i in range(n_items)],
+            "corpus": corpus,
+            "subset": "pairs",
+            "language": "en",
+            "task": "sentence_pair",
+            "phenomenon": None,
+            "paradigm": np.where(np.arange(n_items) % 4 < 2, "one", "two"),
+            "human_good": 0.5 + good + human,
+            "human_bad": bad,
+            "flags": [["identical_sides"] if i == 0 else [] for i in range(n_items)],
+            "cosine_distance": np.abs(far),
+            "edit_distance": rng.integers(1, 20, n_items),
+            "direct_good": -30 + 8 * message + good,
+            "direct_bad": -31 + 8 * message + bad,
+        }
+    )
+    frame["direct_delta"] = frame["direct_good"] - frame["direct_bad"]
+    answers = np.log(rng.uniform(0.05, 1.0, (n_items, 2, 2)))
+    frame["meta_good"] = (answers[:, 0, 0] + answers[:, 1, 1]) / 2
+    frame["meta_bad"] = (answers[:, 0, 1] + answers[:, 1, 0]) / 2
+    frame["meta_delta"] = frame["meta_good"] - frame["meta_bad"]
+    frame["meta_logprobs"] = answers.reshape(n_items, 4).tolist()
+    return ScoredFrame(corpus=corpus, model=model, frame=frame, layouts=(DIRECT, META))
+
+
+def keyed(table: pd.DataFrame, *names: str) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """The rows of a table by the values of some columns, which must tell them apart."""
+    rows = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+    found = {tuple(row[name] for name in names): row for row in rows}
+    assert len(found) == len(rows), f"{names} do not tell the rows apart"
+    return found

@@ -1,0 +1,151 @@
+"""`probe`, from items to tables; with a tiny model whose states tell some sentences apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import datasets
+import numpy as np
+import pandas as pd
+import pytest
+from tiny_models import ARCHITECTURES, saved_model
+from typer.testing import CliRunner
+
+import pairbank
+from pairbank.cli import app
+from pairbank.errors import BankError
+from pairbank.probing import probe
+from pairbank.scoring.models.hidden_states import HiddenStates
+from pairbank.scoring.models.load import load_model
+from pairbank.stats.analyses.neuro.probed import Probed
+from pairbank.stats.analyses.neuro.rows import LAYER_DTYPES
+from pairbank.stats.scored_table.summary_row import DTYPES
+
+if TYPE_CHECKING:
+    from pairbank.scoring.models.load import LoadedModel
+
+NOUNS = "dog cat bird fish horse cow goat duck fox wolf bear deer".split()  # noqa: SIM905 - reads better
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
+    return load_model(saved_model(ARCHITECTURES["llama"], tmp_path_factory.mktemp("llama")), device="cpu")
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> datasets.Dataset:
+    """Return 24 pairs whose last token decides, two identical sides and a group of three pairs."""
+    rows = [
+        {"good": f"The {a} barks", "bad": f"The {a} bark", "subset": subset}
+        for subset, more in (("a", ""), ("b", "old "))
+        for a in (more + noun for noun in NOUNS)
+    ]
+    rows += [{"good": "Same.", "bad": "Same.", "subset": "a"}] * 2
+    rows += [{"good": f"{n} ends.", "bad": f"{n} end.", "subset": "few"} for n in NOUNS[:3]]
+    path = tmp_path / "toy.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return pairbank.load_corpus(path, columns={"subset": "subset"})
+
+
+def cell(table: pd.DataFrame, **keys: object) -> Any:  # noqa: ANN401 - a row
+    for name, value in keys.items():
+        table = table[table[name] == value]
+    assert len(table) == 1
+    return table.iloc[0]
+
+
+@pytest.fixture
+def probed(items: datasets.Dataset, tiny: LoadedModel) -> Probed:
+    return probe(items, tiny)
+
+
+def test_tables_have_their_types_and_every_layer(probed: Probed) -> None:
+    assert {n: str(t) for n, t in probed.layers.dtypes.items()} == LAYER_DTYPES
+    assert {n: str(t) for n, t in probed.summary.dtypes.items()} == DTYPES
+    # 3 groups x (embedding and 2 blocks) x 2 metrics x (real and control)
+    assert len(probed.layers) == 3 * 3 * 2 * 2
+    assert set(probed.summary["method"]) == {"neuro"}
+    assert not probed.summary.duplicated(["group_by", "group", "metric"]).any()
+
+
+def test_what_the_last_token_decides_is_found_at_every_layer(probed: Probed) -> None:
+    for group in ("a", "b"):
+        for layer in range(3):
+            row = cell(probed.layers, group=group, layer=layer, metric="f1", control=False)
+            assert (row["value"], row["n"]) == (1.0, 12)
+        assert cell(probed.summary, group=group, metric="f1")["value"] == 1.0
+        assert cell(probed.summary, group=group, metric="f1_chosen")["value"] == 1.0
+        assert cell(probed.layers, group=group, layer=1, metric="accuracy", control=True)["value"] < 0.9
+
+
+def test_identical_sides_are_left_out_and_counted(probed: Probed) -> None:
+    row = cell(probed.summary, group="a", metric="f1")
+    assert (row["n"], row["n_excluded"]) == (12, 2)
+
+
+def test_too_few_pairs_have_no_value_and_a_reason(probed: Probed) -> None:
+    row = cell(probed.summary, group="few", metric="f1")
+    assert np.isnan(row["value"])
+    assert row["reason"] == "3 groups of pairs without a common sentence; 5 folds need at least 5"
+    assert probed.layers[probed.layers["group"] == "few"]["value"].isna().all()
+    mean = cell(probed.summary, group_by="all", metric="f1")
+    assert (mean["value"], mean["n"], mean["n_excluded"]) == (1.0, 27, 2)
+    assert mean["reason"] == "mean of 2 probes of 3 groups; no interval"
+
+
+def test_the_maximum_leaves_the_embedding_out(
+    items: datasets.Dataset, tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = HiddenStates.layer
+
+    def only_layers_0_and_2(self: HiddenStates, layer: int, texts: np.ndarray) -> np.ndarray:
+        return real(self, layer, texts) * (layer != 1)
+
+    monkeypatch.setattr(HiddenStates, "layer", only_layers_0_and_2)
+    summary = probe(items, tiny).summary
+    assert cell(summary, group="a", metric="f1_layer")["value"] == 2.0
+    assert cell(summary, group="a", metric="f1")["ci_method"] == "corrected-t, best of 2 layers"
+
+
+def test_the_same_seed_gives_the_same_bytes_whatever_the_order_of_items(
+    items: datasets.Dataset, tiny: LoadedModel, probed: Probed, tmp_path: Path
+) -> None:
+    probed.save(tmp_path / "one")
+    probe(items.shuffle(seed=3), tiny).save(tmp_path / "two")
+    for name in ("neuro_layers.parquet", "neuro_summary.csv"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    other = probe(items, tiny, seed=1).layers["value"]
+    assert not other.equals(probed.layers["value"])
+    signature = json.loads((tmp_path / "one" / "neuro.json").read_text())
+    assert signature["model"]["name"] == tiny.info.name
+    assert signature["method"]["group_by"] == "subset"
+
+
+def test_groups_may_be_several_columns_or_none(items: datasets.Dataset, tiny: LoadedModel) -> None:
+    two = probe(items, tiny, groups=["language", "subset"]).summary
+    assert set(two["group_by"]) == {"all", "language+subset"}
+    assert "en/a" in set(two["group"])
+    one = probe(items, tiny, groups="all").summary
+    assert set(zip(one["group_by"], one["group"], strict=True)) == {("all", "")}
+    assert cell(one, metric="accuracy")["n"] == 27
+    with pytest.raises(BankError, match="no column 'nonsense' to group by"):
+        probe(items, tiny, groups="nonsense")
+    with pytest.raises(BankError, match="none of the 2 items is a pair"):
+        probe(items.filter(lambda row: row["target_good"] == "Same."), tiny)
+
+
+def test_the_command_prints_a_row_a_group_and_writes_the_tables(items: datasets.Dataset, tmp_path: Path) -> None:
+    folder = saved_model(ARCHITECTURES["llama"], tmp_path / "llama")
+    arguments = ["neuro", str(tmp_path / "toy.jsonl"), "--model", str(folder), "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, [*arguments, "--column", "subset=subset", "--device", "cpu"])
+    assert result.exit_code == 0, result.output
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert next(line for line in lines if line[:1] == ["a"])[:3] == ["a", "12", "1.0"]
+    assert ["few", "3"] in lines
+    summary = pd.read_csv(tmp_path / "out" / "neuro_summary.csv")
+    assert len(summary[summary["group_by"] == "subset"]) == 3 * 10
+    layers = pd.read_parquet(tmp_path / "out" / "neuro_layers.parquet")
+    assert set(layers["layer"]) == {0, 1, 2}
+    assert len(items) == 29
