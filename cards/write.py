@@ -127,7 +127,8 @@ def write_bank(
         _write_tables(draft, summary)
         for name in reports or {}:
             shutil.rmtree(draft.root / REPORTS / name, ignore_errors=True)
-            shutil.copytree(made / REPORTS / name, draft.root / REPORTS / name)
+            (draft.root / REPORTS).mkdir(exist_ok=True)
+            shutil.move(made / REPORTS / name, draft.root / REPORTS / name)
     return finish(draft.root, draft.manifest, summary, command=command)
 
 

@@ -18,7 +18,10 @@ from pairbank.cards.bank.redistribution import is_left_out, licence_of
 from pairbank.cards.card import markdown
 from pairbank.cards.card.citations import bibtex_of
 from pairbank.cards.card.signatures import imported_in_words, models_in_words
+from pairbank.errors import BankError
+from pairbank.files import read_json
 from pairbank.scoring.signature import signature_line
+from pairbank.stats.figures.figure import CAPTIONS
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline
 
 if TYPE_CHECKING:
@@ -56,16 +59,22 @@ class Bank:
 
 
 def figures_in(root: Path) -> tuple[FigureFile, ...]:
-    """Return the PNG figures of a bank's reports, with the captions that their pages give them."""
-    found = []
-    for path in sorted((root / REPORTS).rglob("*.png")):
-        report = root / REPORTS / path.relative_to(root / REPORTS).parts[0]
-        page = (report / "report.md").read_text(encoding="utf-8") if (report / "report.md").is_file() else ""
-        link = rf"!\[[^\]]*\]\({re.escape(path.relative_to(report).as_posix())}\)"
-        caption = re.search(rf"{link}\n\n\*(.+)\*$", page, flags=re.MULTILINE)
-        name = path.stem.replace("_", " ")
-        found.append(FigureFile(path=path.relative_to(root).as_posix(), caption=caption[1] if caption else name))
-    return tuple(found)
+    """Return the PNG figures of a bank's reports, with the captions that stand beside them, else their names.
+
+    Raises:
+        BankError: captions that are no table of texts.
+    """
+    captions: dict[Path, str] = {}
+    for path in sorted((root / REPORTS).rglob(CAPTIONS)):
+        stated = read_json(path)
+        if not isinstance(stated, dict) or not all(isinstance(text, str) for text in stated.values()):
+            raise BankError(f"{path}: expected a caption (a text) for each file name; write the report again")
+        captions |= {path.parent / name: text for name, text in stated.items()}
+    figures = sorted((root / REPORTS).rglob("*.png"))
+    return tuple(
+        FigureFile(path=path.relative_to(root).as_posix(), caption=captions.get(path, path.stem.replace("_", " ")))
+        for path in figures
+    )
 
 
 def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:

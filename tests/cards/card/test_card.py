@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -17,7 +18,7 @@ from pairbank.cards.bank.layout import read_manifest
 from pairbank.cards.bank.tables import read_summary
 from pairbank.cards.card.check_figures import figure_problems
 from pairbank.cards.card.citations import bibtex_of, entries
-from pairbank.cards.card.render import results_shown
+from pairbank.cards.card.render import figures_in, results_shown
 from pairbank.errors import BankError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.report.summary import summarise
@@ -107,12 +108,28 @@ def test_figures_of_reports_stand_on_the_card_by_relative_path(bank: Path) -> No
     figure.savefig(folder / "scatter_plot.png", dpi=20)
     figure.savefig(folder / "named.png", dpi=20)
     plt.close(figure)
-    (folder / "report.md").write_text("# Mine\n\n![named](named.png)\n\n*A caption, n = 4*\n")
+    (folder / "captions.json").write_text('{"named.png": "A caption, n = 4"}')
     pairbank.write_bank(bank)
     page = page_of(bank)
     assert "![A caption, n = 4](reports/mine/named.png)" in page
     assert "![scatter plot](reports/mine/scatter_plot.png)" in page
     pairbank.check_bank(bank)
+    (folder / "captions.json").write_text('{"named.png": 4}')
+    with pytest.raises(BankError, match=r"captions.json: expected a caption \(a text\) for each file name"):
+        pairbank.write_bank(bank)
+
+
+def test_a_caption_is_on_the_card_as_its_figure_has_it(tmp_path: Path, own_pairs: Path) -> None:
+    scored = pairbank.score(pairbank.load_corpus(own_pairs), FakeScorer(name="<i>&amp;*fake*"), methods=("direct",))
+    made = pairbank.report([scored])
+    figures = [replace(figure, caption="Log P of <i>&amp;*fake*, n = 4") for figure in made.figures]
+    assert figures
+    bank = pairbank.write_bank(
+        tmp_path / "bank", scored=[scored], reports={"mine": replace(made, figures=tuple(figures))}
+    )
+    captions = [figure.caption for figure in figures_in(bank)]
+    assert captions == ["Log P of <i>&amp;*fake*, n = 4"] * len(figures)
+    assert page_of(bank).count("![Log P of &lt;i&gt;&amp;amp;\\*fake\\*, n = 4](reports/mine/figures/") == len(figures)
 
 
 def test_every_corpus_has_a_citation_that_reads_as_bibtex() -> None:
