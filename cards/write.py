@@ -31,6 +31,7 @@ from pairbank.cards.bank.layout import (
     scores_path,
 )
 from pairbank.cards.bank.redistribution import (
+    TEXTS,
     ids_and_scores,
     is_left_out,
     is_score,
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 Texts = Literal["all", "redistributable"]
 """Which corpora keep their texts: all, or those that a published bank may hold."""
 PACKAGES = ("pairbank", "torch", "transformers", "tokenizers", "datasets", "huggingface_hub", "numpy", "pandas")
-SAME_TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -208,7 +208,7 @@ def _check_old_scores(draft: _Draft) -> None:
 
 def _holds(items: datasets.Dataset, table: Scored) -> bool:
     """Return whether a table's items stand among these, word for word; a table without texts has ids alone."""
-    columns = ["item_id", *(c for c in SAME_TEXTS if c in table.dataset.column_names and c in items.column_names)]
+    columns = ["item_id", *(c for c in TEXTS if c in table.dataset.column_names and c in items.column_names)]
     known = set(zip(*(items[c][:] for c in columns), strict=True))
     return known.issuperset(zip(*(table.dataset[c][:] for c in columns), strict=True))
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LABELS = ("item_id", "corpus", "subset", "language", "task", "phenomenon", "paradigm", "pair_id", "flags")
 """Columns of the items that stay where texts may not be published."""
+TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
+"""Columns of the items that hold their texts."""
 READABLE = (".md", ".csv", ".svg", ".json", ".txt", ".html", ".tex")
 LEAST_CHARACTERS = 15
 """A text shorter than this is not looked for in reports: words stand in every report."""
@@ -107,10 +109,7 @@ def refuse_quoted_texts(root: Path, tables: Iterable[tuple[str, datasets.Dataset
 
 
 def _texts(items: datasets.Dataset) -> Iterator[str]:
-    from pairbank.builders.schema.columns import COLUMNS
-
-    named = {c.name for c in COLUMNS if c.name.startswith(("context_", "target_"))}
-    for column in sorted(named & set(items.column_names)):
+    for column in sorted(set(TEXTS) & set(items.column_names)):
         yield from (text for text in items[column][:] if text and len(text) >= LEAST_CHARACTERS)
 
 

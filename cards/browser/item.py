@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairbank.cards.bank.redistribution import TEXTS
 from pairbank.cards.browser.charts import MOST_TOKENS, token_bars
-from pairbank.cards.browser.data import DIRECT, TEXTS
 from pairbank.cards.browser.parts import note
 from pairbank.cards.browser.text import both_marked, esc, identifier, isolated, logprob, nats, words
+from pairbank.scoring.api.names import DIRECT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
