@@ -34,10 +34,10 @@ from pairbank.cards.bank.redistribution import (
     TEXTS,
     ids_and_scores,
     is_left_out,
-    is_score,
     locked,
     may_publish,
     refuse_quoted_texts,
+    score_columns,
     with_licence,
 )
 from pairbank.cards.bank.tables import read_table, summary_of, write_summary, write_table
@@ -192,7 +192,8 @@ def _check_alike(table: Scored, slug: str, other: Mapping[str, Any]) -> None:
 
 def items_of_scored(table: Scored) -> datasets.Dataset:
     """Return the items of a scored table: its columns without those of the methods."""
-    return table.dataset.remove_columns([name for name in table.dataset.column_names if is_score(name, table.methods)])
+    scores = score_columns(table.signature["methods"])
+    return table.dataset.remove_columns([name for name in table.dataset.column_names if name in scores])
 
 
 def _check_old_scores(draft: _Draft) -> None:
@@ -249,7 +250,7 @@ def _leave_out_texts(draft: _Draft, texts: Texts, reports: Path) -> None:
             signature = scores[name][slug]
             draft.scored[name, slug] = Scored(dataset=ids_and_scores(table, signature["methods"]), signature=signature)
         else:
-            draft.items[name] = ids_and_scores(table)
+            draft.items[name] = ids_and_scores(table, {})
 
 
 def _write_tables(draft: _Draft, summary: pd.DataFrame | None) -> None:
