@@ -18,12 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pairbank.builders.schema.columns import ONE_SIDED_TASKS
+from pairbank.builders.schema.columns import IDENTICAL_SIDES, ONE_SIDED_TASKS
 from pairbank.cards.bank.layout import SUMMARY, items_path, scores_path
 from pairbank.cards.browser.source import Source, manifest_of, open_source
 from pairbank.errors import BankError, unknown_name
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.scored_table.scored_table import IDENTICAL_SIDES
 
 if TYPE_CHECKING:
     from pathlib import Path
