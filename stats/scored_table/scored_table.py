@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.schema.columns import IDENTICAL_SIDES
+from pairbank.builders.schema.flags import IDENTICAL_SIDES
 from pairbank.errors import BankError
 from pairbank.stats.scored_table.frame import flagged, number_column
 from pairbank.stats.scored_table.method_scores import (
