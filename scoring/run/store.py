@@ -29,6 +29,7 @@ ARROW_TYPES: dict[ColumnKind, pa.DataType] = {
     "list<string>": pa.list_(pa.string()),
 }
 VERSIONS = f"engine {ENGINE_VERSION}, models {MODELS_VERSION}, methods {METHODS_VERSION}"
+"""In every key; source code is not: an edit that moves no number keeps the scores."""
 TEXT_COLUMNS = (
     "language",
     "task",
