@@ -54,7 +54,7 @@ def test_a_log_softmax_that_is_off_by_a_thousandth_asks_for_the_engines_version(
         return values + 1e-3
 
     monkeypatch.setattr(logprobs, "finite", off)
-    monkeypatch.setitem(golden.METHODS, "bert", ("direct", "mean_logprob"))  # type: ignore[arg-type]
+    monkeypatch.setitem(golden.METHODS, "bert", ("direct", "mean_logprob"))
     now = golden.golden_scores(tmp_path, ["bert"])
     [refused] = golden.refusals(file, now, NOW)
     assert "raise ENGINE_VERSION or MODELS_VERSION" in refused

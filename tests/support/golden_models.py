@@ -97,5 +97,6 @@ def _t5() -> tuple[Any, Any]:
     pieces += [(letter, -4.0 - 0.01 * i) for i, letter in enumerate((SPACE, *letters)) if letter not in words]
     tokenizer: Any = T5Tokenizer(vocab=[(token, 0.0) for token in special] + pieces, extra_ids=4)
     sizes: dict[str, Any] = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2}
-    config = T5Config(vocab_size=len(tokenizer) + 3, **sizes, decoder_start_token_id=0)
+    start: dict[str, Any] = {"decoder_start_token_id": 0}
+    config = T5Config(vocab_size=len(tokenizer) + 3, **sizes, **start)
     return T5ForConditionalGeneration(config).train(mode=False), tokenizer
