@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from rated_tables import keyed, rated_table
 from scipy import stats
 
 from pairbank.builders.corpora.hll import edit_distance
@@ -19,6 +18,7 @@ from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import distance_filter
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
+from rated_tables import keyed, rated_table
 
 
 def changed(table: ScoredFrame, **columns: Any) -> ScoredFrame:  # noqa: ANN401
