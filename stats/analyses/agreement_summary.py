@@ -1,4 +1,4 @@
-"""Agreement between direct and prompted scores over many models: in, the long summary; out, means and ranges.
+"""Agreement between direct and prompted scores over many models: scored tables (or their summary) in, a section out.
 
 Hu & Levy 2023, figures 3 and 6: Pearson's r of each method, the unweighted mean over corpora of each model, then over
 models. Song, Hu & Mahowald 2025, figure 5: Cohen's kappa of every model and prompt, its mean and range.

@@ -122,7 +122,7 @@ def measures(pairs: ScoredTable) -> Iterator[Measure]:
 
 def _sides(pairs: ScoredTable) -> FloatArray:
     """Return 1 where the right context is the item's second one, -1 where it is the first or the items do not say."""
-    return np.where(pairs.numbers("target_number") == 2, 1.0, -1.0)
+    return np.where(pairs.is_first_context == 0, 1.0, -1.0)
 
 
 def _against(item: Measure, pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:

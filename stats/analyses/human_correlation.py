@@ -17,12 +17,12 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.estimates.arrays import paired_vectors
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_SERIES, bin_figures, file_name, first_cells, n_said
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement
+from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import correlation_by_bin, distance_filter
 from pairbank.stats.measures.noise_ceiling import VARIANCES, Ceiling, ceiling_from_spreads
 from pairbank.stats.scored_table.frame import ScoredFrame
@@ -30,8 +30,6 @@ from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from pairbank.arrays import FloatArray
 
 DISTANCES = ("cosine_distance", "edit_distance")
@@ -39,41 +37,6 @@ EDIT_DISTANCE = "edit_distance"
 BIN_COLUMNS = {"subset": "string", "bin": "int64", "bin_low": "float64", "bin_high": "float64", "bin_median": "float64"}
 _LEAST = 3
 _SPREADS = ("human_sd_good", "human_n_good", "human_sd_bad", "human_n_bad")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChoiceCounts:
-    """How often a method and people prefer which side."""
-
-    both_good: int
-    only_method_good: int
-    only_people_good: int
-    both_bad: int
-    n_ties: int
-    """Items on which the method or people prefer neither."""
-
-
-def choice_counts(delta: ArrayLike, human_delta: ArrayLike) -> ChoiceCounts:
-    """Return the confusion counts of a method's choices with those of people.
-
-    Args:
-        delta: Good - bad of the method, shape (items,).
-        human_delta: Good - bad of the mean human judgments, same shape.
-
-    Raises:
-        BankError: If the lengths differ or a number is not finite.
-
-    >>> choice_counts([1, 1, -1, 0], [2, -1, 1, 1])
-    ChoiceCounts(both_good=1, only_method_good=1, only_people_good=1, both_bad=0, n_ties=1)
-    """
-    a, b = paired_vectors(delta, human_delta, names=("delta", "human_delta"))
-    return ChoiceCounts(
-        both_good=int(np.sum((a > 0) & (b > 0))),
-        only_method_good=int(np.sum((a > 0) & (b < 0))),
-        only_people_good=int(np.sum((a < 0) & (b > 0))),
-        both_bad=int(np.sum((a < 0) & (b < 0))),
-        n_ties=int(np.sum((a == 0) | (b == 0))),
-    )
 
 
 def ceiling_of(table: ScoredTable) -> Ceiling:

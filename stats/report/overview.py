@@ -12,8 +12,9 @@ from typing import Any
 import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.figures.charts import heat_map, intervals, scatter_panels
+from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.scatters import scatter_panels
 from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said
 from pairbank.stats.report.wide_tables import headline
 from pairbank.stats.scored_table.frame import ScoredFrame

@@ -125,9 +125,8 @@ class ScoredTable:
         """1 where the better one is the source's context 1, 0 where it is its context 2; NaN where it is neither."""
         if "target_number" not in self.frame.columns:
             return np.full(len(self.frame), np.nan)
-        known = self.frame["target_number"].astype("string")
-        marks = [(known == number).fillna(value=False) for number in ("1", "2")]
-        return np.select(marks, [1.0, 0.0], np.nan)
+        known = pd.to_numeric(self.frame["target_number"], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.select([known == 1, known == 2], [1.0, 0.0], np.nan)
 
     @cached_property
     def methods(self) -> tuple[MethodScores, ...]:

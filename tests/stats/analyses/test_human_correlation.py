@@ -13,7 +13,8 @@ from scipy import stats
 
 from pairbank.builders.corpora.hll import edit_distance
 from pairbank.errors import BankError
-from pairbank.stats.analyses.human_correlation import ceiling_of, choice_counts, section
+from pairbank.stats.analyses.human_correlation import ceiling_of, section
+from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import distance_filter
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table

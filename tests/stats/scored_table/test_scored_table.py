@@ -138,6 +138,17 @@ def test_a_column_that_is_not_there_is_nan_and_has_no_value() -> None:
     assert table.has_value("phenomenon", "binding").tolist() == [False, False, True]
 
 
+@pytest.mark.parametrize(
+    "numbers",
+    [[1, 2, 1], ["1", "2", "1"], [1.0, 2.0, 1.0], pd.array([1, 2, 1], dtype="Int32")],
+    ids=["integers", "texts", "integers that were nullable", "nullable"],
+)
+def test_the_number_of_a_context_is_read_whatever_its_type(numbers: Any) -> None:  # noqa: ANN401
+    assert read(scored(target_number=numbers), [DIRECT]).is_first_context.tolist() == [0.0, 1.0, 1.0]
+    known = read(scored(target_number=[None, 3, "x"]), [DIRECT]).is_first_context
+    assert np.isnan(known).all()
+
+
 def test_many_subsets_are_no_parts() -> None:
     assert [part.subset for part in read(scored(), [DIRECT]).parts()] == ["", "s", "t"]
     many = pd.concat([scored(item_id=[f"{n}/{i}" for i in range(3)], subset=f"s{n:02d}") for n in range(13)])
