@@ -6,10 +6,10 @@ import copy
 from pathlib import Path
 from typing import Any
 
-import golden_scores as golden
 import numpy as np
 import pytest
 
+import golden_scores as golden
 from pairbank.arrays import FloatArray
 from pairbank.scoring.engine import logprobs
 

@@ -15,9 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from tiny_bidirectional_models import SIZES, TRAINING_TEXT, bart_model, saved
-from tiny_models import ARCHITECTURES, tiny_model
-from tiny_tokenizers import TOKENIZERS
 from transformers import (
     BertConfig,
     BertForMaskedLM,
@@ -26,6 +23,10 @@ from transformers import (
     T5ForConditionalGeneration,
     T5Tokenizer,
 )
+
+from tiny_bidirectional_models import SIZES, TRAINING_TEXT, bart_model, saved
+from tiny_models import ARCHITECTURES, tiny_model
+from tiny_tokenizers import TOKENIZERS
 
 N_POSITIONS = 1_024
 SPACE = "\N{LOWER ONE EIGHTH BLOCK}"

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from golden_models import OPTIONS, golden_model
 
 import pairbank
+from golden_models import OPTIONS, golden_model
 from pairbank.builders.schema.columns import Column, Item, Task, features
 from pairbank.scoring import versions
 from pairbank.scoring.methods.linking import LINKING_METHODS
