@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_models import ARCHITECTURES, saved_model
 
 import pairbank
 from pairbank.scoring.bench import BARE, OURS, PLANNING, TOKENISING, bench
 from pairbank.scoring.models.causal import CausalScorer
+from tiny_models import ARCHITECTURES, saved_model
 
 
 @pytest.mark.parametrize("method", ["direct", "meta_question_simple"])
