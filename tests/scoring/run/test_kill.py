@@ -16,9 +16,11 @@ SCRIPT = """
 import sys, time
 import datasets
 datasets.disable_progress_bars()
-import pairbank, pairbank.scoring.score as score
+import pairbank
+from pairbank.scoring.methods.direct import Direct
+from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.models.fake import FakeScorer
-score.SHARD_ITEMS_DIRECT, score.SHARD_ITEMS_PROMPTED = 32, 8
+Direct.shard_items, Prompted.shard_items = 32, 8
 
 class SlowScorer(FakeScorer):
     def token_logprobs(self, requests, *, progress):
