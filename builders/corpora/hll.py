@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.schema.columns import Column, Item
 from pairbank.builders.sources.readers import read_delimited, read_rating
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -129,13 +130,6 @@ def edit_distance(one: str, other: str) -> int:
     return previous[-1]
 
 
-CITATION = """@article{chen2020assessing,
-  author = {Chen, Zhong and Xu, Yuhang and Xie, Zhiguo},
-  title = {Assessing introspective linguistic judgments quantitatively: the case of {The} {Syntax} of {Chinese}},
-  journal = {Journal of East Asian Linguistics}, volume = {29}, pages = {311--336}, year = {2020},
-  doi = {10.1007/s10831-020-09210-y}
-}"""
-
 HLL = Corpus(
     name="hll",
     title="HLL (Chen, Xu & Xie 2020)",
@@ -156,7 +150,7 @@ HLL = Corpus(
         licence="unknown",
         licence_note="Supplementary material of a journal article (Springer): use your own copy, do not republish it.",
         redistributable=False,
-        citation=CITATION,
+        citation=bibtex("chen2020assessing"),
         files=(
             SourceFile(
                 name=FILE,
