@@ -59,10 +59,12 @@ def plugins(door: Door, *, taken: Collection[str] = ()) -> dict[str, Plugin]:
     Raises:
         PluginError: a name that is ours or another package's.
     """
+    offered = [
+        Plugin(name=point.name, package=point.dist.name if point.dist else "a nameless package", door=door, point=point)
+        for point in entry_points(group=f"pairbank.{door}")
+    ]
     found: dict[str, Plugin] = {}
-    for point in sorted(entry_points(group=f"pairbank.{door}"), key=lambda point: (point.name, point.value)):
-        package = point.dist.name if point.dist else "a package without a name"
-        plugin = Plugin(name=point.name, package=package, door=door, point=point)
+    for plugin in sorted(offered, key=lambda plugin: (plugin.name, plugin.package)):
         if plugin.name in taken:
             raise plugin.problem("a name that pairbank itself has")
         if plugin.name in found:
