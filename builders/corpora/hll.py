@@ -20,6 +20,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from rapidfuzz.distance import Levenshtein
+
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.schema.columns import Column, Item
 from pairbank.builders.sources.readers import read_delimited, read_rating
@@ -116,18 +118,12 @@ def _item(group: str, good: _Sentence, bad: _Sentence, distance: int, limit: flo
 
 
 def edit_distance(one: str, other: str) -> int:
-    """Return the Levenshtein distance in characters.
+    """Return the Levenshtein distance in characters (code points).
 
     >>> edit_distance("kitten", "sitting"), edit_distance("", "abc"), edit_distance("他们", "他们")
     (3, 3, 0)
     """
-    previous = list(range(len(other) + 1))
-    for i, a in enumerate(one, 1):
-        current = [i]
-        for j, b in enumerate(other, 1):
-            current.append(min(previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (a != b)))
-        previous = current
-    return previous[-1]
+    return Levenshtein.distance(one, other)
 
 
 HLL = Corpus(
