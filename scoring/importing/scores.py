@@ -152,6 +152,7 @@ def _scored(
             m.name: {
                 **m.definition,
                 "paper": f"imported: {how.paper or m.definition['paper']}",
+                "cites": list(dict.fromkeys([*m.definition["cites"], *how.cites])),
                 "columns": [*m.columns],
             }
             for m in methods
