@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from checkouts import ROOT, STAGES, checkout
 
 REMEDY = "git config core.symlinks true && git checkout -- src"

@@ -9,9 +9,9 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from checkouts import checkout
 from typer.testing import CliRunner
 
+from checkouts import checkout
 from pairbank.cli import app
 from pairbank.cli.new import with_corpus, with_reference
 from pairbank.errors import CorpusError
