@@ -15,8 +15,10 @@ from pairbank.scoring.api.requests import EncodedRequest, Request
 
 SLUG_BYTES = 96
 BosPolicy = Literal["auto", "bos", "eos-as-bos", "none"]
+OverLength = Literal["error", "nan"]
+"""What is done with a text longer than the model's context: an error that names the item, or NaN and a flag."""
 Progress = Callable[[int], None]
-"""Called with the number of requests just finished."""
+"""Called with the number of requests, prompts or texts just finished."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from pairbank.builders.corpora.tabular import MAPPABLE, SYNONYMS
 from pairbank.builders.schema.columns import TASKS, Task
 from pairbank.builders.sources.references import references
 from pairbank.errors import PairbankError, unknown_name
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.methods.direct import Direct
@@ -26,7 +27,7 @@ from pairbank.scoring.prompts.prompt import Prompt
 from pairbank.scoring.prompts.registry import prompts
 from pairbank.scoring.prompts.toml import parse_prompts
 
-DIRECT_SCORES = ("direct_good", "direct_bad")
+DIRECT_SCORES = (ScoreColumns(DIRECT).good, ScoreColumns(DIRECT).bad)
 ITEM_NAMES = ("item_id", *MAPPABLE)
 LONG_NAMES = ("score", "value")
 

@@ -18,9 +18,11 @@ SCRIPT = """
 import os, sys, time
 import datasets
 datasets.disable_progress_bars()
-import pairbank, pairbank.builders.dataset, pairbank.scoring.score as score
+import pairbank, pairbank.builders.dataset, pairbank.scoring.score
+from pairbank.scoring.methods.direct import Direct
+from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.models.fake import FakeScorer
-score.SHARD_ITEMS_DIRECT, score.SHARD_ITEMS_PROMPTED = 32, 8
+Direct.shard_items, Prompted.shard_items = 32, 8
 
 def run(cache, out, log):
     class SlowScorer(FakeScorer):
