@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pairbank.builders.schema.columns import IDENTICAL_SIDES, ONE_SIDED_TASKS
+from pairbank.builders.schema.columns import ONE_SIDED_TASKS
+from pairbank.builders.schema.flags import IDENTICAL_SIDES
 from pairbank.cards.bank.layout import SUMMARY, items_path, scores_path
 from pairbank.cards.browser.source import Source, manifest_of, open_source
 from pairbank.errors import BankError, unknown_name

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pairbank.stats.estimates.metrics import headings
-from pairbank.stats.scored_table.choice_rows import MOST_SUBSETS
+from pairbank.stats.scored_table.scored_table import MOST_SUBSETS
 
 
 def headline(summary: pd.DataFrame) -> pd.DataFrame:
