@@ -75,7 +75,7 @@ def score(
     _check_items(items)
     if not methods:
         raise ScoringError("no method to score with; name at least one, as in methods=['direct']")
-    known = prompts_of(prompts)
+    known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
     names = in_order(methods, known)
     pool = Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None
     options = MethodOptions(per_token=per_token, seed=seed, pool=pool, prompts=known, scorer=model, unigrams=unigrams)

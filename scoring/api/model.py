@@ -106,6 +106,7 @@ class ExampleTurn:
     """Stem and answer."""
 
 
+@runtime_checkable
 class Scorer(Protocol):
     """A model that gives log-probabilities of targets given contexts."""
 

