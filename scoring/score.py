@@ -19,7 +19,7 @@ from pairbank.scoring.api.method import Method
 from pairbank.scoring.api.names import MethodName
 from pairbank.scoring.methods.fewshot import Pool
 from pairbank.scoring.methods.linking import UnigramTables
-from pairbank.scoring.methods.registry import MethodOptions, in_order, method_named
+from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order, method_named
 from pairbank.scoring.prompts.registry import prompts_of
 from pairbank.scoring.run.shard import Run
 from pairbank.scoring.scored import Scored, with_columns
