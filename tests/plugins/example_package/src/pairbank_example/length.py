@@ -11,10 +11,11 @@ from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.bootstrap import bootstrap_mean
 from pairbank.stats.estimates.estimate import said
 from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 
 DEFINITIONS = """\
 - **prefers longer**: share of the items whose sides differ in their number of characters in which delta is on the side
-  of the longer one; a delta of 0 counts one half. Percentile bootstrap over items."""
+  of the longer one; a delta of 0 counts one half. Pairs whose sides are the same are left out. Percentile bootstrap."""
 
 
 def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
@@ -25,7 +26,9 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
         seed: Of the bootstrap.
         n_resamples: Of the bootstrap.
     """
-    rows = [row for table in tables for row in _rows(table, np.random.default_rng(seed), n_resamples)]
+    rows = [
+        row for table in tables for row in _rows(read_table(table).choices, np.random.default_rng(seed), n_resamples)
+    ]
     return Section(
         id="length",
         title="Length of sentences",
@@ -35,12 +38,12 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     )
 
 
-def _rows(table: ScoredFrame, rng: np.random.Generator, n_resamples: int) -> Iterator[dict[str, object]]:
-    longer = table.frame["target_good"].str.len() - table.frame["target_bad"].str.len()
+def _rows(table: ScoredTable, rng: np.random.Generator, n_resamples: int) -> Iterator[dict[str, object]]:
+    characters = table.frame["target_good"].str.len() - table.frame["target_bad"].str.len()
+    longer = characters.to_numpy(dtype=np.float64, na_value=np.nan)
     for layout in table.layouts:
-        delta = table.frame[f"{layout.method}_delta"]
-        prefers = (np.sign(delta * longer) + 1) / 2
-        share = bootstrap_mean(prefers[delta.notna() & (longer != 0)], rng=rng, n_resamples=n_resamples)
+        prefers = (np.sign(table.delta(layout.method) * longer) + 1) / 2
+        share = bootstrap_mean(prefers[(longer != 0) & ~np.isnan(prefers)], rng=rng, n_resamples=n_resamples)
         yield {
             "model": table.model,
             "corpus": table.corpus,
