@@ -34,6 +34,7 @@ class Corpus:
     title: str
     description: str
     version: str
+    """Raised when rows, columns or facts move: prepared rows are kept under it, and every signature names it."""
     languages: tuple[str, ...]
     tasks: tuple[Task, ...]
     n_items: int

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, Progress
+from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, OverLength, Progress
 from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
 from pairbank.scoring.models.options import LoadOptions, refuse_others
 
@@ -99,7 +99,14 @@ class FakeScorer:
             progress(1)
         return results
 
-    def write(self, prompts: Sequence[Ask], *, max_new_tokens: int, progress: Progress) -> list[Continuation]:
+    def write(
+        self,
+        prompts: Sequence[Ask],
+        *,
+        max_new_tokens: int,
+        over_length: OverLength,  # noqa: ARG002 - it takes any
+        progress: Progress,
+    ) -> list[Continuation]:
         """Return an answer with a digit from 1 to 5, or now and then none, by a hash of name and prompt."""
         found = []
         for ask in prompts:

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 
 from pairbank.errors import ModelLoadError
-from pairbank.scoring.api.model import BosPolicy, ModelInfo
+from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, located
 from pairbank.scoring.models.options import LoadOptions, completed
-from pairbank.scoring.models.placement import QUANTISATIONS, _device, _placement, _stated_quantisation
+from pairbank.scoring.models.placement import QUANTISATIONS, device_for, stated_quantisation, weights_options
 from pairbank.scoring.models.registry import from_backend
+from pairbank.scoring.models.tokenizing import bos_id_for, prompt_format_for
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -34,7 +35,6 @@ SHOWN_COMMIT = 12
 """Characters of a commit in a model's name."""
 
 Kind = Literal["causal", "masked", "seq2seq"]
-PromptFormat = Literal["auto", "base", "chat"]
 AUTO_CLASSES: dict[Kind, str] = {
     "causal": "AutoModelForCausalLM",
     "masked": "AutoModelForMaskedLM",
@@ -74,10 +74,10 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
     loader: dict[str, Any] = {"revision": chosen["revision"], "trust_remote_code": chosen["trust_remote_code"]}
     if checkpoint.gguf_file:
         loader["gguf_file"] = checkpoint.gguf_file
-    device = _device(chosen["device"], spread=chosen["device_map"] is not None)
+    device = device_for(chosen["device"], spread=chosen["device_map"] is not None)
     kind = _kind(chosen["kind"], checkpoint, loader)
     _check_options(kind, checkpoint.name, chosen)
-    model, tokenizer = _from_pretrained(kind, checkpoint, loader, _placement(device, chosen))
+    model, tokenizer = _from_pretrained(kind, checkpoint, loader, weights_options(device, chosen))
     if chosen["device_map"] is None and chosen["quantisation"] is None:
         model.to(device)  # type: ignore[arg-type]
     model.train(mode=False)
@@ -100,7 +100,7 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
         architecture=type(model).__name__,
         dtype=str(model.dtype).removeprefix("torch."),
         quantisation=checkpoint.quantisation
-        or QUANTISATIONS.get(chosen["quantisation"], _stated_quantisation(model.config)),
+        or QUANTISATIONS.get(chosen["quantisation"], stated_quantisation(model.config)),
         device=model.device.type,
         backend=kind,
         prompt_format="base",
@@ -137,8 +137,8 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     info = replace(
         loaded.info,
         backend="causal-packed",
-        prompt_format=_prompt_format(chosen["prompt_format"], tokenizer, loaded.info.name),
-        bos_id=_bos_id(loaded.info.bos_policy, tokenizer, loaded.info.name),
+        prompt_format=prompt_format_for(chosen["prompt_format"], tokenizer, loaded.info.name),
+        bos_id=bos_id_for(loaded.info.bos_policy, tokenizer, loaded.info.name),
     )
     batch_tokens = chosen["batch_tokens"]
     scorer = CausalScorer(model, tokenizer, info, batch_tokens=batch_tokens)
@@ -169,7 +169,8 @@ def _masked(loaded: _Loaded, chosen: LoadOptions) -> MaskedScorer:
 
 
 def _seq2seq(loaded: _Loaded, chosen: LoadOptions) -> Seq2SeqScorer:
-    from pairbank.scoring.models.seq2seq import Seq2SeqScorer, decoder_start_id
+    from pairbank.scoring.models.decoder_tokens import decoder_start_id
+    from pairbank.scoring.models.seq2seq import Seq2SeqScorer
 
     info = replace(loaded.info, bos_id=decoder_start_id(loaded.model, loaded.info.name))
     _say_template_is_unused(loaded)
@@ -265,28 +266,6 @@ def _cannot_load(checkpoint: Checkpoint, error: Exception) -> ModelLoadError:
         f"cannot load model {checkpoint.path!r}: {error}; expected 'demo', a folder with a language model and its "
         "tokenizer, a .gguf file, or a Hub id (log in for a gated one)"
     )
-
-
-def _bos_id(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) -> int | None:
-    own, end = tokenizer.bos_token_id, tokenizer.eos_token_id
-    choices: dict[str, Any] = {
-        "auto": end if own is None else own,
-        "bos": own,
-        "eos-as-bos": end,
-        "none": None,
-    }
-    if bos != "none" and choices[bos] is None:
-        raise ModelLoadError(f"{name}: the tokenizer has no token for bos={bos!r}; load it with bos='none'")
-    return cast("int | None", choices[bos])
-
-
-def _prompt_format(wanted: PromptFormat, tokenizer: PreTrainedTokenizerBase, name: str) -> Literal["base", "chat"]:
-    has_template = bool(getattr(tokenizer, "chat_template", None))
-    if wanted == "chat" and not has_template:
-        raise ModelLoadError(f"{name}: the tokenizer has no chat template; load it with prompt_format='base'")
-    if wanted == "auto":
-        return "chat" if has_template else "base"
-    return wanted
 
 
 def _max_length(config: PretrainedConfig, wanted: int | None, name: str) -> int | None:

@@ -62,7 +62,7 @@ def changed(tmp_path: Path) -> Path:
     for name, file, line in lines:
         path = root / file
         old = path.read_text(encoding="utf-8")
-        new = re.sub(rf"^({name}\b.*= {{)", rf"\g<1>{line}", old, flags=re.MULTILINE)
+        new = re.sub(rf"^({name}\b.*= {{)", "\\g<1>" + line, old, flags=re.MULTILINE)
         assert new != old
         path.write_text(new, encoding="utf-8")
     for name, folder in (("length.py", "stats/analyses"), ("letters.py", "scoring/models")):

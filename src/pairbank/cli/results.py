@@ -76,8 +76,8 @@ def run(
 
     Example: pairbank run demo --model demo --out demo-bank
     """
-    from pairbank.study.declaration import load_study
-    from pairbank.study.run import limited, run_study, with_corpora
+    from pairbank.study.declaration import limited, load_study, with_corpora
+    from pairbank.study.run import run_study
 
     plan = load_study(study)
     if corpus:
