@@ -1,10 +1,14 @@
-"""`score`: items and a model to the same rows with new columns, resumably, and their signature."""
+"""`score`: items and a model to the same rows with new columns, resumably, and their signature.
+
+In: a Dataset in the shared schema, a scorer, names of methods. Out: `Scored`. What is asked of the model stands in
+`methods`, what of it is in the store already in `run`.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,44 +85,40 @@ def score(
     options = MethodOptions(per_token=per_token, seed=seed, pool=pool, prompts=known, scorer=model, unigrams=unigrams)
     chosen = [method_named(name, options=options) for name in names]
     signature = _signature(items, model, chosen, over_length=over_length, seed=seed)
-    model_key = sha256_of_text(signature_json(signature["model"]).decode(), over_length)
-    tell = progress or (lambda _done, _total: None)
-    run = Run(reader=_reader(model, chosen), writer=model, model_key=model_key, over_length=over_length)
+    run = Run(
+        reader=functools.reduce(lambda reader, method: method.reader(reader), chosen, model),
+        writer=model,
+        model_key=sha256_of_text(signature_json(signature["model"]).decode(), over_length),
+        over_length=over_length,
+    )
+    shards = _shards(items, chosen, run, progress or (lambda _done, _total: None))
+    signature["n_by_flag"] = {name: _n_by_flag(name, parts) for name, parts in shards.items()}
+    return Scored(dataset=with_columns(items, chosen, shards), signature=signature)
+
+
+def _shards(items: datasets.Dataset, methods: Sequence[Method], run: Run, tell: Progress) -> dict[str, list[pa.Table]]:
+    """Return each method's columns, shard by shard; prompts share instructions, so they go in one plan."""
+    shards: dict[str, list[pa.Table]] = {method.name: [] for method in methods}
     n_done = 0
-    shards: dict[str, list[pa.Table]] = {method.name: [] for method in chosen}
-    for size, together in _groups(chosen):
+    for size in sorted({method.shard_items for method in methods}, reverse=True):
+        together = [method for method in methods if method.shard_items == size]
         for start in range(0, len(items), size):
             rows = items.select(range(start, min(start + size, len(items)))).to_list()
             work = len(rows) * len(together)
-            told = functools.partial(
-                _tell_share, tell=tell, n_done=n_done, work=work, n_methods=len(chosen), n_items=len(items)
-            )
+
+            def told(share: float, n_before: int = n_done, work: int = work) -> None:
+                tell((n_before + share * work) / len(methods), len(items))
+
             for name, table in run.shard(rows, together, told).items():
                 shards[name].append(table)
             n_done += work
-            tell(n_done / len(chosen), len(items))
-    signature["n_by_flag"] = {name: _n_by_flag(name, parts) for name, parts in shards.items()}
-    return Scored(dataset=with_columns(items, chosen, shards), signature=signature)
+            tell(n_done / len(methods), len(items))
+    return shards
 
 
 def _n_by_flag(method: str, parts: Sequence[pa.Table]) -> dict[str, int]:
     column = ScoreColumns(method).flags
     return dict(Counter(flag for part in parts for flags in part[column].to_pylist() for flag in flags or ()))
-
-
-def _reader(model: Scorer, methods: Sequence[Method]) -> Scorer:
-    """Return the scorer that can answer all that the methods ask."""
-    return functools.reduce(lambda reader, method: method.reader(reader), methods, model)
-
-
-def _tell_share(share: float, *, tell: Progress, n_done: int, work: int, n_methods: int, n_items: int) -> None:
-    tell((n_done + share * work) / n_methods, n_items)
-
-
-def _groups(methods: Sequence[Method]) -> Iterator[tuple[int, list[Method]]]:
-    """Yield (items a shard, methods scored together): prompts share instructions, so they go in one plan."""
-    for size in sorted({method.shard_items for method in methods}, reverse=True):
-        yield size, [method for method in methods if method.shard_items == size]
 
 
 def _check_items(items: datasets.Dataset) -> None:

@@ -1,7 +1,7 @@
 """Linking functions as methods: the requests of `direct` again, so that a run computes them once.
 
 Every method gives m_good, m_bad, m_delta, the numbers of tokens m_good_n, m_bad_n, and m_flags. What each score is,
-BOS, EOS and N are told in `linking`.
+BOS, EOS and N are told in `linking_functions`.
 """
 
 from __future__ import annotations

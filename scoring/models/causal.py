@@ -2,7 +2,7 @@
 
 In: encoded requests. Out: log-probabilities in nats, float64, log-softmax in float32 on the rows that are read
 (DESIGN.md, correctness rule 4). Packs of prefix trees go through forward passes with a tree attention mask;
-a model that does not honour such masks (`packable` finds out at load) gets padded, length-sorted batches, and so do
+a model that does not honour such masks (`self_check` finds out at load) gets padded, length-sorted batches, and so do
 sequences longer than a window that a tree mask would not limit.
 """
 
@@ -83,9 +83,9 @@ class CausalScorer:
         added = tokenizer.added_tokens_decoder
         self._template_ids = frozenset(i for i, token in added.items() if token.special and token.rstrip)
         self.head: torch.nn.Linear | None = None
-        """The output layer, where `head.linear_head` found that it can be applied in blocks."""
+        """The output layer, where `logprobs.linear_head` found that it can be applied in blocks."""
         self.trunk_worth_tokens: float = math.inf
-        """Nodes that a trunk has to save; infinity until `packable.trunk_problem` found none."""
+        """Nodes that a trunk has to save; infinity until `self_check.trunk_problem` found none."""
         self._window = packing_window(model.config)
         self._told_of_window = False
         self._specials = text_specials(tokenizer)
