@@ -55,12 +55,18 @@ def option_logprobs(
     *,
     bos: bool,
 ) -> list[float]:
-    """Return log P(option | prompt) of options of one token each: what the model says of the token after the prompt."""
-    ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
+    """Return log P(option | prompt) of options that differ in their last token alone, so that one pass tells of all.
+
+    The options' tokens are those that the prompt alone does not have.
+    """
+    first = len(tokenizer(prompt, add_special_tokens=False)["input_ids"])
     wholes = [tokenizer(prompt + option, add_special_tokens=False)["input_ids"] for option in options]
-    assert all(whole[:-1] == ids for whole in wholes)
+    before = wholes[0][:-1]
+    assert all(whole[:-1] == before for whole in wholes)
+    assert before[:first] == tokenizer(prompt, add_special_tokens=False)["input_ids"]
+    start = [tokenizer.bos_token_id] if bos else []
     with torch.inference_mode():
-        context = torch.tensor([[tokenizer.bos_token_id, *ids] if bos else ids], device=model.device)
-        logits = model(context, use_cache=False).logits[0, -1].double()
-    logprobs = torch.log_softmax(logits, dim=-1)
-    return [float(logprobs[whole[-1]]) for whole in wholes]
+        logits = model(torch.tensor([start + before], device=model.device), use_cache=False).logits[0]
+    logprobs = torch.log_softmax(logits[len(start) + first - 1 :].double(), dim=-1)
+    shared = sum(float(row[token]) for row, token in zip(logprobs[:-1], before[first:], strict=True))
+    return [shared + float(logprobs[-1, whole[-1]]) for whole in wholes]

@@ -17,6 +17,8 @@ from pairbank.scoring.models.causal import CausalScorer
 if TYPE_CHECKING:
     import datasets
 
+    from pairbank.scoring.scored import Scored
+
 pytestmark = [pytest.mark.model, pytest.mark.upstream]
 TOLERANCE_NATS = 1e-3
 QUESTION = "Which sentence is a better English sentence? 1: '{}', 2: '{}'. Respond with 1 or 2 as your answer."
@@ -34,10 +36,21 @@ def pairs(shared: Path) -> datasets.Dataset:
     return items.select(range(100))
 
 
+@pytest.fixture(scope="module")
+def direct(demo_model: CausalScorer, pairs: datasets.Dataset) -> Scored:
+    return pairbank.score(pairs, demo_model, methods=["direct"])
+
+
+@pytest.fixture(scope="module")
+def asked_in_chat(demo_model: CausalScorer, pairs: datasets.Dataset) -> Scored:
+    assert demo_model.info.prompt_format == "chat"
+    return pairbank.score(pairs.select(range(12)), demo_model, methods=["meta_question_simple"])
+
+
 def test_direct_scores_of_200_blimp_sentences_equal_one_sentence_one_pass(
-    demo_model: CausalScorer, pairs: datasets.Dataset
+    demo_model: CausalScorer, direct: Scored
 ) -> None:
-    scored = pairbank.score(pairs, demo_model, methods=["direct"])
+    scored = direct
     worst = 0.0
     for row in scored.dataset:
         for side in ("good", "bad"):
@@ -49,11 +62,14 @@ def test_direct_scores_of_200_blimp_sentences_equal_one_sentence_one_pass(
 
 @pytest.mark.parametrize("prompt_format", ["chat", "base"])
 def test_forced_choice_equals_equation_1_of_song_et_al(
-    demo_model: CausalScorer, pairs: datasets.Dataset, prompt_format: str
+    demo_model: CausalScorer, pairs: datasets.Dataset, asked_in_chat: Scored, prompt_format: str
 ) -> None:
     scorer = _in_format(demo_model, prompt_format)
-    rows = pairbank.score(pairs.select(range(10)), scorer, methods=["meta_question_simple"]).dataset
-    for row in rows:
+    if prompt_format == "chat":
+        scored = asked_in_chat
+    else:
+        scored = pairbank.score(pairs.select(range(10)), scorer, methods=["meta_question_simple"])
+    for row in scored.dataset.select(range(10)):
         good, bad = row["target_good"], row["target_bad"]
         p1, p2 = (_rendered(QUESTION.format(*sides), prompt_format) for sides in ((good, bad), (bad, good)))
         logp = [
@@ -91,14 +107,16 @@ def test_individual_judgment_equals_the_difference_of_yes_no_differences(
         assert row["acceptability_judgment_i_delta"] == pytest.approx(expected, abs=TOLERANCE_NATS)
 
 
-def test_padded_and_packed_scores_agree(demo_model: CausalScorer, pairs: datasets.Dataset) -> None:
+def test_padded_and_packed_scores_agree(
+    demo_model: CausalScorer, pairs: datasets.Dataset, direct: Scored, asked_in_chat: Scored
+) -> None:
     padded = CausalScorer(
         demo_model.model, demo_model.tokenizer, replace(demo_model.info, backend="causal-padded"), batching="padded"
     )
-    methods = ["direct", "meta_question_simple"]
-    few = pairs.select(range(12))
-    a, b = (pairbank.score(few, scorer, methods=methods).to_pandas() for scorer in (demo_model, padded))
-    for method in methods:
+    packed = {"direct": direct.to_pandas()[:12], "meta_question_simple": asked_in_chat.to_pandas()}
+    b = pairbank.score(pairs.select(range(12)), padded, methods=[*packed]).to_pandas()
+    for method, a in packed.items():
+        assert a["item_id"].to_list() == b["item_id"].to_list()
         assert a[f"{method}_good"].to_numpy() == pytest.approx(b[f"{method}_good"].to_numpy(), abs=TOLERANCE_NATS)
         assert a[f"{method}_delta"].to_numpy() == pytest.approx(b[f"{method}_delta"].to_numpy(), abs=TOLERANCE_NATS)
 
