@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, own_advantage
 from pairbank.stats.analyses.introspection.item_resamples import resampled_correlations
 from pairbank.stats.analyses.introspection.model_features import SEED_VARIANT, match_type
 from pairbank.stats.analyses.introspection.model_pairs import big_models, of_models, pair_correlations, pair_table
-from pairbank.stats.analyses.introspection.own_probabilities import OwnContribution, own_contribution
 from pairbank.stats.analyses.introspection.self_contrast import SelfContrast, self_contrasts
 from pairbank.stats.analyses.introspection.song_tables import (
     by_match_type,
@@ -46,12 +46,13 @@ class Introspection:
     n_items: int
     n_models: int
     """Models that are both read and asked."""
+    models: tuple[str, ...]
     pairs: pd.DataFrame
     """What `pair_table` returned."""
     regressions: Mapping[str, Regression]
     """By what they are: `Table 7a: consistency by similarity and match type` …"""
     contrasts: tuple[SelfContrast, ...]
-    own: OwnContribution
+    own: OwnAdvantage
     verdict: Verdict
 
     @property
@@ -87,7 +88,7 @@ def introspect(
     found = pair_correlations(stack)
     resampled = resampled_correlations(stack, rng=np.random.default_rng([seed, key]), n_resamples=n_resamples)
     contrasts = self_contrasts(found, resampled, pairs["match_type"].tolist())
-    own = own_contribution(found, resampled)
+    own = own_advantage(stack, found, features)
     regressions = dict(_regressions(stack, pairs, features))
     defined = pairs[(pairs["match_type"] == "self") & pairs["meta_direct"].notna()]
     return Introspection(
@@ -95,15 +96,16 @@ def introspect(
         items=items,
         n_items=len(stack.item_ids),
         n_models=len(defined),
+        models=stack.models,
         pairs=pairs,
         regressions=regressions,
         contrasts=contrasts,
         own=own,
         verdict=introspection_verdict(
             regressions[SIMILARITY_TABLE],
+            own,
             n_models=len(defined),
             contrasts=contrasts,
-            own=own,
         ),
     )
 
@@ -118,22 +120,27 @@ def _regressions(
     big = big_models(pairs)
     if len(big) > 1:
         yield "Table 7b: as 7a, models of 70 billion parameters or more", consistency_by_similarity(big)
-    if siblings := _with_seed_variants(stack, features):
+    for family, siblings in _with_seed_variants(stack, features).items():
         yield (
-            "Table 8: consistency by self, families with seed variants",
+            f"Table 8: consistency by self, {family}, a family with seed variants",
             consistency_by_self(of_models(pairs, siblings)),
         )
     yield "section 3.2.2: consistency by match type", by_match_type(pairs)
     yield "section 3.2.2: similarity by match type", by_match_type(pairs, outcome="direct_direct")
 
 
-def _with_seed_variants(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) -> list[str]:
-    """Return the models of families that have a seed variant among them (OLMo in the paper)."""
+def _with_seed_variants(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) -> dict[str, list[str]]:
+    """Return the models of each family that has a seed variant in it (OLMo in the paper).
+
+    Families are not pooled: a model is more like itself than like another family's, which is no advantage of self.
+    """
     known = {name: found for name in stack.models if (found := features.get(name)) is not None}
-    families = {
+    families = [
         known[a].family for a, b in combinations(known, 2) if match_type(a, known[a], b, known[b]) == SEED_VARIANT
+    ]
+    return {
+        family: [name for name, found in known.items() if found.family == family] for family in dict.fromkeys(families)
     }
-    return [name for name, found in known.items() if found.family in families]
 
 
 def _cells(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) -> pd.DataFrame:

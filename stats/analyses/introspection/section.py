@@ -33,20 +33,42 @@ DEFINITIONS = """\
   both for direct and for prompted differences, over all rows of model x prompt (section 3.1).
 - **Test**: `lm(meta_direct ~ direct_direct + match_type)`, self as the reference, classical standard errors, natural
   logarithms of sizes where there are any (appendix G, Tables 5 to 8). Introspection makes the coefficients negative.
-  The similarity of self is exactly 1, so that the line of similarity is extended to where no other pair lies.
+  The similarity of self is exactly 1, so that the line of similarity is extended to where no other pair lies. Without
+  access to oneself coefficients are then often positive, and with it they are seldom negative: hardly a test.
+- **Table 8** compares self with the other models of one family that has seed variants, each family for itself. Pairs of
+  other families as well would make self look better wherever families share anything.
 - **Bars**: mean over pairs +- 1.96 standard errors (figures 3a, 4a). They, and the p values, take the pairs for
   independent, though each model stands in many.
-- **Ours**: a percentile bootstrap over items of the contrasts of Table 7 (self minus others), which says how far they
-  would move with other items, for these models and prompts.
-- **Own contribution** (ours): for each prompt and asked model, least squares of its prompted differences on the direct
-  differences of all models at once, standardised over items; the coefficient of its own minus the mean coefficient of
-  the others', averaged over prompts and models. It needs no declared features and no line. Where answers follow only
-  what models share it is 0, unless the models that answer best are also the most typical ones: then it is above 0, the
-  more the fewer models there are. Interval: percentile bootstrap over items.
+- **Self contrasts** (ours): a percentile bootstrap over items of the contrasts of Table 7 (self minus others), which
+  says how far they would move with other items, for these models and prompts. At equal similarity they share the
+  extended line; without control they show similarity. Neither is evidence of introspection or against it.
+- **Advantage over relatives** (ours, `own_advantage`): r between a model's answers and its own direct differences minus
+  r between the same answers and a relative's, after both r are put at the same reliability: times q and 1/q, where q^2
+  is the relative's mean r with third models' direct differences over the model's own. Without that the model with the
+  less noisy probabilities would look introspective. Relatives: the closest declared ones (seed variants, else
+  base/instruct, else same family). Mean over relatives and prompts, then models, then families where there are three.
+  It is the part of r that the model shares with no relative: 0 where answers follow common knowledge, what the family
+  shares and noise, however noisy each model is. It needs two declared relatives and a third model.
+- Its **interval** covers other items and other models: standard errors from each item's influence (delta method), plus
+  how much families (or fewer than three families' models) differ beyond that (DerSimonian & Laird 1986), with Student's
+  t. **Found four times in five**: the advantage that such an interval would exclude 0 for with a power of .8.
+- It is **said** that answers follow own probabilities beyond relatives' only where two intervals lie above 0: over the
+  declared relatives, and over the model whose direct differences correlate most with a model's own. The second shows
+  nothing alone, for the most similar model may be no relative. `docs/statistics.md` has the error rates and the power.
+- It **cannot tell** access to oneself from anything else that only this model's answers and probabilities share: a
+  tokenizer, a length bias. In single models (`own_advantage_by_model`; interval over items alone, p and Holm's p) it is
+  0 only if relatives weigh common and family knowledge in the same proportion; in the mean also if their answers do.
+- **Partial r**: of answers with the model's own direct differences, given those of all other models, each r over items,
+  mean over prompts and models. No test: others' probabilities measure what is shared only roughly, so that it is above
+  0 without any access to oneself.
 - Table 5 counts a direct outcome once for each prompt, as published: its standard errors are too small. A difference
   of exactly 0 is not correct there, and not negative in the filter. Items with identical sides are left out.
 """
-REFERENCES = ("Song, Hu & Mahowald 2025: Language Models Fail to Introspect About Their Knowledge of Language. COLM.",)
+REFERENCES = (
+    "Song, Hu & Mahowald 2025: Language Models Fail to Introspect About Their Knowledge of Language. COLM.",
+    "DerSimonian & Laird 1986: Meta-analysis in clinical trials. Controlled Clinical Trials 7:177-188.",
+    'Spearman 1904: "General intelligence", objectively determined and measured. Am J Psychol 15:201-292.',
+)
 
 
 def section(

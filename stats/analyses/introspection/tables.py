@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from pairbank.stats.analyses.introspection.analysis import SIMILARITY_TABLE
 from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, ModelFeatures
+from pairbank.stats.measures.paired_tests import corrected
 
 if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.analysis import Introspection
+    from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage
     from pairbank.stats.analyses.introspection.disagreement import Disagreement
-    from pairbank.stats.analyses.introspection.own_probabilities import OwnContribution
     from pairbank.stats.analyses.introspection.self_contrast import SelfContrast
     from pairbank.stats.estimates.estimate import Estimate
     from pairbank.stats.scored_table.delta_stack import DeltaStack
 
 _Z = 1.96
+_DIGITS = 10
+"""Numbers from sums over items are rounded, so that the order of sums on another machine shows in no digit."""
+_NOT_COMPARED = "no declared relative, no answers that vary, or direct differences unlike all others'"
 
 
 def introspection_tables(
@@ -41,7 +46,8 @@ def introspection_tables(
         "match_types": under_each_other((found, means_by_match_type(found.pairs)) for found in done),
         "regressions": under_each_other((found, _regression_rows(found)) for found in done),
         "self_contrasts": under_each_other((found, contrast_table(found.contrasts)) for found in done),
-        "own_contribution": under_each_other((found, own_table(found.own)) for found in done),
+        "own_advantage": under_each_other((found, own_table(found.own, n_models=found.n_models)) for found in done),
+        "own_advantage_by_model": under_each_other((found, own_by_model(found.own, found.models)) for found in done),
         "pairs": under_each_other((found, found.pairs) for found in done),
         "filter": pd.concat([_filter_rows(stack, filters[stack.corpus]) for stack in stacks], ignore_index=True),
         "models": pd.DataFrame(
@@ -73,7 +79,8 @@ def _verdict_row(found: Introspection) -> dict[str, Any]:
         "n_items": found.n_items,
         "n_models": found.n_models,
         "n_pairs": fit.n,
-        "outcome": found.verdict.outcome,
+        "beyond_relatives": found.verdict.beyond,
+        "published_test": found.verdict.outcome,
         "r_consistency_similarity": found.correlation,
         "reason": found.verdict.reason,
     }
@@ -158,11 +165,47 @@ def contrast_table(contrasts: tuple[SelfContrast, ...]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({"reason": "string"})
 
 
-def own_table(own: OwnContribution) -> pd.DataFrame:
-    """Return three rows: the coefficient of a model's own direct deltas, that of others' and the difference."""
-    estimates = {"own": own.own, "others": own.others, "own - others": own.advantage}
-    rows = [{"coefficient": name, "n_models": own.n_models} | _cells_of(e) for name, e in estimates.items()]
-    return pd.DataFrame(rows).astype({"reason": "string"})
+def own_table(own: OwnAdvantage, *, n_models: int) -> pd.DataFrame:
+    """Return three rows: own probabilities over relatives', over the most similar model's, and the partial r."""
+    estimates = {
+        "advantage over closest declared relatives": own.over_relatives,
+        "advantage over most similar model": own.over_most_similar,
+        "partial r given all other models": own.partial,
+    }
+    rows = [{"quantity": name} | _cells_of(estimate) for name, estimate in estimates.items()]
+    table = pd.DataFrame(rows).astype({"reason": "string"})
+    table.insert(1, "n_models", [own.n_models, own.n_most_similar, n_models])
+    table["found_4_in_5"] = [own.smallest, np.nan, np.nan]
+    return table
+
+
+def own_by_model(own: OwnAdvantage, models: Sequence[str]) -> pd.DataFrame:
+    """Return one row a model: r with own and relatives' direct differences, advantage, interval over items, p, Holm."""
+    found = own.models
+    error = np.sqrt((found.influence**2).sum(axis=1))
+    known = ~np.isnan(found.value) & (error > 0)
+    p = np.full(len(models), np.nan)
+    p[known] = 2 * norm.sf(np.abs(found.value[known] / error[known]))
+    half = np.where(known, _Z * error, np.nan)
+    return (
+        pd.DataFrame(
+            {
+                "model": list(models),
+                "n_relatives": found.n_relatives,
+                "own_r": found.own,
+                "relatives_r": found.relatives,
+                "advantage": found.value,
+                "low": found.value - half,
+                "high": found.value + half,
+                "n_items": own.over_relatives.n,
+                "p_value": p,
+                "p_holm": corrected(p).holm,
+                "reason": [None if there else own.over_relatives.reason or _NOT_COMPARED for there in known],
+            }
+        )
+        .astype({"reason": "string"})
+        .round(_DIGITS)
+    )
 
 
 def _cells_of(estimate: Estimate) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Does a model follow its own probabilities better than similar models'? In, a regression and contrasts; out, words.
+"""Does a model follow its own probabilities better than similar models'? In, regression, advantage; out, words.
 
-The wording follows from numbers alone: Song, Hu & Mahowald 2025 take a significant negative coefficient of a match
-type, relative to `self` and at equal similarity, as evidence of introspection (section 3.2.2, appendix G).
+The headline is ours: own probabilities against relatives' (`own_verdict`). Beside it stands the published test: Song,
+Hu & Mahowald 2025 take a significant negative coefficient of a match type, relative to `self` and at equal similarity,
+as evidence of introspection (section 3.2.2, appendix G). All wording follows from numbers alone.
 """
 
 from __future__ import annotations
@@ -12,88 +13,95 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, OTHER, SELF, UNDECLARED
+from pairbank.stats.analyses.introspection.own_verdict import Beyond, beyond_relatives, own_words, why_not_told
 from pairbank.stats.analyses.introspection.self_contrast import ANY_OTHER
+from pairbank.stats.analyses.introspection.words import bare, p_words, signed, with_interval
 
 if TYPE_CHECKING:
-    from pairbank.stats.analyses.introspection.own_probabilities import OwnContribution
+    from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage
     from pairbank.stats.analyses.introspection.self_contrast import SelfContrast
-    from pairbank.stats.estimates.estimate import Estimate
     from pairbank.stats.measures.regression import Coefficient, Regression
 
 Outcome = Literal["self-advantage", "partial self-advantage", "no self-advantage", "not estimable"]
 ALPHA = 0.05
 LEAST_MODELS = 3
 
-_HEADLINES: dict[Outcome, str] = {
-    "self-advantage": (
-        "**Consistent with introspection by the published test**: at equal similarity, a model's answers follow its "
-        "own probabilities better than those of every other type of model."
-    ),
-    "partial self-advantage": (
-        "**Mixed by the published test**: at equal similarity, a model's answers follow its own probabilities better "
-        "than those of some types of other models, but not of all."
-    ),
+_PUBLISHED: dict[Outcome, str] = {
+    "self-advantage": "at equal similarity, self is ahead of every other type of model.",
+    "partial self-advantage": "at equal similarity, self is ahead of some types of other models, but not of all.",
     "no self-advantage": (
-        "**No evidence of introspection by the published test**: at equal similarity, a model's answers do not follow "
-        "its own probabilities better than those of any other type of model."
+        "at equal similarity, self is ahead of no other type of model. This tells little: in simulations the test "
+        "hardly ever found an advantage that the comparison with relatives found."
     ),
-    "not estimable": "**The published test cannot be made with these models.**",
+    "not estimable": "it cannot be made with these models.",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The answer to "does self beat similar models once similarity is controlled?", with its evidence."""
+    """The answer to "does self beat similar models?", with its evidence."""
 
+    beyond: Beyond
+    """Own probabilities against relatives'."""
     outcome: Outcome
+    """Of the published test."""
     text: str
-    """Markdown: the answer, every coefficient with its p value, and our intervals."""
+    """Markdown: the answer with its interval and its power, then every coefficient of the published test."""
     reason: str | None = None
-    """Why it cannot be told; None where it can."""
+    """Why something cannot be told; None where both can."""
 
 
 def introspection_verdict(
     fit: Regression,
+    own: OwnAdvantage,
     *,
     n_models: int,
     contrasts: Sequence[SelfContrast] = (),
-    own: OwnContribution | None = None,
     alpha: float = ALPHA,
 ) -> Verdict:
-    """Return the verdict of the regression on similarity and match type.
+    """Return the verdict of the comparison with relatives and of the regression on similarity and match type.
 
-    A match type counts as beaten by self if its coefficient is negative at p < alpha (two-sided, not corrected for the
-    number of types, as published). All beaten: self-advantage; some: partial; none: no self-advantage.
+    Published test: a match type counts as beaten by self if its coefficient is negative at p < alpha (two-sided, not
+    corrected for the number of types, as published). All beaten: self-advantage; some: partial; none: no
+    self-advantage.
 
     Args:
         fit: What `consistency_by_similarity` returned.
+        own: What `own_advantage` returned.
         n_models: Models that are both read and asked; fewer than 3 do not tell.
-        contrasts: What `self_contrasts` returned, quoted beside the coefficients.
-        own: What `own_contribution` returned, likewise; it changes no outcome.
-        alpha: Level of the tests.
-
-    >>> from pairbank.stats.measures.regression import least_squares
-    >>> fit = least_squares([0.5, 0.6, 0.7, 0.2, 0.3, 0.45], {"direct_direct": [1, 1, 1, 0.2, 0.4, 0.6],
-    ...                     "other": [0, 0, 0, 1, 1, 1]}, formula="meta_direct ~ direct_direct + match_type")
-    >>> introspection_verdict(fit, n_models=3).outcome
-    'no self-advantage'
+        contrasts: What `self_contrasts` returned, quoted where there is no test.
+        alpha: Level of the published test.
     """
-    kinds = _of_match_types(fit)
+    headline, beside = own_words(own)
+    outcome, published, not_made = _published(fit, n_models=n_models, alpha=alpha)
+    published = f"Published test (Song et al. 2025, Table 7a): {published}"
+    reasons = [part for part in (why_not_told(own), not_made) if part is not None]
+    return Verdict(
+        beyond=beyond_relatives(own),
+        outcome=outcome,
+        text=_bulleted(headline, beside, published, _plain(contrasts) if not_made else ""),
+        reason="; ".join(dict.fromkeys(reasons)) or None,
+    )
+
+
+def _published(fit: Regression, *, n_models: int, alpha: float) -> tuple[Outcome, str, str | None]:
+    """Return outcome and words of the published test, and why it cannot be made."""
+    kinds = [c for c in fit.coefficients if c.term in MATCH_TYPES and c.term != SELF]
     if reason := _why_not(fit, kinds, n_models=n_models):
-        text = _bulleted(f"{_HEADLINES['not estimable']} {_sentence(reason)}.", _plain(contrasts), _own(own))
-        return Verdict(outcome="not estimable", text=text, reason=reason)
+        return "not estimable", f"{_PUBLISHED['not estimable']} {reason[:1].upper()}{reason[1:]}.", reason
     beaten = [c for c in kinds if c.estimate < 0 and c.p_value < alpha]
     ahead = [c for c in kinds if c.estimate > 0 and c.p_value < alpha]
     outcome: Outcome = "no self-advantage"
     if beaten:
         outcome = "self-advantage" if len(beaten) == len(kinds) else "partial self-advantage"
     evidence = f"Coefficients relative to self (negative: self is better; n = {fit.n} pairs of {n_models} models): "
-    evidence += f"{_listed(kinds)}. Tests at p < {_bare(f'{alpha:g}')}, two-sided, not corrected for their number."
+    evidence += f"{_listed(kinds)}. Tests at p < {bare(f'{alpha:g}')}, two-sided, not corrected for their number."
     if ahead:
-        names = " and ".join(c.term for c in ahead)
-        evidence += f" For {names} the opposite holds: these follow better than self does at equal similarity."
-    parts = [evidence, _no_relatives(kinds), _intervals(contrasts), _own(own)]
-    return Verdict(outcome=outcome, text=_bulleted(_HEADLINES[outcome], *parts))
+        evidence += (
+            f" The coefficients of {', '.join(c.term for c in ahead)} are positive: the line of similarity, "
+            "extended to self, passes above it, as it often does in simulations where no model is preferred."
+        )
+    return outcome, " ".join(filter(None, [_PUBLISHED[outcome], evidence, _no_relatives(kinds)])), None
 
 
 def _why_not(fit: Regression, kinds: Sequence[Coefficient], *, n_models: int) -> str | None:
@@ -110,34 +118,8 @@ def _why_not(fit: Regression, kinds: Sequence[Coefficient], *, n_models: int) ->
     return None
 
 
-def _of_match_types(fit: Regression) -> list[Coefficient]:
-    return [c for c in fit.coefficients if c.term in MATCH_TYPES and c.term != SELF]
-
-
-def _own(found: OwnContribution | None) -> str:
-    """Say what a model's own probabilities add to the others', and which way that points."""
-    if found is None or not found.advantage.is_defined:
-        return ""
-    advantage = found.advantage
-    says = "which tells nothing either way"
-    if advantage.low > 0:
-        says = (
-            "so that answers follow the model's own probabilities beyond what other models' predict (or the models "
-            "that answer best are also the most typical ones, which matters most where there are few)"
-        )
-    elif advantage.high < 0:
-        says = "so that answers follow other models' probabilities more than the model's own"
-    elif not math.isnan(advantage.low):
-        says = "so that no advantage of a model's own probabilities is shown"
-    return (
-        "Ours, not the paper's, item by item: where answers are regressed on the direct differences of all models at "
-        f"once, the model's own have the mean coefficient {_signed(found.own.value)} and another's "
-        f"{_signed(found.others.value)}; difference {_with_interval(advantage)}, {says}."
-    )
-
-
 def _listed(coefficients: Sequence[Coefficient]) -> str:
-    return "; ".join(f"{c.term} {_signed(c.estimate)} (p {_p(c.p_value)})" for c in coefficients)
+    return "; ".join(f"{c.term} {signed(c.estimate)} (p {p_words(c.p_value)})" for c in coefficients)
 
 
 def _no_relatives(kinds: Sequence[Coefficient]) -> str:
@@ -150,22 +132,10 @@ def _no_relatives(kinds: Sequence[Coefficient]) -> str:
     )
 
 
-def _intervals(contrasts: Sequence[SelfContrast]) -> str:
-    shown = [
-        f"{c.match_type} {_with_interval(c.at_equal_similarity)}" for c in contrasts if c.at_equal_similarity.is_defined
-    ]
-    if not shown:
-        return ""
-    return (
-        "Ours, not the paper's: advantage of self at equal similarity (positive: self is better) with a "
-        f"{contrasts[0].plain.level:.0%} bootstrap interval over items: {'; '.join(shown)}."
-    )
-
-
 def _plain(contrasts: Sequence[SelfContrast]) -> str:
     """Say what can be said without control for similarity."""
     shown = [
-        f"{c.match_type} {_with_interval(c.plain)}"
+        f"{c.match_type} {with_interval(c.plain)}"
         for c in contrasts
         if c.plain.is_defined and c.match_type != ANY_OTHER
     ]
@@ -178,28 +148,5 @@ def _plain(contrasts: Sequence[SelfContrast]) -> str:
     )
 
 
-def _with_interval(estimate: Estimate) -> str:
-    if math.isnan(estimate.low):
-        return f"{_signed(estimate.value)} [no interval: {estimate.reason}]"
-    return f"{_signed(estimate.value)} [{_signed(estimate.low)}, {_signed(estimate.high)}]"
-
-
 def _bulleted(headline: str, *parts: str) -> str:
     return "\n\n".join(filter(None, [headline, "\n".join(f"- {part}" for part in parts if part)]))
-
-
-def _signed(value: float) -> str:
-    return _bare(f"{value:+.3f}")
-
-
-def _p(value: float) -> str:
-    return "< .001" if value < 0.001 else _bare(f"= {value:.3f}")
-
-
-def _bare(number: str) -> str:
-    """Return a number without the 0 before its point, as papers print r and p."""
-    return number.replace("0.", ".", 1) if number.lstrip("=+- ").startswith("0.") else number
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

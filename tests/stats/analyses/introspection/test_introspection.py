@@ -28,7 +28,7 @@ def made(tables: list[ScoredFrame], features: dict[str, ModelFeatures] | None = 
 
 
 def outcomes(found: Section) -> list[str]:
-    return found.tables["verdicts"]["outcome"].tolist()
+    return found.tables["verdicts"]["published_test"].tolist()
 
 
 # Real scores: Hu & Frank 2024
@@ -105,7 +105,8 @@ def test_what_the_report_says_of_hu_and_frank(hu_frank_section: Section) -> None
     counts = types[types["items"] == "all"].set_index("match_type")["n_pairs"].to_dict()
     assert counts == {"self": 13, "same family": 30, "other": 126}
     assert "13 models, 1 prompted method (hf24_paired), 724 items (1 more with identical sides" in found.text
-    assert "No evidence of introspection" in found.text
+    assert "self is ahead of no other type of model" in found.text
+    assert "No evidence" not in found.text
     assert "Nothing is declared" not in found.text
     assert found.tables["models"]["declared"].all()
     assert found.tables["filter"].groupby("corpus")["kept"].sum().tolist() == [240]
@@ -156,7 +157,7 @@ def test_a_report_asks_for_both_sections_by_name(published: list[pairbank.Scored
     report = pairbank.report(published[:3], n_resamples=20, analyses=["introspection", "agreement_summary"])
     assert [found.id for found in report.sections] == ["introspection", "agreement_summary"]
     text = report.markdown()
-    assert "No evidence of introspection by the published test" in text
+    assert "Whether answers follow a model's own probabilities beyond its relatives' cannot be told" in text
     assert "hf24_paired: mean r = " in text
 
 
@@ -185,8 +186,10 @@ def test_few_models_are_told_what_could_not_be_estimated_and_why(n_models: int) 
     assert found.tables["verdicts"]["reason"].notna().all()
     assert f"{ {1: 'Only one model has', 2: 'Only two models have'}[n_models] } both direct and prompted" in found.text
     assert ("What can be said" in found.text) == (n_models == 2)
-    own = found.tables["own_contribution"]
-    assert own["value"].notna().all() == (n_models == 2)
+    assert set(found.tables["verdicts"]["beyond_relatives"]) == {"cannot be told"}
+    own = found.tables["own_advantage"].set_index("quantity")
+    assert own["value"]["advantage over closest declared relatives"].isna().all()
+    assert own["value"]["partial r given all other models"].notna().all() == (n_models == 2)
     for table in found.tables.values():
         if "reason" in table and "value" in table:
             assert (table["value"].notna() | table["reason"].notna()).all()
@@ -251,7 +254,7 @@ def test_identical_models_are_no_error() -> None:
     values = np.random.default_rng(0).normal(size=(2, 40))
     found = made([scored_frame(name, values[0], {"p": values[1]}) for name in "abc"])
     assert outcomes(found) == ["not estimable"] * 2
-    assert "linearly dependent" in str(found.tables["own_contribution"]["reason"].iloc[0])
+    assert "linearly dependent" in str(found.tables["own_advantage"]["reason"].iloc[2])
 
 
 def test_21_models_9_methods_and_1048_items_take_seconds() -> None:

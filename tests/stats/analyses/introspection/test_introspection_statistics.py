@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scored_frames import related_frames
 
 from pairbank.errors import BankError
+from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, own_advantage
 from pairbank.stats.analyses.introspection.item_resamples import resampled_correlations
 from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, features_in_paper, match_type
 from pairbank.stats.analyses.introspection.model_pairs import pair_correlations, pair_table
-from pairbank.stats.analyses.introspection.own_probabilities import OwnContribution, own_contribution
 from pairbank.stats.analyses.introspection.self_contrast import SelfContrast, adjusted_differences, self_contrasts
 from pairbank.stats.analyses.introspection.song_tables import (
     consistency_by_similarity,
@@ -251,6 +252,12 @@ def fitted(**coefficients: tuple[float, float]) -> Regression:
     )  # fmt: skip
 
 
+def untold(found: DeltaStack | None = None) -> OwnAdvantage:
+    """What is said of models without declared relatives."""
+    found = found or stack("ab")
+    return own_advantage(found, pair_correlations(found), {})
+
+
 @pytest.mark.parametrize(
     ("fit", "outcome"),
     [
@@ -263,34 +270,36 @@ def fitted(**coefficients: tuple[float, float]) -> Regression:
     ],
 )
 def test_the_outcome_follows_from_signs_and_p_values(fit: Regression, outcome: str) -> None:
-    verdict = introspection_verdict(fit, n_models=21)
+    verdict = introspection_verdict(fit, untold(), n_models=21)
     assert verdict.outcome == outcome
-    assert (verdict.reason is None) == (outcome != "not estimable")
+    no_relatives = "no two of the models are declared relatives"
+    assert (verdict.reason == no_relatives) == (outcome != "not estimable")
+    assert verdict.beyond == "cannot be told"
 
 
 def test_the_verdict_quotes_every_coefficient_and_says_where_the_opposite_holds() -> None:
     verdict = introspection_verdict(
-        fitted(seed_variant=(-0.012, 0.4), base_instruct=(0.02, 0.0004), other=(0.03, 0.02)), n_models=21
+        fitted(seed_variant=(-0.012, 0.4), base_instruct=(0.02, 0.0004), other=(0.03, 0.02)), untold(), n_models=21
     )
     assert "seed variant -.012 (p = .400); base/instruct +.020 (p < .001); other +.030 (p = .020)" in verdict.text
     assert "n = 441 pairs of 21 models" in verdict.text
     assert "Tests at p < .05, two-sided, not corrected" in verdict.text
-    assert "For base/instruct and other the opposite holds" in verdict.text
-    assert "relatives" not in verdict.text
+    assert "The coefficients of base/instruct, other are positive" in verdict.text
+    assert "No two of the models are declared" not in verdict.text
 
 
 def test_the_verdict_says_so_where_no_model_has_a_relative() -> None:
-    verdict = introspection_verdict(fitted(other=(0.03, 0.2), undeclared=(-0.1, 0.5)), n_models=5)
+    verdict = introspection_verdict(fitted(other=(0.03, 0.2), undeclared=(-0.1, 0.5)), untold(), n_models=5)
     assert "No two of the models are declared as relatives" in verdict.text
 
 
 @pytest.mark.upstream
 def test_the_verdict_on_the_published_pairs_is_the_papers(published: dict[str, pd.DataFrame]) -> None:
     for name, pairs in published.items():
-        verdict = introspection_verdict(consistency_by_similarity(pairs), n_models=21)
+        verdict = introspection_verdict(consistency_by_similarity(pairs), untold(), n_models=21)
         assert verdict.outcome == "no self-advantage", name
         # "we also found significant positive effects of both other and same family" (sections 3.2.2 and 4.2.2)
-        assert "For same family and other the opposite holds" in verdict.text
+        assert "same family, other are positive" in verdict.text
 
 
 def test_few_models_are_told_what_cannot_be_told_and_what_can() -> None:
@@ -299,7 +308,7 @@ def test_few_models_are_told_what_cannot_be_told_and_what_can() -> None:
     fit = consistency_by_similarity(pairs)
     assert "undeclared cannot be told apart from intercept, direct_direct" in str(fit.reason)
     contrasts = contrasts_of(found, pairs["match_type"].tolist())
-    verdict = introspection_verdict(fit, n_models=2, contrasts=contrasts)
+    verdict = introspection_verdict(fit, untold(found), n_models=2, contrasts=contrasts)
     assert verdict.outcome == "not estimable"
     assert "Only two models have both direct and prompted scores; with fewer than 3" in verdict.text
     assert "What can be said: mean r of self minus mean r of others" in verdict.text
@@ -311,7 +320,8 @@ def test_models_that_do_introspect_are_found_out() -> None:
         found = stack("abcdefgh", n_items=300, introspection=introspection)
         pairs = pair_table(found, {})
         contrasts = contrasts_of(found, pairs["match_type"].tolist())
-        verdict = introspection_verdict(consistency_by_similarity(pairs), n_models=8, contrasts=contrasts)
+        fit = consistency_by_similarity(pairs)
+        verdict = introspection_verdict(fit, untold(found), n_models=8, contrasts=contrasts)
         answers[introspection] = (verdict.outcome, contrasts[0].at_equal_similarity.low > 0)
     assert answers == {0.0: ("no self-advantage", False), 1.5: ("self-advantage", True)}
 
@@ -338,69 +348,3 @@ def test_match_types_of_the_published_pairs_need_no_column_of_theirs() -> None:
     pairs = list(itertools.product(known, known))
     counts = pd.Series([match_type(a, known[a], b, known[b]) for a, b in pairs]).value_counts()
     assert counts[["self", *KINDS]].tolist() == [21, 24, 10, 82, 304]
-
-
-# What a model's own probabilities add to the others'
-
-
-def contribution_of(found: DeltaStack, n_resamples: int = 100) -> OwnContribution:
-    resampled = resampled_correlations(found, rng=rng(), n_resamples=n_resamples)
-    return own_contribution(pair_correlations(found), resampled)
-
-
-def naive_contribution(found: DeltaStack) -> tuple[float, float]:
-    """The mean own and other coefficient, by numpy's lstsq on standardised columns."""
-    own, others = [], []
-    for asked in range(len(found.models)):
-        for meta in found.meta_nats[:, asked]:
-            columns = [(x - x.mean()) / x.std() for x in (*found.direct_nats, meta)]
-            slopes = np.linalg.lstsq(np.column_stack(columns[:-1]), columns[-1], rcond=None)[0]
-            own.append(slopes[asked])
-            others += [slope for nth, slope in enumerate(slopes) if nth != asked]
-    return float(np.mean(own)), float(np.mean(others))
-
-
-def test_the_own_contribution_is_that_of_plain_regressions() -> None:
-    found = stack(introspection=0.3)
-    ours, (own, others) = contribution_of(found, n_resamples=30), naive_contribution(found)
-    assert (ours.own.value, ours.others.value) == pytest.approx((own, others), abs=1e-10)
-    assert ours.advantage.value == pytest.approx(own - others, abs=1e-10)
-    assert (ours.n_models, ours.advantage.n) == (5, 80)
-    drawn = rng().integers(80, size=(30, 80))
-    resampled = [np.subtract(*naive_contribution(_drawn(found, items))) for items in drawn]
-    expected = tuple(np.quantile(resampled, [0.025, 0.975]))
-    assert (ours.advantage.low, ours.advantage.high) == pytest.approx(expected, abs=2e-10)
-
-
-@pytest.mark.parametrize("models", ["ab", "abcdefgh"])
-def test_the_own_contribution_is_none_without_and_there_with_introspection(models: str) -> None:
-    # answers follow what models share: own and others add the same, although models are unlike each other
-    without = contribution_of(stack(models, n_items=400)).advantage
-    assert without.low < 0 < without.high
-    with_some = contribution_of(stack(models, n_items=400, introspection=0.3)).advantage
-    assert with_some.low > 0.1
-
-
-def test_the_own_contribution_has_no_number_where_models_cannot_be_told_apart() -> None:
-    assert "at least 2 are compared" in str(contribution_of(stack("a")).advantage.reason)
-    found = stack("abc")
-    twins = stack_deltas(
-        [
-            scored_frame(name, found.direct_nats[min(nth, 1)], {"p": found.meta_nats[0, nth]})
-            for nth, name in enumerate(found.models)
-        ]
-    )
-    ours = contribution_of(twins)
-    assert "linearly dependent" in str(ours.advantage.reason)
-    assert not ours.own.is_defined
-
-
-def test_a_contribution_is_put_into_words_by_its_interval() -> None:
-    fit = fitted(other=(0.03, 0.2))
-    words = {}
-    for introspection in (0.0, 1.5, -1.5):
-        own = contribution_of(stack("abcdefgh", n_items=400, introspection=introspection))
-        words[introspection] = introspection_verdict(fit, n_models=8, own=own).text
-    assert "no advantage of a model's own probabilities is shown" in words[0.0]
-    assert "answers follow the model's own probabilities beyond what other models' predict" in words[1.5]
-    assert "answers follow other models' probabilities more than the model's own" in words[-1.5]

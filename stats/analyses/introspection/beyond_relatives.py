@@ -1,0 +1,158 @@
+"""Do answers follow own probabilities beyond relatives', over models? In, a stack; out, Estimates with reasons.
+
+The claim is about the models as much as about the items: the standard error adds to that of the items how much the
+advantages of models (of families, where there are three) differ beyond what items explain, as in a meta-analysis with
+random effects (DerSimonian & Laird 1986). So a single odd pair of models carries no claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import norm, t
+
+from pairbank.stats.analyses.introspection.own_advantage import LEAST_YARDSTICK, ModelAdvantages, model_advantages
+from pairbank.stats.analyses.introspection.partial_correlation import mean_partial
+from pairbank.stats.analyses.introspection.relatives import Comparison, closest_relatives, most_similar
+from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray
+    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+    from pairbank.stats.analyses.introspection.model_pairs import PairCorrelations
+    from pairbank.stats.scored_table.delta_stack import DeltaStack
+
+METHOD = "random-effects-t"
+POWER = 0.8
+LEAST_FAMILIES = 3
+LEAST_ITEMS = 20
+_NO_TEST = "no test without declared relatives: what a family shares would look like a model's own"
+_DIGITS = 10
+"""Numbers are rounded, so that the order of sums on another machine shows in no digit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnAdvantage:
+    """What a model's own probabilities have over its relatives', and what only looks like it."""
+
+    over_relatives: Estimate
+    """Mean advantage over the closest declared relatives, in units of r."""
+    over_most_similar: Estimate
+    """Mean advantage of the same models over the model most similar to each; alone it shows nothing."""
+    partial: Estimate
+    """Mean r of answers with own direct differences given those of all other models; no test."""
+    smallest: float
+    """The advantage over relatives that such data would show four times in five; NaN without an interval."""
+    models: ModelAdvantages
+    """Over relatives, by model."""
+    n_models: int
+    """Models with an advantage over relatives."""
+    n_families: int
+    """Of these."""
+    n_most_similar: int
+    """Models with an advantage over the most similar one."""
+
+
+def own_advantage(
+    stack: DeltaStack, found: PairCorrelations, features: Mapping[str, ModelFeatures | None], *, level: float = 0.95
+) -> OwnAdvantage:
+    """Return the advantage of own probabilities over declared relatives', over the most similar model's, and partial r.
+
+    Args:
+        stack: The deltas of the models.
+        found: Their correlations.
+        features: By model name; None or absent where nothing is declared.
+        level: Confidence level, a share.
+
+    Returns:
+        Undefined, with a reason, where no two models are declared relatives or no third model is there.
+
+    >>> from pairbank.stats.analyses.introspection.model_pairs import pair_correlations
+    >>> from pairbank.stats.scored_table.delta_stack import DeltaStack
+    >>> direct = np.random.default_rng(7).normal(size=(2, 50))
+    >>> stack = DeltaStack(corpus="toy", models=("a", "b"), prompts=("meta",), item_ids=tuple(map(str, range(50))),
+    ...                    n_identical=0, direct_nats=direct, meta_nats=direct[np.newaxis])
+    >>> own_advantage(stack, pair_correlations(stack), {}).over_relatives.reason
+    'no two of the models are declared relatives'
+    """
+    read = np.flatnonzero(~np.isnan(np.diag(found.direct_direct))).tolist()
+    n_items = int(found.n_items_by_prompt.max(initial=0))
+    declared = closest_relatives(stack.models, features, read=read)
+    models = model_advantages(stack, declared)
+    there = np.flatnonzero(~np.isnan(models.value))
+    families = [str(known.family) if (known := features.get(name)) else name for name in stack.models]
+    reason = _why_not(stack.models, features, declared)
+    over_relatives, smallest = _over_models(models, families, n_items=n_items, level=level, reason=reason)
+    asked = there.tolist() or np.flatnonzero(~np.isnan(np.diag(found.meta_direct))).tolist()
+    similar = model_advantages(stack, most_similar(found.direct_direct, read=read, asked=asked))
+    reason = "needs a third model, and direct differences of models that are alike"
+    over_similar, _ = _over_models(similar, families, n_items=n_items, level=level, reason=reason)
+    if over_similar.is_defined and not len(there):
+        over_similar = without_interval(over_similar.value, _NO_TEST, n=n_items, method=METHOD, level=level)
+    return OwnAdvantage(
+        over_relatives=over_relatives,
+        over_most_similar=over_similar,
+        partial=mean_partial(found, n_items=n_items),
+        smallest=smallest,
+        models=models,
+        n_models=len(there),
+        n_families=len({families[nth] for nth in there}),
+        n_most_similar=int((~np.isnan(similar.value)).sum()),
+    )
+
+
+def _over_models(
+    found: ModelAdvantages, families: list[str], *, n_items: int, level: float, reason: str
+) -> tuple[Estimate, float]:
+    """Return the mean over families (over models, where there are fewer than three) and the smallest effect."""
+    there = np.flatnonzero(~np.isnan(found.value))
+    if not len(there):
+        return undefined(reason, n=n_items, method=METHOD, level=level), float("nan")
+    groups = {family: [nth for nth in there if families[nth] == family] for family in families}
+    units = [members for members in groups.values() if members]
+    if len(units) < LEAST_FAMILIES:
+        units = [[nth] for nth in there]
+    values = np.array([found.value[members].mean() for members in units])
+    value = round(float(values.mean()), _DIGITS)
+    if n_items < LEAST_ITEMS:
+        why = f"{n_items} items, and an interval of this kind needs {LEAST_ITEMS}"
+        return without_interval(value, why, n=n_items, method=METHOD, level=level), float("nan")
+    influence = np.array([found.influence[members].mean(axis=0) for members in units])
+    error = np.sqrt((influence.mean(axis=0) ** 2).sum() + _excess_variance(values, influence) / len(units))
+    tail, law = (1 + level) / 2, norm if len(units) < LEAST_FAMILIES else t(df=len(units) - 1)
+    if not error > 1e-9:
+        return without_interval(value, "the items leave no spread", n=n_items, method=METHOD, level=level), float("nan")
+    half = float(law.ppf(tail) * error)
+    low, high = round(value - half, _DIGITS), round(value + half, _DIGITS)
+    smallest = round(half + float(law.ppf(POWER) * error), _DIGITS)
+    return Estimate(value=value, low=low, high=high, n=n_items, method=METHOD, level=level), smallest
+
+
+def _excess_variance(values: FloatArray, influence: FloatArray) -> float:
+    """Return by how much units differ beyond their items (DerSimonian & Laird 1986), at least 0."""
+    n_units = len(values)
+    if n_units < 2:
+        return 0.0
+    own = (influence**2).sum()
+    together = (influence.sum(axis=0) ** 2).sum()
+    expected = (own - together / n_units) / (n_units - 1)
+    return float(max(0.0, values.var(ddof=1) - expected))
+
+
+def _why_not(
+    models: tuple[str, ...], features: Mapping[str, ModelFeatures | None], declared: tuple[Comparison, ...]
+) -> str:
+    if declared:
+        return (
+            "no model with a declared relative has answers that vary, and direct differences that correlate at least "
+            f"{LEAST_YARDSTICK:g} with third models'"
+        )
+    if len(models) < 2:
+        return "one model alone has no relatives"
+    families = [known.family for name in models if (known := features.get(name)) is not None]
+    if len(set(families)) == len(families):
+        return "no two of the models are declared relatives"
+    return "a third model is needed, to tell how noisy the probabilities of two relatives are"

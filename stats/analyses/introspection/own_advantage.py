@@ -1,0 +1,190 @@
+"""Do answers follow own probabilities beyond a relative's? In, deltas and comparisons; out, numbers a model.
+
+Ours. Song, Hu & Mahowald 2025 define introspection as the degree to which a model's answers go with its own
+probabilities beyond what a model with nearly identical knowledge would predict. For a model i that is asked and a
+relative j, with r(i, j) between the answers of i and the direct differences of j,
+
+    advantage = r(i, i) * q - r(i, j) / q,    q = sqrt(z(j) / z(i)),
+
+where z(i) is the mean r between the direct differences of i and those of the yardsticks, third models. q puts both
+correlations at the same reliability: without it the model with the less noisy probabilities would look introspective.
+Let the direct differences of both be weight x shared part + noise of their own. If answers follow shared parts alone,
+r(i, i) z(j) = r(i, j) z(i) whatever the weights and the noises: a vanishing tetrad (Spearman 1904b), so that the
+advantage is 0. If answers also follow what is the model's own, it is that part of r(i, i).
+
+Standard errors are those of the delta method: every item has an influence on each correlation, and so on each advantage
+(the infinitesimal jackknife, Efron & Tibshirani 1993, ch. 21).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pairbank.stats.analyses.introspection.model_pairs import complete_items, standardised
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray
+    from pairbank.stats.analyses.introspection.relatives import Comparison
+    from pairbank.stats.scored_table.delta_stack import DeltaStack
+
+LEAST_YARDSTICK = 0.1
+"""A model whose direct differences correlate less than this with the yardsticks' has no known reliability."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAdvantages:
+    """The advantage of each model's own probabilities over those of its relatives; NaN where it is undefined."""
+
+    value: FloatArray
+    """Mean over relatives and prompts, in units of r, shape (models,)."""
+    own: FloatArray
+    """Mean r with the model's own direct differences, likewise."""
+    relatives: FloatArray
+    """Mean r with its relatives', likewise."""
+    influence: FloatArray
+    """Of each item, shape (models, items); the squares of a row add up to the squared standard error."""
+    n_relatives: tuple[int, ...]
+    """Of each model."""
+
+
+def tetrad_advantages(direct: FloatArray, meta: FloatArray, comparisons: Sequence[Comparison]) -> FloatArray:
+    """Return the advantage of each comparison of one asked model, from correlations; NaN without a known reliability.
+
+    Args:
+        direct: Correlations of direct differences, shape (models, models).
+        meta: Correlations of the direct differences of a model (row) with the answers of another (column).
+        comparisons: At least one, all of the same asked model.
+
+    >>> from pairbank.stats.analyses.introspection.relatives import Comparison
+    >>> weights, asked = np.array([0.9, 0.6, 0.5]), np.array([0.4, 0.3, 0.2])  # one shared part and noise
+    >>> rows = np.outer(weights, weights), np.outer(weights, asked)
+    >>> tetrad_advantages(*rows, [Comparison(asked=0, relative=1, yardsticks=(2,))]).round(12).tolist()
+    [0.0]
+    """
+    return _Tetrads.of(direct, meta, comparisons).values
+
+
+def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> ModelAdvantages:
+    """Return the advantage of each model, the mean over its comparisons and the prompts that they are defined for.
+
+    Args:
+        stack: The deltas of the models.
+        comparisons: In the order of the models that are asked.
+
+    >>> from pairbank.stats.analyses.introspection.relatives import Comparison
+    >>> from pairbank.stats.scored_table.delta_stack import DeltaStack
+    >>> rng = np.random.default_rng(7)
+    >>> direct = rng.normal(size=9999) + rng.normal(size=(3, 9999))
+    >>> stack = DeltaStack(corpus="toy", models=("a", "b", "c"), prompts=("p",), item_ids=tuple(map(str, range(9999))),
+    ...                    n_identical=0, direct_nats=direct, meta_nats=direct[np.newaxis])  # answers as probable
+    >>> found = model_advantages(stack, [Comparison(asked=0, relative=1, yardsticks=(2,))])
+    >>> found.value.round(1).tolist()  # half of the variance of a is its own
+    [0.5, nan, nan]
+    """
+    n_models, n_items = len(stack.models), len(stack.item_ids)
+    value, own, relatives = (np.full(n_models, np.nan) for _ in range(3))
+    influence = np.full((n_models, n_items), np.nan)
+    n_relatives = [0] * n_models
+    has_direct = complete_items(stack.direct_nats)
+    prompts = []
+    for meta_nats in stack.meta_nats:
+        both = has_direct & complete_items(meta_nats)
+        prompts.append((both, _Prompt.of(stack.direct_nats[:, both], meta_nats[:, both])))
+    for asked, group in groupby(comparisons, key=lambda comparison: comparison.asked):
+        mine = list(group)
+        parts = [(both, found) for both, prompt in prompts if (found := prompt.advantage(mine)) is not None]
+        if not parts:
+            continue
+        n_relatives[asked], influence[asked] = len(mine), 0.0
+        value[asked], own[asked], relatives[asked] = np.mean([found[0] for _, found in parts], axis=0)
+        for both, (_, of_items) in parts:
+            influence[asked, both] += of_items / len(parts)
+    return ModelAdvantages(
+        value=value, own=own, relatives=relatives, influence=influence, n_relatives=tuple(n_relatives)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """The differences on the items of one prompt, standardised to mean 0 and mean square 1, and their correlations."""
+
+    read: FloatArray
+    asked: FloatArray
+    squares: FloatArray
+    """Of `read`; what does not vary is 0 in all three, and its r is NaN."""
+    direct: FloatArray
+    meta: FloatArray
+
+    @classmethod
+    def of(cls, direct_nats: FloatArray, meta_nats: FloatArray) -> _Prompt:
+        read, asked = standardised(direct_nats), standardised(meta_nats)
+        # einsum, not BLAS: its threads would change last digits
+        direct, meta = np.einsum("an,bn->ab", read, read), np.einsum("an,bn->ab", read, asked)
+        read, asked = (np.nan_to_num(part) * np.sqrt(direct_nats.shape[1]) for part in (read, asked))
+        return cls(read, asked, read**2, direct, meta)
+
+    def advantage(self, comparisons: Sequence[Comparison]) -> tuple[FloatArray, FloatArray] | None:
+        """Return advantage, own r and relatives' r of one asked model, and the influence of each item; or None."""
+        n_items, i = self.read.shape[1], comparisons[0].asked
+        if n_items < 2:
+            return None
+        found = _Tetrads.of(self.direct, self.meta, comparisons)
+        if not np.isfinite(found.values).all():
+            return None
+        by_meta, by_direct = found.gradients(len(self.direct))
+        rows, answers = np.flatnonzero(by_direct.any(axis=1)), self.asked[i]
+        influence = answers * np.einsum("k,kn->n", by_meta, self.read)
+        influence += (self.read[rows] * np.einsum("ak,kn->an", by_direct[rows], self.read)).sum(axis=0)
+        of_meta, of_direct = by_meta * np.nan_to_num(self.meta[:, i]), by_direct * np.nan_to_num(self.direct)
+        by_square = of_meta + of_direct.sum(axis=0) + of_direct.sum(axis=1)
+        influence -= (answers**2 * of_meta.sum() + np.einsum("k,kn->n", by_square, self.squares)) / 2
+        return np.array([found.values.mean(), found.own, found.of_relatives.mean()]), influence / n_items
+
+
+@dataclass(frozen=True, slots=True)
+class _Tetrads:
+    """The correlations of one asked model's comparisons; arrays have one row a comparison."""
+
+    asked: int
+    relatives: np.ndarray
+    own: float
+    of_relatives: FloatArray
+    yardsticks: FloatArray
+    """1 where a model is one, shape (comparisons, models)."""
+    of_asked: FloatArray
+    """Sum of the asked model's r with the yardsticks; NaN where its mean, or the relative's, is too small."""
+    of_relative: FloatArray
+    """The same of the relative."""
+
+    @classmethod
+    def of(cls, direct: FloatArray, meta: FloatArray, comparisons: Sequence[Comparison]) -> _Tetrads:
+        i, relatives = comparisons[0].asked, np.array([comparison.relative for comparison in comparisons])
+        yardsticks = np.zeros((len(comparisons), len(direct)))
+        for row, comparison in zip(yardsticks, comparisons, strict=True):
+            row[list(comparison.yardsticks)] = 1.0
+        sums = [(yardsticks * np.nan_to_num(direct[who])).sum(axis=1) for who in (i, relatives)]
+        usable = np.minimum(*sums) >= LEAST_YARDSTICK * yardsticks.sum(axis=1)
+        of_asked, of_relative = (np.where(usable, each, np.nan) for each in sums)
+        return cls(i, relatives, float(meta[i, i]), meta[relatives, i], yardsticks, of_asked, of_relative)
+
+    @property
+    def q(self) -> FloatArray:
+        return np.asarray(np.sqrt(self.of_relative / self.of_asked))
+
+    @property
+    def values(self) -> FloatArray:
+        return self.own * self.q - self.of_relatives / self.q
+
+    def gradients(self, n_models: int) -> tuple[FloatArray, FloatArray]:
+        """Return the derivatives of the mean advantage by r with answers and by r of direct differences."""
+        by_meta, by_direct = np.zeros(n_models), np.zeros((n_models, n_models))
+        q, by_q = self.q, self.own + self.of_relatives / self.q**2
+        by_meta[self.asked], by_meta[self.relatives] = q.sum(), -1 / q
+        by_direct[self.asked] = (-(by_q * q / (2 * self.of_asked))[:, np.newaxis] * self.yardsticks).sum(axis=0)
+        by_direct[self.relatives] = (by_q * q / (2 * self.of_relative))[:, np.newaxis] * self.yardsticks
+        return by_meta / len(q), by_direct / len(q)

@@ -1,0 +1,182 @@
+"""How often introspection is said where there is none, and found where there is: the tables of docs/statistics.md.
+
+    PYTHONPATH=tests/support python tests/simulations/introspection.py [--repetitions 400]
+
+In: nothing but seeds; out: Markdown. About 25 minutes on two cores; the small form is in the tests of the analysis.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+from introspection_nulls import DESIGNS, MEANINGS, Design, made_up_models
+from joblib import Parallel, delayed
+
+from pairbank.stats.analyses.introspection.beyond_relatives import own_advantage
+from pairbank.stats.analyses.introspection.disagreement import disagreement
+from pairbank.stats.analyses.introspection.model_pairs import of_models, pair_correlations, pair_table
+from pairbank.stats.analyses.introspection.own_verdict import beyond_relatives
+from pairbank.stats.analyses.introspection.song_tables import consistency_by_self, consistency_by_similarity
+from pairbank.stats.analyses.introspection.verdict import introspection_verdict
+
+CELLS = [(3, 1), (3, 2), (3, 3), (6, 1), (6, 2), (6, 3), (6, 6), (21, 1), (21, 2), (21, 3), (21, 7)]
+"""Models and models of a family. Families of 7 do not fit into 3 or 6 models: one family of all stands for them."""
+N_ITEMS = (240, 700, 1048)
+FEW_CELLS = [(3, 2), (3, 3), (6, 3), (21, 2), (21, 7)]
+PRIVILEGED = (0.05, 0.1, 0.2)
+Cell = tuple[int, int, int]
+SENTENCES = {
+    "beyond relatives": "follow the model's own probabilities beyond",
+    "ahead of the declared relatives' only": "ahead of the declared relatives' only",
+    "no advantage is shown": "No advantage of a model's own",
+    "relatives' more than own": "follow the relatives' probabilities more",
+    "cannot be told": "cannot be told",
+    "published test: self ahead of every type": "self is ahead of every other type",
+    "published test: ahead of some types": "self is ahead of some types",
+    "published test: ahead of no type": "self is ahead of no other type",
+    "published test: some coefficients positive": "are positive: the line",
+}
+"""A short name and words that the verdict has only then."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repetitions", type=int, default=400)
+    parser.add_argument("--workers", type=int, default=-1)
+    parser.add_argument("--table", choices=list(TABLES), action="append", help="one of the tables; repeat for more")
+    given = parser.parse_args(arguments)
+    started = time.perf_counter()
+    for name in given.table or TABLES:
+        print(f"\n### {name}\n", flush=True)  # noqa: T201
+        for line in TABLES[name](given.repetitions, given.workers):
+            print(line, flush=True)  # noqa: T201
+        print(f"{time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def once(
+    seed: int, cell: Cell, design: Design = "alike", privileged: float = 0.0, *, filtered: bool = False
+) -> tuple[bool, ...]:
+    """Return whether the verdict says `beyond relatives`, the relatives' interval is above 0, below 0, and more."""
+    n_models, family_size, n_items = cell
+    stack, features = made_up_models(
+        np.random.default_rng([seed, *cell]),
+        n_models=n_models,
+        family_size=family_size,
+        n_items=n_items,
+        design=design,
+        privileged=privileged,
+        preference=0.8 if filtered else 0.0,
+    )
+    if filtered:
+        stack = stack.select(disagreement(stack.direct_nats, stack.meta_nats).keep)
+    own = own_advantage(stack, pair_correlations(stack), features)
+    said = beyond_relatives(own)
+    over = own.over_relatives
+    return said == "beyond relatives", over.low > 0, over.high < 0, said == "cannot be told"
+
+
+def rates(repetitions: int, workers: int, *arguments: object, **more: object) -> tuple[float, ...]:
+    """Return the means of `once` over seeds 0, 1, 2 …"""
+    found = Parallel(workers)(delayed(once)(seed, *arguments, **more) for seed in range(repetitions))
+    return tuple(np.mean(found, axis=0))
+
+
+def grid(repetitions: int, workers: int) -> Iterator[str]:
+    """Yield a row a cell: said without privileged access, models alike and unequal in noise."""
+    yield "| models | of a family | " + " | ".join(f"{n:,} items" for n in N_ITEMS) + " |"
+    yield "| --- | --- |" + " --- |" * len(N_ITEMS)
+    for n_models, family_size in CELLS:
+        cells = []
+        for n_items in N_ITEMS:
+            n = repetitions if family_size > 1 else min(20, repetitions)  # alone in its family: never told
+            both = [
+                rates(n, workers, (n_models, family_size, n_items), design) for design in ("alike", "unequal noise")
+            ]
+            told = "" if both[0][3] < 1 else " (cannot be told)"
+            cells.append(" / ".join(f"{shown(r[0])} ({shown(r[1])})" for r in both) if not told else "0" + told)
+        yield f"| {n_models} | {family_size} | " + " | ".join(cells) + " |"
+
+
+def designs(repetitions: int, workers: int) -> Iterator[str]:
+    """Yield a row a design: what is said without privileged access on 700 items."""
+    yield "| design | " + " | ".join(f"{m} models, {f} of a family" for m, f in FEW_CELLS) + " |"
+    yield "| --- |" + " --- |" * len(FEW_CELLS)
+    wanted: list[tuple[str, Design, bool]] = [(MEANINGS[design], design, False) for design in DESIGNS]
+    wanted += [(f"{design}; disagreed items only", design, True) for design in ("alike", "unequal noise")]
+    for meaning, design, filtered in wanted:
+        cells = [rates(repetitions, workers, (m, f, 700), design, filtered=filtered) for m, f in FEW_CELLS]
+        yield f"| {meaning} | " + " | ".join(f"{shown(r[0])} ({shown(r[1])})" for r in cells) + " |"
+
+
+def power(repetitions: int, workers: int) -> Iterator[str]:
+    """Yield a row a cell: found, where answers correlate so much with the model's own part."""
+    columns = list(product(PRIVILEGED, (N_ITEMS[0], N_ITEMS[-1])))
+    yield "| models | of a family | " + " | ".join(f"r = {shown(r)}, {n} items" for r, n in columns) + " |"
+    yield "| --- | --- |" + " --- |" * len(columns)
+    for n_models, family_size in CELLS:
+        if family_size == 1:
+            continue
+        cells = [shown(rates(repetitions, workers, (n_models, family_size, n), "alike", r)[0]) for r, n in columns]
+        yield f"| {n_models} | {family_size} | " + " | ".join(cells) + " |"
+
+
+def spoken(seed: int, cell: Cell, design: Design, privileged: float) -> tuple[bool, ...]:
+    """Return which of the sentences the verdict says, then what tables alone would make one say."""
+    n_models, family_size, n_items = cell
+    stack, features = made_up_models(
+        np.random.default_rng([seed, *cell]),
+        n_models=n_models,
+        family_size=family_size,
+        n_items=n_items,
+        design=design,
+        privileged=privileged,
+    )
+    pairs, own = pair_table(stack, features), own_advantage(stack, pair_correlations(stack), features)
+    text = introspection_verdict(consistency_by_similarity(pairs), own, n_models=n_models).text
+    family = of_models(pairs, stack.models[:family_size])
+    tables = [consistency_by_self(part)["self"] for part in (family, pairs)]
+    return (
+        *(words in text for words in SENTENCES.values()),
+        *(self.estimate > 0 and self.p_value < 0.05 for self in tables),
+        own.partial.value > 0,
+    )
+
+
+def sentences(repetitions: int, workers: int) -> Iterator[str]:
+    """Yield a row a sentence: how often it is said on 700 items, without privileged access and with r = .1 and .3."""
+    cells = [(3, 3, 700), (6, 3, 700), (21, 7, 700)]
+    settings: list[tuple[Design, float]] = [("alike", 0.0), ("unequal noise", 0.0), ("alike", 0.1), ("alike", 0.3)]
+    names = [
+        *SENTENCES,
+        "Table 8, one family: self ahead",
+        "Table 8, were families pooled: self ahead",
+        "partial r above 0",
+    ]
+    columns = list(product(settings, cells))
+    found = [
+        np.mean(Parallel(workers)(delayed(spoken)(seed, cell, design, r) for seed in range(repetitions)), axis=0)
+        for (design, r), cell in columns
+    ]
+    heads = [f"{design}, r = {shown(r)}, {m} models of {m // f} families" for (design, r), (m, f, _) in columns]
+    yield "| sentence | " + " | ".join(heads) + " |"
+    yield "| --- |" + " --- |" * len(columns)
+    for nth, name in enumerate(names):
+        yield f"| {name} | " + " | ".join(shown(column[nth]) for column in found) + " |"
+
+
+TABLES = {"grid": grid, "designs": designs, "power": power, "sentences": sentences}
+
+
+def shown(share: float) -> str:
+    """Return a share as papers print it."""
+    return "1.00" if share >= 0.995 and share < 1 else f"{share:.3f}".lstrip("0").rstrip("0").rstrip(".") or "0"
+
+
+if __name__ == "__main__":
+    main()
