@@ -21,7 +21,7 @@ METRICS = {"pearson_human": "pearson", "spearman_human": "spearman"}
 KEYS = ["corpus", "group_by", "group", "method", "model"]
 NOTE = (
     "Correlation over items between a method’s difference and that of the mean human judgments, good − bad. Pearson r "
-    "with Fisher’s interval, Spearman’s ρ with a bootstrap interval, both at level .95."
+    "and Spearman’s ρ with jackknife intervals at level .95."
 )
 
 

@@ -62,8 +62,8 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
 
     Args:
         tables: Scored tables; used are their items of the task `context_pair`.
-        seed: Of the bootstrap; the same seed gives the same bytes.
-        n_resamples: Bootstrap resamples.
+        seed: Not used: nothing is drawn.
+        n_resamples: Not used either.
 
     Raises:
         BankError: If no table has scored context pairs.
@@ -89,7 +89,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     return Section(
         id="choice_likert",
         title="Choosing, rating and log-probabilities",
-        text=_text(accuracies, consistency, seed=seed, n_resamples=n_resamples),
+        text=_text(accuracies, consistency),
         definitions=DEFINITIONS,
         tables={"accuracy": accuracies, "consistency": consistency},
         figures=tuple(agreement_figures(accuracies, consistency)),
@@ -137,9 +137,9 @@ def _against(item: Measure, pairs: ScoredTable, place: SummaryRow) -> Iterator[d
         here = replace(place, method=item.name, versus=versus)
         n_rows = kept.size + pairs.n_identical
         half = replace(here, metric="accuracy")
-        yield half.row(accuracy(delta * sign, **half.draws), n_rows=n_rows) | cells
+        yield half.row(accuracy(delta * sign), n_rows=n_rows) | cells
         first = replace(here, metric="accuracy_ties_first")
-        yield first.row(agreement_share(table, **first.draws), n_rows=n_rows) | cells
+        yield first.row(agreement_share(table), n_rows=n_rows) | cells
         yield replace(here, metric="kappa").row(confusion_kappa(table), n_rows=n_rows) | cells
 
 
@@ -157,7 +157,7 @@ def _between(a: Measure, b: Measure, pairs: ScoredTable, place: SummaryRow) -> I
     }
     here = replace(place, method=a.name, versus=b.name, metric="consistency")
     n_rows = kept.size + pairs.n_identical
-    yield here.row(agreement_share(table, **here.draws), n_rows=n_rows) | cells
+    yield here.row(agreement_share(table), n_rows=n_rows) | cells
     yield replace(here, metric="kappa").row(confusion_kappa(table), n_rows=n_rows) | cells
 
 
@@ -165,7 +165,7 @@ def _cells(table: Confusion) -> dict[str, int]:
     return dict(zip(CELLS, table.cells, strict=True))
 
 
-def _text(accuracies: pd.DataFrame, consistency: pd.DataFrame, *, seed: int, n_resamples: int) -> str:
+def _text(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> str:
     parts = []
     for (corpus, versus), part in accuracies[accuracies["metric"] == "accuracy"].groupby(
         ["corpus", "versus"], sort=False
@@ -179,8 +179,7 @@ def _text(accuracies: pd.DataFrame, consistency: pd.DataFrame, *, seed: int, n_r
         said = [_said(row) for row in _over_models(part, ["measure", "method", "versus"])]
         parts.append(f"**{corpus}**, same choice by two measures: {'; '.join(said)}.")
     parts.append(
-        f"`accuracy` credits ties one half, `accuracy_ties_first` gives them to the first context as the paper does. "
-        f"Seed {seed}, {n_resamples} resamples."
+        "`accuracy` credits ties one half, `accuracy_ties_first` gives them to the first context as the paper does."
     )
     return "\n\n".join(parts)
 
@@ -204,7 +203,7 @@ DEFINITIONS = """\
   human rating; items people tie on are left out) or the right context (`design`), ties one half.
   **accuracy_ties_first**: the same with ties given to the first context, as in the published analysis.
 - **consistency**: share of items on which two measures choose the same context, ties to the first.
-- **kappa**: Cohen's kappa of the confusion counts beside it (reference, method), asymptotic interval; undefined where
+- **kappa**: Cohen's kappa of the confusion counts beside it (reference, method); undefined where
   either always chooses the same. First and second are the item's contexts in its own numbering; where items have none,
   "first" is the better one.
 """
@@ -226,7 +225,7 @@ def agreement_figures(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> It
             name=file_name("choice_likert", corpus, versus),
             caption=(
                 f"Share of items of {corpus!s} on which a method chooses as {whom} ({n_said(part['n'])}), ties "
-                "one half. Lines are 95 % intervals (bootstrap over items)."
+                "one half. Lines are 95 % intervals (Wilson)."
             ),
             draw=partial(intervals, shown, rows="method", series="model", title=str(corpus), **look),
         )

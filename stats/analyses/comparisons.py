@@ -24,7 +24,6 @@ from pairbank.stats.figures.shared import MOST_CELLS, MOST_LINES, MOST_SERIES, f
 from pairbank.stats.measures.paired_tests import Comparison, compare, corrected, no_comparison
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
-from pairbank.stats.scored_table.summary_row import SummaryRow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,13 +66,13 @@ class _Deltas:
     """Good - bad; NaN where the method does not apply."""
 
 
-def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
+def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:  # noqa: ARG001
     """Return every comparison of two models by one method, and of two methods of one model.
 
     Args:
         tables: Scored tables.
-        seed: Of the bootstrap; the same seed gives the same bytes.
-        n_resamples: Bootstrap resamples.
+        seed: Not used: nothing is drawn.
+        n_resamples: Not used either.
 
     Raises:
         BankError: If there are no two models or methods with the same corpus.
@@ -83,14 +82,14 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
         mine = [table for table in tables if table.corpus == corpus]
         deltas = _same_ids([found for table in mine for found in _deltas(table)])
         for compared in (MODELS, METHODS):
-            rows += _family(corpus, compared, deltas, seed=seed, n_resamples=n_resamples)
+            rows += _family(corpus, compared, deltas)
     if not rows:
         raise BankError("nothing to compare: one model and one method; score with another, or leave the section out")
     found = pd.DataFrame(rows, columns=list(TYPES)).astype(TYPES)
     return Section(
         id="comparisons",
         title="Differences between models and between methods",
-        text=_text(found, seed=seed, n_resamples=n_resamples),
+        text=_text(found),
         definitions=DEFINITIONS,
         tables={"comparisons": found},
         figures=tuple(comparison_figures(found)),
@@ -125,30 +124,25 @@ def _same_ids(deltas: Sequence[_Deltas]) -> list[_Deltas]:
     return found
 
 
-def _family(
-    corpus: str, compared: str, deltas: Sequence[_Deltas], *, seed: int, n_resamples: int
-) -> list[dict[str, Any]]:
+def _family(corpus: str, compared: str, deltas: Sequence[_Deltas]) -> list[dict[str, Any]]:
     """Return the comparisons of one kind on one corpus, with p-values corrected for how many they are."""
     rows = []
     for a, b in itertools.combinations(deltas, 2):
         same_method, same_model = a.method == b.method, a.model == b.model
         if compared == MODELS and same_method and not same_model:
             names = {"within": a.method, "a": a.model, "b": b.model}
-            place = {"model": a.model, "group_by": "model", "group": b.model, "method": a.method}
         elif compared == METHODS and same_model and not same_method:
             names = {"within": a.model, "a": a.method, "b": b.method}
-            place = {"model": a.model, "group_by": "all", "group": "", "method": a.method, "versus": b.method}
         else:
             continue
-        here = SummaryRow(corpus=corpus, metric="accuracy_difference", seed=seed, n_resamples=n_resamples, **place)
-        rows.append({"corpus": corpus, "compared": compared} | names | _cells(_compared(a, b, here)))
+        rows.append({"corpus": corpus, "compared": compared} | names | _cells(_compared(a, b)))
     family = corrected([row["p_mid"] for row in rows])
     for row, holm, discovery in zip(rows, family.holm, family.benjamini_hochberg, strict=True):
         row.update(p_mid_holm=holm, p_mid_bh=discovery)
     return rows
 
 
-def _compared(a: _Deltas, b: _Deltas, place: SummaryRow) -> Comparison:
+def _compared(a: _Deltas, b: _Deltas) -> Comparison:
     x, y = a.delta, b.delta
     if a.item_ids is not b.item_ids:
         _, of_a, of_b = np.intersect1d(a.item_ids, b.item_ids, assume_unique=True, return_indices=True)
@@ -156,7 +150,7 @@ def _compared(a: _Deltas, b: _Deltas, place: SummaryRow) -> Comparison:
     both: BoolArray = ~np.isnan(x + y)
     if not both.any():
         return no_comparison("they share no scored items")
-    return compare(x[both], y[both], **place.draws)
+    return compare(x[both], y[both])
 
 
 def _cells(found: Comparison) -> dict[str, Any]:
@@ -175,15 +169,12 @@ def _cells(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _text(table: pd.DataFrame, *, seed: int, n_resamples: int) -> str:
+def _text(table: pd.DataFrame) -> str:
     parts = [
         _family_said(str(corpus), str(compared), part)
         for (corpus, compared), part in table.groupby(["corpus", "compared"], sort=False)
     ]
-    parts.append(
-        "Comparisons are paired, on the items that both have scored; pairs with identical sides are left out. "
-        f"Seed {seed}, {n_resamples} resamples."
-    )
+    parts.append("Comparisons are paired, on the items that both have scored; pairs with identical sides are left out.")
     return "\n\n".join(parts)
 
 
@@ -210,7 +201,7 @@ def _difference_said(row: Mapping[Any, Any]) -> str:
 
 DEFINITIONS = f"""\
 - **difference**: accuracy of A - accuracy of B on the items both have scored (share of items with a positive delta,
-  ties one half), percentile bootstrap over items at level .95.
+  ties one half), adjusted Wald interval for pairs at level .95 (after Bonett & Price 2012).
 - **n_only_a**, **n_only_b**: items that only A, or only B, gets right; items on which either ties are in `n_ties` and
   not in the test.
 - **p_exact**, **p_mid**: McNemar's test, two-sided, exact and with the mid-p correction. **p_mid_holm**, **p_mid_bh**:
@@ -234,7 +225,7 @@ def comparison_figures(found: pd.DataFrame) -> Iterator[Figure]:
             shown = shown if few else shown.assign(within="")
             yield Figure(
                 name=file_name("comparisons", corpus, compared),
-                caption=f"{note}; lines are 95 % intervals (paired bootstrap over items).",
+                caption=f"{note}; lines are 95 % intervals (adjusted Wald, for pairs).",
                 draw=partial(intervals, shown, rows="pair", series="within", x_label="difference in accuracy"),
             )
             continue

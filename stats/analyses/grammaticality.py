@@ -26,7 +26,7 @@ from pairbank.stats.figures.shared import MOST_SERIES, bin_figures, file_name, p
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.distance_bins import correlation_by_bin
-from pairbank.stats.measures.roc import Strings, auc, auc_obuchowski, labelled_strings, pooled_pairs, roc_curve
+from pairbank.stats.measures.roc import Strings, auc, labelled_strings, pooled_pairs, roc_curve
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
@@ -60,8 +60,8 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     Args:
         tables: Scored tables; used are those of whole strings, with the methods that put a number on one string
             (`direct` and its linking functions).
-        seed: Of the bootstrap; the same seed gives the same bytes.
-        n_resamples: Bootstrap resamples.
+        seed: Not used: nothing is drawn.
+        n_resamples: Not used either.
 
     Raises:
         BankError: If no table has scored strings of both classes.
@@ -92,7 +92,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     return Section(
         id="grammaticality",
         title="Probability and grammaticality",
-        text=_text(found["correlation"], found["separability"], seed=seed, n_resamples=n_resamples),
+        text=_text(found["correlation"], found["separability"]),
         definitions=DEFINITIONS,
         tables=found,
         figures=(
@@ -148,12 +148,10 @@ def _by_bins(scored: _Scored, place: SummaryRow) -> Iterator[dict[str, Any]]:
 
 def _separation(scored: _Scored, place: SummaryRow) -> Iterator[dict[str, Any]]:
     here = replace(place, metric="auc")
-    yield here.row(auc(scored.strings, **here.draws), n_rows=scored.n_rows)
-    here = replace(place, metric="auc_closed_form")
-    yield here.row(auc_obuchowski(scored.strings), n_rows=scored.n_rows)
+    yield here.row(auc(scored.strings), n_rows=scored.n_rows)
     here = replace(place, metric="accuracy")
     if scored.good.size:
-        estimate = accuracy(scored.good - scored.bad, **here.draws)
+        estimate = accuracy(scored.good - scored.bad)
     else:
         estimate = undefined("single labelled sentences make no pairs", n=0, method="none")
     yield here.row(estimate, n_rows=scored.n_rows)
@@ -173,7 +171,7 @@ def _curve(scored: _Scored, place: SummaryRow) -> pd.DataFrame:
     )
 
 
-def _text(correlations: pd.DataFrame, separated: pd.DataFrame, *, seed: int, n_resamples: int) -> str:
+def _text(correlations: pd.DataFrame, separated: pd.DataFrame) -> str:
     """Return the findings, corpus by corpus; numbers of several models are means with their range."""
     parts = []
     for corpus, part in separated[separated["group_by"] == "all"].groupby("corpus", sort=False):
@@ -196,9 +194,8 @@ def _text(correlations: pd.DataFrame, separated: pd.DataFrame, *, seed: int, n_r
             said.append(f"Within pairs the same score is right in {_mean(in_pairs)}.")
         parts.append(" ".join(said))
     parts.append(
-        "Pairs with identical sides are left out. AUC intervals resample items (both strings of a pair together); "
-        "`by_bin` has r within ten bins of minimalness where the items have a distance, `roc` the curves. "
-        f"Seed {seed}, {n_resamples} resamples."
+        "Pairs with identical sides are left out. AUC intervals count items (both strings of a pair together); "
+        "`by_bin` has r within ten bins of minimalness where the items have a distance, `roc` the curves."
     )
     return "\n\n".join(parts)
 
@@ -226,11 +223,11 @@ def _count_models(part: pd.DataFrame) -> str:
 
 
 DEFINITIONS = """\
-- **pearson_sides**: Pearson r of the score of the good string with that of the bad string over pairs, Fisher z
+- **pearson_sides**: Pearson r of the score of the good string with that of the bad string over pairs, jackknife
   interval (prediction 1a); in ten equally sized bins by the distance of the two strings in `by_bin` (1b).
 - **auc**: all strings of the corpus are pooled, grammatical = 1, ungrammatical = 0: the share of all combinations of
-  one of each in which the grammatical string scores higher, ties one half (section 6.3). Percentile bootstrap over
-  items, so that both strings of a pair stay together. **auc_closed_form**: the same area with Obuchowski's interval.
+  one of each in which the grammatical string scores higher, ties one half (section 6.3). Obuchowski's
+  interval on the logit scale, for which both strings of a pair stay together.
 - **accuracy**: share of pairs whose good string scores higher, ties one half; there is none for single sentences.
 - Scores: `direct` is the summed log-probability (nats); the other methods are linking functions of it. Only tasks
   whose targets are whole strings are used.

@@ -84,8 +84,8 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
 
     Args:
         tables: Scored tables; those without human judgments of both sides are passed over.
-        seed: Of the bootstrap (raw agreement); the same seed gives the same bytes.
-        n_resamples: Bootstrap resamples.
+        seed: Not used: nothing is drawn.
+        n_resamples: Not used either.
 
     Raises:
         BankError: If no table has three pairs that people rated on both sides.
@@ -111,7 +111,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     return Section(
         id="people",
         title="Agreement with people",
-        text=_text(long, pd.DataFrame(ceilings.values()), seed=seed, n_resamples=n_resamples),
+        text=_text(long, pd.DataFrame(ceilings.values())),
         definitions=DEFINITIONS,
         tables={
             "correlation": long,
@@ -182,7 +182,7 @@ def _same_choice(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
     here = replace(place, metric="kappa_human")
     yield here.row(cohens_kappa(rated.delta, rated.human_delta), n_rows=rated.n_rows) | cells
     here = replace(place, metric="raw_agreement_human")
-    estimate = raw_agreement(rated.delta, rated.human_delta, **here.draws)
+    estimate = raw_agreement(rated.delta, rated.human_delta)
     yield here.row(estimate, n_rows=rated.n_rows) | cells
 
 
@@ -198,7 +198,7 @@ def _ceiling_row(table: ScoredTable) -> dict[str, Any]:
     }
 
 
-def _text(correlations: pd.DataFrame, ceilings: pd.DataFrame, *, seed: int, n_resamples: int) -> str:
+def _text(correlations: pd.DataFrame, ceilings: pd.DataFrame) -> str:
     """Return the finding, corpus by corpus."""
     parts = []
     whole = correlations[correlations["group_by"] == "all"]
@@ -215,7 +215,7 @@ def _text(correlations: pd.DataFrame, ceilings: pd.DataFrame, *, seed: int, n_re
     parts.append(
         "Pairs with identical sides are left out. The table `correlation` repeats r after the edit-distance filter of "
         "Hu et al. 2026 where the items have an edit distance, `by_bin` within ten bins of minimalness, `choices` "
-        f"counts who prefers which side. Seed {seed}, {n_resamples} resamples."
+        "counts who prefers which side."
     )
     return "\n\n".join(parts)
 
@@ -234,7 +234,7 @@ def _method_said(row: Mapping[Any, Any], part: pd.DataFrame) -> str:
 
 DEFINITIONS = """\
 - **pearson_human**: Pearson r of the method's difference (good - bad) with the human difference (mean judgment of the
-  better sentence - of the worse one, on the corpus's own scale), Fisher z interval at level .95.
+  better sentence - of the worse one, on the corpus's own scale), jackknife interval at level .95.
 - **edit-distance filter**: pairs at most at (and, as the paper words it, below) the 75th percentile of the Levenshtein
   distance in characters over the rated pairs (Hu et al. 2026, section 5.1; their 1,883 LI pairs follow from "at most").
 - **bins**: ten equally sized bins by cosine distance (section 4.2) or edit distance; pairs of one distance share a bin.

@@ -12,10 +12,11 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.estimates.shares import CLUSTERED
 from pairbank.stats.figures.charts import heat_map
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name, first_cells, n_said
-from pairbank.stats.measures.group_intervals import student_by_group, wilson_by_group
+from pairbank.stats.measures.group_intervals import wilson_by_group
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.method_scores import logprobs_of
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
@@ -123,7 +124,9 @@ def _method_rows(
     found = {"accuracy": wilson_by_group((np.sign(delta[applies]) + 1) / 2, kept, len(names))}
     if layout.is_judged and layout.has_logprobs:
         answers = logprobs_of(pairs.frame, layout, applies=applies)[applies]
-        found["accuracy_pooled"] = student_by_group(item_shares(answers, layout.correct), kept, len(names))
+        found["accuracy_pooled"] = wilson_by_group(
+            item_shares(answers, layout.correct), kept, len(names), method=CLUSTERED
+        )
     for metric, estimates in found.items():
         for name, estimate in zip(names, estimates, strict=True):
             if estimate.n:
@@ -151,8 +154,8 @@ def _text(found: pd.DataFrame) -> str:
 DEFINITIONS = """\
 - **accuracy**: share of items whose difference (good - bad, averaged over presentations) is positive, ties one half;
   Wilson's score interval at level .95.
-- **accuracy_pooled**: every presentation is a trial, right where the correct option is the most probable; Student's t
-  interval over the items' shares, cut to 0 and 1.
+- **accuracy_pooled**: every presentation is a trial, right where the correct option is the most probable; Wilson's
+  interval, clustered by items.
 - Intervals are of one group each and are not corrected for the number of groups.
 """
 

@@ -16,7 +16,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.estimates.bootstrap import bootstrap_mean
+from pairbank.stats.estimates.shares import mean_of_items
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
@@ -30,8 +30,8 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
 
     Args:
         tables: Scored tables; used are their items of the task `word_prediction`.
-        seed: Of the bootstrap; the same seed gives the same bytes.
-        n_resamples: Bootstrap resamples.
+        seed: Not used: nothing is drawn.
+        n_resamples: Not used either.
 
     Raises:
         BankError: If no table has scored words to predict.
@@ -45,7 +45,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     return Section(
         id="prediction",
         title="Word prediction",
-        text=_text(found, seed=seed, n_resamples=n_resamples),
+        text=_text(found),
         definitions=DEFINITIONS,
         tables={"prediction": found},
         references=("Hu & Levy 2023: section 4.1, Figures 2 and 3",),
@@ -63,14 +63,14 @@ def _rows(table: ScoredFrame, *, seed: int, n_resamples: int) -> Iterator[dict[s
             continue
         place = SummaryRow(method=layout.method, **words.place, seed=seed, n_resamples=n_resamples)
         here = replace(place, metric="mean_logprob")
-        yield here.row(bootstrap_mean(logprob[applies], **here.draws), n_rows=int(applies.sum()))
+        yield here.row(mean_of_items(logprob[applies]), n_rows=int(applies.sum()))
         both = applies & ~np.isnan(direct)
         if layout.method != DIRECT and both.any():
             here = replace(place, versus=DIRECT, metric="pearson")
             yield here.row(pearson(direct[both], logprob[both]), n_rows=int(applies.sum()))
 
 
-def _text(found: pd.DataFrame, *, seed: int, n_resamples: int) -> str:
+def _text(found: pd.DataFrame) -> str:
     parts = []
     for corpus, part in found.groupby("corpus", sort=False):
         n_models = part["model"].nunique()
@@ -81,12 +81,11 @@ def _text(found: pd.DataFrame, *, seed: int, n_resamples: int) -> str:
             r = mine.loc[mine["metric"] == "pearson", "value"].mean()
             said.append(f"`{method}` {mean:.2f} nats" + ("" if np.isnan(r) else f" (r with `direct` = {r:.2f})"))
         parts.append(f"**{corpus}** ({part['n'].max():,} items{over}), mean log P of the true word: {'; '.join(said)}.")
-    parts.append(f"Seed {seed}, {n_resamples} resamples.")
     return "\n\n".join(parts)
 
 
 DEFINITIONS = """\
 - **mean_logprob**: mean over items of the log-probability (nats, summed over its tokens) of the word that came next,
-  given the text before it (`direct`) or given a question about it; percentile bootstrap over items at level .95.
-- **pearson**: r over items of a question's log-probability with that of `direct`, Fisher z interval.
+  given the text before it (`direct`) or given a question about it; Student's t interval over items at level .95.
+- **pearson**: r over items of a question's log-probability with that of `direct`, jackknife interval.
 """

@@ -8,54 +8,47 @@ is chosen, how often no answer is found, and the balanced accuracy of sentences 
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import finite_vector, refuse_non_finite
-from pairbank.stats.estimates.bootstrap import CLUSTERS, bootstrap_mean, bootstrap_statistic
-from pairbank.stats.estimates.estimate import Estimate, undefined
+from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.shares import share_of_items, share_of_trials
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from pairbank.arrays import FloatArray
+    from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.scoring.api.layout import MethodLayout
 
-WILSON = "wilson"
+MOVER = "wilson-mover"
 
 
-def accuracy(
-    delta_nats: ArrayLike, *, rng: np.random.Generator, level: float = 0.95, n_resamples: int = 1000
-) -> Estimate:
+def accuracy(delta_nats: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Return the share of items whose delta (good - bad) is positive; a delta of exactly 0 counts one half.
 
     Args:
         delta_nats: One difference per item, shape (items,), in nats (only the sign is used).
-        rng: Source of the bootstrap resamples.
         level: Confidence level, a share.
-        n_resamples: Bootstrap resamples.
 
     Raises:
         BankError: If a delta is NaN or infinite.
 
-    >>> accuracy([2.0, 0.5, 0.0, -1.0], rng=np.random.default_rng(7)).value
+    >>> accuracy([2.0, 0.5, 0.0, -1.0]).value
     0.625
     """
     delta = finite_vector(delta_nats, name="delta_nats")
     credit = (np.sign(delta) + 1) / 2
-    return _with_wilson(bootstrap_mean(credit, rng=rng, level=level, n_resamples=n_resamples))
+    return share_of_items(credit, level=level)
 
 
 def accuracy_pooled(
     logprobs: ArrayLike,
     layout: MethodLayout,
     *,
-    rng: np.random.Generator,
     level: float = 0.95,
-    n_resamples: int = 1000,
 ) -> Estimate:
     """Return the share of presentations in which the correct option is the most probable one.
 
@@ -65,9 +58,7 @@ def accuracy_pooled(
     Args:
         logprobs: Log-probabilities in nats, shape (items, presentations, options).
         layout: Says which option is correct in each presentation.
-        rng: Source of the bootstrap resamples.
         level: Confidence level, a share.
-        n_resamples: Bootstrap resamples.
 
     Raises:
         BankError: If the shape is not the layout's, the method is not prompted, or a number is not finite.
@@ -76,23 +67,21 @@ def accuracy_pooled(
     >>> layout = MethodLayout(method="m", kind="forced_choice", presentations=("good first", "bad first"),
     ...                       options=("1", "2"), correct=(0, 1))
     >>> always_one = [[[-0.1, -2.4], [-0.1, -2.4]]] * 3
-    >>> accuracy_pooled(always_one, layout, rng=np.random.default_rng(7)).value
+    >>> accuracy_pooled(always_one, layout).value
     0.5
     """
     if layout.is_prompted and not layout.is_judged:
         raise BankError(f"{layout.method} is a {layout.kind}; it has no correct options, so use accuracy()")
     chosen = _chosen(logprobs, layout)
     credit = chosen[:, np.arange(len(layout.correct)), list(layout.correct)]
-    return _share_of_trials(credit, rng=rng, level=level, n_resamples=n_resamples)
+    return _share_of_trials(credit, level=level)
 
 
 def position_bias(
     logprobs: ArrayLike,
     layout: MethodLayout,
     *,
-    rng: np.random.Generator,
     level: float = 0.95,
-    n_resamples: int = 1000,
 ) -> Estimate:
     """Return how often the option shown first is the most probable one, over all presentations.
 
@@ -102,9 +91,7 @@ def position_bias(
     Args:
         logprobs: Log-probabilities in nats, shape (items, presentations, options).
         layout: The method's presentations and options.
-        rng: Source of the bootstrap resamples; items are resampled.
         level: Confidence level, a share.
-        n_resamples: Bootstrap resamples.
 
     Raises:
         BankError: If the shape is not the layout's, the method is not prompted, or a number is not finite.
@@ -112,32 +99,27 @@ def position_bias(
     >>> from pairbank.scoring.api.layout import MethodLayout
     >>> layout = MethodLayout(method="m", kind="judgment", presentations=("good", "bad"),
     ...                       options=("Yes", "No"), correct=(0, 1))
-    >>> position_bias([[[-0.1, -2.4], [-0.1, -2.4]], [[-0.1, -2.4], [-2.4, -0.1]]], layout,
-    ...               rng=np.random.default_rng(7)).value
+    >>> position_bias([[[-0.1, -2.4], [-0.1, -2.4]], [[-0.1, -2.4], [-2.4, -0.1]]], layout).value
     0.75
     """
     first = _chosen(logprobs, layout)[:, np.arange(len(layout.presentations)), list(layout.shown_first)]
-    return _share_of_trials(first, rng=rng, level=level, n_resamples=n_resamples)
+    return _share_of_trials(first, level=level)
 
 
-def unparsed_share(
-    shares: ArrayLike, *, rng: np.random.Generator, level: float = 0.95, n_resamples: int = 1000
-) -> Estimate:
+def unparsed_share(shares: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Return the share of written texts in which no answer was found, the mean over items.
 
     Args:
         shares: Of each item's texts, the share without an answer, shape (items,).
-        rng: Source of the bootstrap resamples.
         level: Confidence level, a share.
-        n_resamples: Bootstrap resamples.
 
     Raises:
         BankError: If a share is NaN or infinite.
 
-    >>> unparsed_share([0.0, 0.5, 1.0, 0.5], rng=np.random.default_rng(7)).value
+    >>> unparsed_share([0.0, 0.5, 1.0, 0.5]).value
     0.5
     """
-    return _with_wilson(bootstrap_mean(shares, rng=rng, level=level, n_resamples=n_resamples))
+    return share_of_items(shares, level=level)
 
 
 def _chosen(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
@@ -160,48 +142,31 @@ def _chosen(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
     return chosen
 
 
-def _share_of_trials(trials: FloatArray, *, rng: np.random.Generator, level: float, n_resamples: int) -> Estimate:
-    """Return the mean of an (items, presentations) array, NaN left out, with an interval that resamples items."""
+def _share_of_trials(trials: FloatArray, *, level: float) -> Estimate:
+    """Return the mean of an (items, presentations) array, NaN left out; the items are the clusters of the interval."""
     items = np.repeat(np.arange(trials.shape[0]), trials.shape[1])
     asked = ~np.isnan(trials.ravel())
-    estimate = bootstrap_mean(
-        trials.ravel()[asked], rng=rng, clusters=items[asked], level=level, n_resamples=n_resamples
-    )
-    return _with_wilson(estimate)
-
-
-def _with_wilson(share: Estimate) -> Estimate:
-    """Give a share of exactly 0 or 1, which no resample can vary, Wilson's score interval over its items.
-
-    Wilson 1927, JASA 22:209-212; for k = n the interval is [n / (n + z^2), 1].
-    """
-    if share.reason is None or share.n < 1 or share.value not in (0.0, 1.0):
-        return share
-    z = NormalDist().inv_cdf((1 + share.level) / 2)
-    inner = share.n / (share.n + z * z)
-    low, high = (inner, 1.0) if share.value == 1.0 else (0.0, 1 - inner)
-    return Estimate(value=share.value, low=low, high=high, n=share.n, method=WILSON, level=share.level)
+    return share_of_trials(trials.ravel()[asked], items[asked], level=level)
 
 
 def balanced_accuracy(
     yes_minus_no: ArrayLike,
     is_good: ArrayLike,
     *,
-    rng: np.random.Generator,
     items: ArrayLike | None = None,
     level: float = 0.95,
-    n_resamples: int = 1000,
 ) -> Estimate:
     """Return the mean of the shares of right answers to good and to bad sentences.
+
+    The interval recovers the variance of the mean from Wilson's intervals of the two shares and their correlation over
+    items (MOVER: Zou & Donner 2008, Statistics in Medicine 27:1693-1702).
 
     Args:
         yes_minus_no: log P(yes) - log P(no) of each sentence judged, shape (sentences,), in nats; 0 is one half.
         is_good: Whether the sentence is good, same shape.
-        rng: Source of the resamples.
         items: Item of each sentence, same shape, where several sentences (of a pair) make one item: items are then
             resampled whole. None: every sentence is an item.
         level: Confidence level, a share.
-        n_resamples: Bootstrap resamples.
 
     Returns:
         The balanced accuracy; `n` counts items. Undefined where a class is missing.
@@ -209,7 +174,7 @@ def balanced_accuracy(
     Raises:
         BankError: If the lengths differ or a number is not finite.
 
-    >>> found = balanced_accuracy([1.0, 2.0, 3.0, -1.0], [True, True, False, False], rng=np.random.default_rng(7))
+    >>> found = balanced_accuracy([1.0, 2.0, 3.0, -1.0], [True, True, False, False])
     >>> found.value, found.n
     (0.75, 4)
     """
@@ -224,21 +189,32 @@ def balanced_accuracy(
     n_items = int(item.max()) + 1 if item.size else 0
     for name, members in (("good", good), ("bad", ~good)):
         if not members.any():
-            return undefined(f"there are no {name} sentences", n=n_items, method=CLUSTERS, level=level)
-    columns = [_totals(values, item, n_items) for values in (credit * good, good, credit * ~good, ~good)]
-    return bootstrap_statistic(columns, _balanced, rng=rng, level=level, n_resamples=n_resamples)
+            return undefined(f"there are no {name} sentences", n=n_items, method=MOVER, level=level)
+    if n_items < 2:
+        value = float(np.mean([credit[good].mean(), credit[~good].mean()]))
+        return without_interval(value, "one item has no spread", n=n_items, method=MOVER, level=level)
+    return _mean_of_classes(credit, good, item, level=level)
 
 
-def _totals(values: ArrayLike, item: np.ndarray, n_items: int) -> FloatArray:
-    return np.bincount(item, weights=np.asarray(values, dtype=np.float64), minlength=n_items).astype(np.float64)
+def _mean_of_classes(credit: FloatArray, good: BoolArray, item: IntArray, *, level: float) -> Estimate:
+    shares, residuals = [], []
+    for members in (good, ~good):
+        shares.append(share_of_trials(credit[members], item[members], level=level))
+        deviation = np.where(members, credit - shares[-1].value, 0.0)
+        residuals.append(np.bincount(item, weights=deviation))
+    first, second = shares
+    value = (first.value + second.value) / 2
+    if first.reason or second.reason:
+        reason = first.reason or second.reason or ""
+        return without_interval(value, f"of a class, {reason}", n=residuals[0].size, method=MOVER, level=level)
+    scale = float(np.linalg.norm(residuals[0]) * np.linalg.norm(residuals[1]))
+    r = float(residuals[0] @ residuals[1]) / scale if scale else 0.0
+    below = _both(first.value - first.low, second.value - second.low, r)
+    above = _both(first.high - first.value, second.high - second.value, r)
+    n = residuals[0].size
+    return Estimate(value=value, low=value - below, high=value + above, n=n, method=MOVER, level=level)
 
 
-def _balanced(good_right: FloatArray, n_good: FloatArray, bad_right: FloatArray, n_bad: FloatArray) -> FloatArray:
-    """Return the mean of both shares of each resample; NaN where a class was not drawn."""
-    shares = []
-    for right, total in ((good_right, n_good), (bad_right, n_bad)):
-        drawn = total.sum(axis=-1)
-        share = np.full(drawn.shape, np.nan)
-        np.divide(right.sum(axis=-1), drawn, out=share, where=drawn > 0)
-        shares.append(share)
-    return np.asarray((shares[0] + shares[1]) / 2, dtype=np.float64)
+def _both(first: float, second: float, r: float) -> float:
+    """Return the half-width of a mean of two whose half-widths and correlation are these."""
+    return float(np.sqrt(max(0.0, first**2 + second**2 + 2 * r * first * second))) / 2

@@ -13,8 +13,8 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import finite_vector, paired_vectors
-from pairbank.stats.estimates.bootstrap import bootstrap_mean
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.shares import share_of_items
 from pairbank.stats.measures.agreement import cohens_kappa
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def confusion(reference_second: ArrayLike, other_second: ArrayLike) -> Confusion
 
 
 def confusion_kappa(table: Confusion, *, level: float = 0.95) -> Estimate:
-    """Return Cohen's kappa of a confusion table with its asymptotic interval.
+    """Return Cohen's kappa of a confusion table with its interval.
 
     Args:
         table: The joint counts.
@@ -122,24 +122,19 @@ def confusion_kappa(table: Confusion, *, level: float = 0.95) -> Estimate:
     return found
 
 
-def agreement_share(
-    table: Confusion, *, rng: np.random.Generator, level: float = 0.95, n_resamples: int = 1000
-) -> Estimate:
-    """Return the share of items with the same choice, with a percentile bootstrap interval over items.
+def agreement_share(table: Confusion, *, level: float = 0.95) -> Estimate:
+    """Return the share of items with the same choice, with Wilson's interval.
 
     Args:
         table: The joint counts.
-        rng: Source of the resamples.
         level: Confidence level, a share.
-        n_resamples: Bootstrap resamples.
 
-    >>> found = agreement_share(Confusion(first_first=2, first_second=1, second_first=0, second_second=1),
-    ...                         rng=np.random.default_rng(7))
+    >>> found = agreement_share(Confusion(first_first=2, first_second=1, second_first=0, second_second=1))
     >>> found.value, found.n
     (0.75, 4)
     """
     same = np.repeat([1.0, 0.0, 0.0, 1.0], table.cells)
-    return bootstrap_mean(same, rng=rng, level=level, n_resamples=n_resamples)
+    return share_of_items(same, level=level)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

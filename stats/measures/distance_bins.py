@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import finite_vector
@@ -70,9 +71,9 @@ class DistanceFilter:
 def equal_bins(distance: ArrayLike, *, n_bins: int = N_BINS) -> tuple[Bin, ...]:
     """Return equally sized bins of the items by distance, closest first.
 
-    The bins are cut at the quantiles (linear interpolation, as `pandas.qcut`); a value on a cut belongs to the lower
-    bin. Items of the same distance always share a bin, so that whole-number distances give bins of unequal size, and
-    fewer bins where a quantile repeats.
+    The bins are those of `pandas.qcut`, cut at the quantiles (linear interpolation); a value on a cut belongs to the
+    lower bin. Items of the same distance always share a bin, so that whole-number distances give bins of unequal size,
+    and fewer bins where a quantile repeats.
 
     Args:
         distance: One distance per item, shape (items,); finite.
@@ -91,8 +92,7 @@ def equal_bins(distance: ArrayLike, *, n_bins: int = N_BINS) -> tuple[Bin, ...]:
         raise BankError(f"n_bins is {n_bins}; expected 2 or more, usually {N_BINS}")
     if not values.size:
         return ()
-    cuts = np.unique(np.quantile(values, np.arange(1, n_bins) / n_bins))
-    codes = np.searchsorted(cuts, values, side="left")
+    codes = np.nan_to_num(pd.qcut(values, n_bins, labels=False, duplicates="drop"))  # NaN: all distances are the same
     found: list[Bin] = []
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
@@ -123,7 +123,7 @@ def by_bin(bins: tuple[Bin, ...], statistic: Callable[[Bin], Estimate]) -> tuple
 def correlation_by_bin(
     x: ArrayLike, y: ArrayLike, distance: ArrayLike, *, n_bins: int = N_BINS, level: float = 0.95
 ) -> tuple[BinnedEstimate, ...]:
-    """Return Pearson's r (Fisher z interval) within each of the equally sized bins of a distance.
+    """Return Pearson's r (jackknife interval) within each of the equally sized bins of a distance.
 
     Args:
         x: One number per item, shape (items,), e.g. log P of the good sentence in nats.

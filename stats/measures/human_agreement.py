@@ -14,7 +14,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import paired_vectors
-from pairbank.stats.estimates.bootstrap import bootstrap_mean
+from pairbank.stats.estimates.shares import share_of_trials
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -33,7 +33,7 @@ class HumanAgreement:
     aggregate_ties_half: float
     """The same with tied items counted one half."""
     pooled: Estimate
-    """Share of all judgments that are right; percentile bootstrap over items."""
+    """Share of all judgments that are right; the items are the clusters of the interval."""
     n_judgments: int
     n_items: int
     n_tied: int
@@ -60,9 +60,7 @@ def human_agreement(
     items: ArrayLike,
     is_right: ArrayLike,
     *,
-    rng: np.random.Generator,
     level: float = 0.95,
-    n_resamples: int = 1000,
 ) -> HumanAgreement:
     """Return the agreement of single judgments with the labels.
 
@@ -70,15 +68,12 @@ def human_agreement(
         paradigms: Paradigm of each judgment, shape (judgments,).
         items: Its item; ids may repeat over paradigms.
         is_right: Whether the rater chose the better side.
-        rng: Source of the bootstrap resamples (items are resampled).
         level: Confidence level, a share.
-        n_resamples: Bootstrap resamples.
 
     Raises:
         BankError: If there is no judgment, or the lengths differ.
 
-    >>> found = human_agreement(["a"] * 3 + ["b"] * 2, [1, 1, 1, 1, 1], [True, True, False, True, False],
-    ...                         rng=np.random.default_rng(7))
+    >>> found = human_agreement(["a"] * 3 + ["b"] * 2, [1, 1, 1, 1, 1], [True, True, False, True, False])
     >>> round(found.individual, 4), found.aggregate, found.aggregate_ties_half, found.n_items, found.n_tied
     (0.5833, 0.5, 0.75, 2, 1)
     """
@@ -102,12 +97,10 @@ def human_agreement(
         individual=float(rows.groupby("paradigm")["right"].mean().mean()),
         aggregate=float(by_paradigm["most"].mean()),
         aggregate_ties_half=float(by_paradigm["half"].mean()),
-        pooled=bootstrap_mean(
+        pooled=share_of_trials(
             rows["right"].to_numpy(),
-            clusters=rows.groupby(["paradigm", "item"], sort=True).ngroup().to_numpy(),
-            rng=rng,
+            rows.groupby(["paradigm", "item"], sort=True).ngroup().to_numpy(),
             level=level,
-            n_resamples=n_resamples,
         ),
         n_judgments=len(rows),
         n_items=len(votes),

@@ -1,9 +1,10 @@
 """Is one model (or method) better than another on the same items? In: two vectors of deltas; out, a named comparison.
 
 McNemar's test on the items that one gets right and the other wrong, exact (binomial; McNemar 1947) and mid-p
-(Fagerland, Lydersen & Laake 2013, BMC Med Res Methodol 13:91); the paired difference in accuracy with a bootstrap
-interval; the difference that so many items could detect (Connor 1987, Biometrics 43:207-211); corrections for many
-comparisons: Holm 1979 (family-wise error), Benjamini & Hochberg 1995 (false discovery rate).
+(Fagerland, Lydersen & Laake 2013, BMC Med Res Methodol 13:91); the paired difference in accuracy with an adjusted Wald
+interval (after Bonett & Price 2012, J Educ Behav Stat 37:479-488); the difference that so many items could detect
+(Connor 1987, Biometrics 43:207-211); corrections for many comparisons: Holm 1979 (family-wise error), Benjamini &
+Hochberg 1995 (false discovery rate).
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import finite_vector, paired_vectors
-from pairbank.stats.estimates.bootstrap import bootstrap_mean
+from pairbank.stats.estimates.arrays import check_level, finite_vector, paired_vectors
 from pairbank.stats.estimates.estimate import Estimate, undefined
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from pairbank.arrays import FloatArray
 
+ADJUSTED_WALD = "adjusted-wald"
+_PSEUDO_ITEMS = 1.0
 NO_DISCORDANCE = "no item is right for one and wrong for the other"
 
 
@@ -41,7 +43,7 @@ class Comparison:
     n_ties: int
     """Items on which A or B prefers neither side: left out of the test, one half in the accuracies."""
     difference: Estimate
-    """Accuracy of A - accuracy of B (ties one half), a share, with a paired percentile bootstrap interval."""
+    """Accuracy of A - accuracy of B (ties one half), a share, with an adjusted Wald interval for pairs."""
     p_exact: float
     """McNemar's test, exact, two-sided; NaN where no item is discordant."""
     p_mid: float
@@ -69,9 +71,7 @@ def compare(
     delta_a: ArrayLike,
     delta_b: ArrayLike,
     *,
-    rng: np.random.Generator,
     level: float = 0.95,
-    n_resamples: int = 1000,
     power: float = 0.8,
 ) -> Comparison:
     """Compare the accuracies of two models or methods on the same items.
@@ -79,16 +79,14 @@ def compare(
     Args:
         delta_a: One difference (good - bad) per item, shape (items,); right where positive.
         delta_b: The other's differences for the same items.
-        rng: Source of the bootstrap resamples; items are resampled, both deltas together.
         level: Confidence level of the interval; 1 - level is the significance level of `detectable`.
-        n_resamples: Bootstrap resamples.
         power: Wanted chance of detecting `detectable`.
 
     Raises:
         BankError: If the lengths differ, a number is not finite, or there is no item.
 
     >>> a, b = [1.0] * 9 + [-1.0] * 3, [1.0] * 2 + [-1.0] * 10
-    >>> found = compare(a, b, rng=np.random.default_rng(7))
+    >>> found = compare(a, b)
     >>> found.n_only_a, found.n_only_b, found.p_exact, found.p_mid, round(found.difference.value, 4)
     (7, 0, 0.015625, 0.0078125, 0.5833)
     """
@@ -104,12 +102,44 @@ def compare(
         n_only_a=n_only_a,
         n_only_b=n_only_b,
         n_ties=int(np.sum(~decided)),
-        difference=bootstrap_mean(credit, rng=rng, level=level, n_resamples=n_resamples),
+        difference=paired_difference(credit, level=level),
         p_exact=mcnemar_exact(n_only_a, n_only_b),
         p_mid=mcnemar_mid_p(n_only_a, n_only_b),
         detectable=detectable_difference(a.size, n_discordant / a.size, alpha=1 - level, power=power),
         reason=None if n_discordant else NO_DISCORDANCE,
     )
+
+
+def paired_difference(gain: ArrayLike, *, level: float = 0.95) -> Estimate:
+    """Return the mean gain of A over B with an adjusted Wald interval.
+
+    Bonett & Price 2012 add one item that A alone gets right and one that B alone does before they take the variance.
+    Half of each is added here: with whole ones 95 % intervals cover 97 to 99 % where few items are discordant.
+
+    Args:
+        gain: Credit of A - credit of B for each item, from -1 to 1, shape (items,).
+        level: Confidence level, a share.
+
+    Raises:
+        BankError: If a gain is not from -1 to 1, or there is no item.
+
+    >>> found = paired_difference([1, 1, 0, 0, 0, 0, 0, -1])
+    >>> found.value, round(found.low, 4), round(found.high, 4)
+    (0.125, -0.3183, 0.5406)
+    """
+    given = finite_vector(gain, name="gain")
+    if not given.size or np.abs(given).max() > 1:
+        raise BankError(
+            f"{given.size} gains, the largest {np.abs(given).max(initial=0.0)}; expected one or more, from -1 to 1"
+        )
+    check_level(level)
+    n = given.size + _PSEUDO_ITEMS
+    centre = float(given.sum()) / n
+    variance = (float((given**2).sum()) + _PSEUDO_ITEMS) / n - centre**2
+    half = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(variance / n)
+    value = float(given.mean())
+    low, high = min(value, max(-1.0, centre - half)), max(value, min(1.0, centre + half))
+    return Estimate(value=value, low=low, high=high, n=given.size, method=ADJUSTED_WALD, level=level)
 
 
 def mcnemar_exact(n_only_a: int, n_only_b: int) -> float:
@@ -125,10 +155,10 @@ def mcnemar_exact(n_only_a: int, n_only_b: int) -> float:
     >>> round(mcnemar_exact(9, 1), 8)
     0.02148438
     """
-    from scipy import special
+    from scipy.stats import binomtest
 
     fewer, n = _discordant(n_only_a, n_only_b)
-    return min(1.0, 2 * float(special.bdtr(fewer, n, 0.5))) if n else math.nan
+    return float(binomtest(fewer, n).pvalue) if n else math.nan
 
 
 def mcnemar_mid_p(n_only_a: int, n_only_b: int) -> float:
@@ -229,7 +259,7 @@ def no_comparison(reason: str, *, n: int = 0) -> Comparison:
     >>> no_comparison("no common items").p_exact
     nan
     """
-    nothing = undefined(reason, n=n, method="bootstrap-percentile")
+    nothing = undefined(reason, n=n, method=ADJUSTED_WALD)
     nan = math.nan
     return Comparison(
         n=n, n_only_a=0, n_only_b=0, n_ties=0, difference=nothing, p_exact=nan, p_mid=nan, detectable=nan, reason=reason

@@ -136,6 +136,8 @@ def cross_validated(states: ArrayLike, labels: ArrayLike, folds: ArrayLike) -> l
     >>> cross_validated(states, [[1, 0, 1, 0]], [0, 0, 1, 1])[0].f1
     array([1., 1.])
     """
+    from sklearn.metrics import f1_score
+
     rows, kinds, fold_of = np.asarray(states), np.asarray(labels, dtype=bool), np.asarray(folds)
     if rows.ndim != 2 or kinds.shape != (len(kinds), len(rows)) or fold_of.shape != (len(rows),):
         raise BankError(
@@ -151,7 +153,7 @@ def cross_validated(states: ArrayLike, labels: ArrayLike, folds: ArrayLike) -> l
         for number, kind in enumerate(kinds):
             _check_both_kinds(kind[~test], kind[test], fold)
             predicted = _fitted(train_x, kind[~test]).predict(test_x)
-            found[number, :, fold] = _f1(kind[test], predicted), np.mean(kind[test] == predicted)
+            found[number, :, fold] = f1_score(kind[test], predicted), np.mean(kind[test] == predicted)
     return [FoldScores(f1=f1, accuracy=accuracy) for f1, accuracy in found]
 
 
@@ -198,11 +200,6 @@ def _check_both_kinds(train: BoolArray, test: BoolArray, fold: int) -> None:
     for name, part in (("training", train), ("test", test)):
         if part.all() or not part.any():
             raise BankError(f"fold {fold}: its {name} part has one kind of label only; expected whole pairs")
-
-
-def _f1(labels: BoolArray, predicted: BoolArray) -> float:
-    right = int(np.sum(labels & predicted))
-    return 2 * right / (2 * right + int(np.sum(labels != predicted)))
 
 
 def fold_mean(values: ArrayLike, *, n: int, level: float = 0.95) -> Estimate:

@@ -55,7 +55,7 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
             name=file_name("accuracy", place),
             caption=(
                 f"Accuracy on {place} ({n_said(part['n'])} items): share of items whose good side scores higher, "
-                "ties one half. Lines are 95 % intervals (bootstrap over items)."
+                "ties one half. Lines are 95 % intervals (Wilson)."
             ),
             draw=draw,
         )

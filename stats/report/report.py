@@ -40,7 +40,7 @@ DEFINITIONS = """\
 - **accuracy**: share of items whose difference (good - bad, in nats) is positive, ties counted one half. For
   prompted methods the difference is averaged over all presentations of the item.
 - **orders pooled**: every presentation is one trial: right if the correct option is the most probable.
-  For judgments of single sentences this is balanced accuracy. The interval resamples items, not trials.
+  For judgments of single sentences this is balanced accuracy. The interval counts items, not trials.
 - **first option chosen**: share of presentations in which the option shown first is the most probable (.5 = no bias
   where both orders are asked; with a fixed order, the share of items).
 - **of likeliest ratings**: share of items whose better side gets the higher of the two most probable ratings, ties
@@ -52,9 +52,9 @@ DEFINITIONS = """\
 - **Pearson r, Spearman rho**: between the differences of the method and of `direct` (or of people: mean judgment of
   the better sentence - of the worse one) over the items that both have. **Cohen's kappa, same choice**: between the
   signs of the differences; ties left out.
-- Intervals are at level .95: percentile bootstrap over items for shares and Spearman (Wilson for a share of
-  exactly 0 or 1), Fisher z for Pearson, asymptotic for kappa. Spearman rho of a subset has none where subsets are many.
-  Items with identical sides are left out and counted as excluded.
+- Intervals are at level .95: Wilson for shares, clustered by items where each has several presentations; Student t for
+  means; jackknife on the z scale for Pearson and Spearman (from 10 items on); asymptotic on the z scale for kappa
+  (where both choices occur 5 times or more). Items with identical sides are left out and counted as excluded.
 """
 
 SEED, N_RESAMPLES = 0, 1_000

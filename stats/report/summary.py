@@ -1,9 +1,7 @@
 """Every number of one corpus and one model: in, the scored table; out, one long table of estimates.
 
 Accuracies for every grouping, agreement between `direct` and each prompted method (Hu & Levy 2023; Song et
-al. 2025) and with people for the whole corpus and its subsets; Spearman's bootstrap, which takes most of the time,
-only where the subsets are few. Each row draws from a generator of its own, seeded by what the row is, so that its
-interval does not depend on which other rows are computed.
+al. 2025) and with people for the whole corpus and its subsets. All intervals are closed forms: nothing is drawn.
 """
 
 from __future__ import annotations
@@ -17,18 +15,17 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.estimates.bootstrap import bootstrap_mean
-from pairbank.stats.estimates.estimate import Estimate, without_interval
 from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.shares import mean_of_items
 from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, position_bias, unparsed_share
-from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman, spearman_value
+from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.method_scores import MethodScores
-from pairbank.stats.scored_table.scored_table import MOST_SUBSETS, Group, ScoredTable, read_table
+from pairbank.stats.scored_table.scored_table import Group, ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
 
 if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
+    from pairbank.arrays import IntArray
     from pairbank.scoring.api.layout import MethodLayout
 
 _AGREEMENT_GROUPINGS = ("all", "subset")
@@ -51,14 +48,13 @@ def summarise(
             `m_argmax_bad`, and `m_good` where items have one side only.
         layouts: The methods. One that applies to no row is left out of the result.
         model: Name of the model, copied to every row.
-        seed: Of the bootstrap, 0 or more.
-        n_resamples: Bootstrap resamples of each interval.
+        seed: 0 or more. Not used: no interval of the summary is resampled.
+        n_resamples: Not used either.
 
     Returns:
         One row per group, method and metric, with the columns and types of `DTYPES`. `n` counts the items
         used and `n_excluded` those that the method applies to but the number leaves out: identical sides, and
-        for kappa and raw agreement ties too. Intervals are at level .95; Spearman's rho of a subset has none where
-        there are more than `MOST_SUBSETS` subsets. An undefined value is NaN with a `reason`.
+        for kappa and raw agreement ties too. Intervals are at level .95. An undefined value is NaN with a `reason`.
 
     Raises:
         BankError: If the table is not one corpus in the shared schema with complete scores, or the seed is
@@ -104,7 +100,7 @@ def _accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
             continue
         used = rows[table.is_choice[rows]]
         here = replace(place, method=scores.layout.method, metric="accuracy")
-        yield here.row(accuracy(scores.delta_nats[used], **here.draws), n_rows=rows.size)
+        yield here.row(accuracy(scores.delta_nats[used]), n_rows=rows.size)
         if not scores.layout.has_logprobs:
             continue
         if scores.layout.kind == "rating":
@@ -112,9 +108,9 @@ def _accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
         if scores.layout.is_judged:
             logprobs, layout = scores.logprobs_nats[used], scores.layout
             here = replace(here, metric="accuracy_pooled")
-            yield here.row(accuracy_pooled(logprobs, layout, **here.draws), n_rows=rows.size)
+            yield here.row(accuracy_pooled(logprobs, layout), n_rows=rows.size)
             here = replace(here, metric="position_bias")
-            yield here.row(position_bias(logprobs, layout, **here.draws), n_rows=rows.size)
+            yield here.row(position_bias(logprobs, layout), n_rows=rows.size)
 
 
 def _unparsed_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -124,7 +120,7 @@ def _unparsed_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
         if rows.size:
             here = replace(place, method=scores.layout.method, metric="unparsed")
             used = rows[table.is_choice[rows]]
-            yield here.row(unparsed_share(scores.unparsed[used], **here.draws), n_rows=rows.size)
+            yield here.row(unparsed_share(scores.unparsed[used]), n_rows=rows.size)
 
 
 def _rating_rows(
@@ -133,11 +129,11 @@ def _rating_rows(
     """Yield the accuracies of the most probable ratings: ties one half, and ties as context 1 (Ivanova et al. 2024)."""
     gap = scores.argmax[used, 0] - scores.argmax[used, 1]
     here = replace(here, metric="accuracy_argmax")
-    yield here.row(accuracy(gap, **here.draws), n_rows=n_rows)
+    yield here.row(accuracy(gap), n_rows=n_rows)
     first = table.is_first_context[used]
     if first.size and not np.isnan(first).any():
         here = replace(here, metric="accuracy_argmax_ties_first")
-        yield here.row(accuracy(np.where(gap == 0, first - 0.5, gap), **here.draws), n_rows=n_rows)
+        yield here.row(accuracy(np.where(gap == 0, first - 0.5, gap)), n_rows=n_rows)
 
 
 def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -151,7 +147,7 @@ def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[
         if not rows.size:
             continue
         here = replace(place, method=scores.layout.method, metric="mean_logprob")
-        yield here.row(bootstrap_mean(scores.word_nats[rows], **here.draws), n_rows=rows.size)
+        yield here.row(mean_of_items(scores.word_nats[rows]), n_rows=rows.size)
         if direct is None or scores is direct or group.group_by not in _AGREEMENT_GROUPINGS:
             continue
         rows = rows[direct.predicts[rows]]
@@ -160,7 +156,7 @@ def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[
             here = replace(here, versus=DIRECT, metric="pearson_logprob")
             yield here.row(pearson(x, y), n_rows=rows.size)
             here = replace(here, metric="spearman_logprob")
-            yield here.row(_spearman(table, x, y, here), n_rows=rows.size)
+            yield here.row(spearman(x, y), n_rows=rows.size)
 
 
 def _human_accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -168,7 +164,7 @@ def _human_accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) ->
     if rows.size:
         here = replace(place, method=HUMAN, metric="human_accuracy")
         delta = table.human_delta[rows[table.is_choice[rows]]]
-        yield here.row(accuracy(delta, **here.draws), n_rows=rows.size)
+        yield here.row(accuracy(delta), n_rows=rows.size)
 
 
 def _agreement_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -184,23 +180,11 @@ def _agreement_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iter
         here = replace(place, method=scores.layout.method, versus=DIRECT, metric="pearson")
         yield here.row(pearson(x, y), n_rows=rows.size)
         here = replace(here, metric="spearman")
-        yield here.row(_spearman(table, x, y, here), n_rows=rows.size)
+        yield here.row(spearman(x, y), n_rows=rows.size)
         here = replace(here, metric="kappa")
         yield here.row(cohens_kappa(x, y), n_rows=rows.size)
         here = replace(here, metric="raw_agreement")
-        yield here.row(raw_agreement(x, y, **here.draws), n_rows=rows.size)
-
-
-def _spearman(table: ScoredTable, x: FloatArray, y: FloatArray, here: SummaryRow) -> Estimate:
-    """Return rho, with its bootstrap interval for a whole corpus, and for its subsets where they are few."""
-    n_subsets = sum(group.group_by == here.group_by for group in table.groups)
-    if here.group_by == "all" or n_subsets <= MOST_SUBSETS:
-        return spearman(x, y, **here.draws)
-    found = spearman_value(x, y)
-    if not found.is_defined:
-        return found
-    reason = f"no interval for each of more than {MOST_SUBSETS} subsets"
-    return without_interval(found.value, reason, n=found.n, method="")
+        yield here.row(raw_agreement(x, y), n_rows=rows.size)
 
 
 def _rows_of_both(a: MethodScores, b: MethodScores, group: Group) -> IntArray:
@@ -218,4 +202,4 @@ def _people_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterato
         here = replace(place, method=scores.layout.method, versus=HUMAN, metric="pearson_human")
         yield here.row(pearson(x, y), n_rows=rows.size)
         here = replace(here, metric="spearman_human")
-        yield here.row(_spearman(table, x, y, here), n_rows=rows.size)
+        yield here.row(spearman(x, y), n_rows=rows.size)

@@ -43,8 +43,8 @@ def section(
 
     Args:
         tables: Scored tables; used are those whose items have a negative type.
-        seed: Of the bootstrap; the same seed gives the same bytes.
-        n_resamples: Bootstrap resamples.
+        seed: Not used: nothing is drawn.
+        n_resamples: Not used either.
         probed: Summaries of probes by language and negative type (`pairbank.probe`): their F1 stands beside the
             accuracies, as in the paper's Figure 1.
 
@@ -65,7 +65,7 @@ def section(
     return Section(
         id="languages",
         title="Languages",
-        text=_text(cells, means, correlations, seed=seed, n_resamples=n_resamples),
+        text=_text(cells, means, correlations),
         definitions=DEFINITIONS,
         tables={"accuracy": accuracies, "typology": means, "correlation": correlations},
         figures=tuple(language_figures(accuracies)),
@@ -99,7 +99,7 @@ def _cells(table: ScoredFrame, *, seed: int, n_resamples: int) -> Iterator[dict[
                 )
                 same = known.has_value("language", language) & known.has_value("negative_type", kind)
                 n_rows = int((same & ~np.isnan(everywhere)).sum())
-                estimate = accuracy(delta[here], **place.draws)
+                estimate = accuracy(delta[here])
                 yield place.row(estimate, n_rows=n_rows) | {"language": language, "negative_type": kind}
 
 
@@ -110,7 +110,7 @@ def _probed_cells(summary: pd.DataFrame) -> Iterator[dict[str, Any]]:
         yield {str(name): cell for name, cell in row.items()} | {"language": language, "negative_type": kind}
 
 
-def _text(cells: pd.DataFrame, means: pd.DataFrame, correlations: pd.DataFrame, *, seed: int, n_resamples: int) -> str:
+def _text(cells: pd.DataFrame, means: pd.DataFrame, correlations: pd.DataFrame) -> str:
     tags = sorted(cells["language"].unique())
     least, most = int(cells["n"].min()), int(cells["n"].max())
     n_pairs = f"{least:,}" if least == most else f"{least:,} to {most:,}"
@@ -125,7 +125,7 @@ def _text(cells: pd.DataFrame, means: pd.DataFrame, correlations: pd.DataFrame, 
         measure = "F1" if set(part["metric"]) == {"f1"} else "accuracy"
         parts.append(f"`{method}`: mean {measure} {by_language.mean():.2f} over languages, {ends}{types}.")
     parts += _correlations_said(correlations)
-    parts.append(f"Pairs with identical sides are left out. Seed {seed}, {n_resamples} resamples.")
+    parts.append("Pairs with identical sides are left out.")
     return "\n\n".join(parts)
 
 
@@ -159,12 +159,12 @@ def _correlation_said(row: Mapping[Any, Any]) -> str:
 
 
 DEFINITIONS = """\
-- **accuracy**: share of pairs whose difference (good - bad) is positive, ties one half; percentile bootstrap over
-  pairs at level .95. One cell a language, negative type (how the wrong concept was chosen) and method. COMPS
+- **accuracy**: share of pairs whose difference (good - bad) is positive, ties one half; Wilson's interval at
+  level .95. One cell a language, negative type (how the wrong concept was chosen) and method. COMPS
   pairs about invented words are left out: English stands for property knowledge, as in the other languages.
 - **typology**: unweighted mean of the cells of a morphological type (He et al. 2025, Table 2); English has no type
   there and is left out, as in their Figure 4.
-- **correlation**: Pearson r of two methods' accuracies over languages, Fisher z interval; `without_english`, and the
+- **correlation**: Pearson r of two methods' accuracies over languages, jackknife interval; `without_english`, and the
   lowest and highest r with any one language left out. An r that one language makes says little about the others.
 """
 

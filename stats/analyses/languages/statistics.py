@@ -66,7 +66,7 @@ def leave_one_out(x: ArrayLike, y: ArrayLike, names: Sequence[str], *, level: fl
         x: One number per case, shape (cases,).
         y: The other number of the same cases.
         names: The cases, all different.
-        level: Confidence level of the interval over all cases (Fisher z).
+        level: Confidence level of the interval over all cases (jackknife).
 
     Raises:
         BankError: If the lengths differ, a number is not finite, or a name repeats.
@@ -121,7 +121,7 @@ def method_correlations(cells: pd.DataFrame) -> pd.DataFrame:
         cells: One row a cell, columns of `CELL_COLUMNS`.
 
     Returns:
-        One row a model, negative type and pair of methods: `value`, `low`, `high` (Fisher z), `n` languages,
+        One row a model, negative type and pair of methods: `value`, `low`, `high` (jackknife), `n` languages,
         `without_english` (NaN where English is not there), `lowest` and `highest` r with one language left out,
         `most_influential` (the language whose absence changes r most) and `reason`.
 

@@ -54,7 +54,7 @@ def test_the_correlation_is_that_of_scipy_over_rated_choices() -> None:
     assert row["value"] == pytest.approx(expected.statistic, abs=1e-12)
     low, high = expected.confidence_interval(0.95)
     assert (row["low"], row["high"]) == pytest.approx((low, high), abs=1e-12)
-    assert (row["n"], row["n_excluded"], row["ci_method"]) == (194, 1, "fisher-z")
+    assert (row["n"], row["n_excluded"], row["ci_method"]) == (194, 1, "jackknife-z")
 
 
 def test_the_filter_and_the_bins_use_the_items_they_say() -> None:

@@ -47,7 +47,7 @@ def test_words_have_a_mean_log_probability_and_r_with_direct() -> None:
     direct, meta = (table.frame[f"{name}_good"].to_numpy(dtype=np.float64) for name in ("direct", "meta"))
     assert rows["meta", "mean_logprob"]["value"] == pytest.approx(meta.mean(), abs=1e-12)
     half = 1.96 * float(stats.sem(meta))
-    assert rows["meta", "mean_logprob"]["low"] == pytest.approx(meta.mean() - half, abs=0.25 * half)
+    assert rows["meta", "mean_logprob"]["low"] == pytest.approx(meta.mean() - half, abs=0.05 * half)
     assert rows["meta", "pearson"]["value"] == pytest.approx(stats.pearsonr(direct, meta).statistic, abs=1e-12)
     assert f"`direct` {direct.mean():.2f} nats" in found.text
 
@@ -64,7 +64,7 @@ def test_balanced_accuracy_is_that_of_scikit_learn() -> None:
     rng = generator()
     good = rng.uniform(size=300) < 0.7
     answers = rng.normal(size=300) + np.where(good, 0.8, 0.1)
-    found = balanced_accuracy(answers, good, rng=generator())
+    found = balanced_accuracy(answers, good)
     assert found.value == pytest.approx(metrics.balanced_accuracy_score(good, answers > 0), abs=1e-12)
     assert (found.n, found.low < found.value < found.high) == (300, True)
 
@@ -75,10 +75,9 @@ def test_balanced_accuracy_of_pairs_is_the_pooled_accuracy() -> None:
     )
     logprobs = np.log(generator().uniform(0.1, 1, (80, 2, 2)))
     yes_minus_no = logprobs[:, :, 0] - logprobs[:, :, 1]
-    pooled = accuracy_pooled(logprobs, judge, rng=generator(), n_resamples=4000)
+    pooled = accuracy_pooled(logprobs, judge)
     found = balanced_accuracy(
-        yes_minus_no.ravel(), np.tile([True, False], 80), items=np.repeat(np.arange(80), 2), rng=generator(),
-        n_resamples=4000,
+        yes_minus_no.ravel(), np.tile([True, False], 80), items=np.repeat(np.arange(80), 2)
     )  # fmt: skip
     assert found.n == 80
     assert found.value == pytest.approx(pooled.value, abs=1e-12)
@@ -87,16 +86,16 @@ def test_balanced_accuracy_of_pairs_is_the_pooled_accuracy() -> None:
 
 def test_saying_yes_to_all_is_chance() -> None:
     # 90 good and 10 bad sentences: plain accuracy would be .9
-    found = balanced_accuracy(np.ones(100), np.arange(100) < 90, rng=generator())
+    found = balanced_accuracy(np.ones(100), np.arange(100) < 90)
     assert found.value == 0.5
-    assert math.isnan(found.low)
+    assert found.low < 0.5 < found.high
 
 
 def test_one_class_has_no_balance() -> None:
-    found = balanced_accuracy([1.0, -1.0], [True, True], rng=generator())
+    found = balanced_accuracy([1.0, -1.0], [True, True])
     assert (math.isnan(found.value), found.reason) == (True, "there are no bad sentences")
-    assert balanced_accuracy([0.0, 0.0], [True, False], rng=generator(), items=[0, 0]).value == 0.5
+    assert balanced_accuracy([0.0, 0.0], [True, False], items=[0, 0]).value == 0.5
     with pytest.raises(BankError, match="expected one label per answer"):
-        balanced_accuracy([1.0], [True, False], rng=generator())
+        balanced_accuracy([1.0], [True, False])
     with pytest.raises(BankError, match="expected one item per answer"):
-        balanced_accuracy([1.0, 2.0], [True, False], rng=generator(), items=[0])
+        balanced_accuracy([1.0, 2.0], [True, False], items=[0])

@@ -6,11 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from pairbank.errors import BankError
-from pairbank.stats import bootstrap_statistic, cohens_kappa, pearson, raw_agreement, spearman
+from pairbank.stats import cohens_kappa, pearson, raw_agreement, spearman
+from pairbank.stats.measures.agreement import kappa_of
 
 ANSCOMBE_X = [10, 8, 13, 9, 11, 14, 6, 4, 12, 7, 5]
 ANSCOMBE_Y = [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68]
@@ -18,23 +21,33 @@ IQ = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
 TV_HOURS = [7, 27, 2, 50, 28, 29, 20, 12, 6, 17]
 
 
-def generator() -> np.random.Generator:
-    return np.random.default_rng(7)
-
-
 def deltas(cells: tuple[int, int, int, int]) -> tuple[np.ndarray, np.ndarray]:
     """Two vectors of signs from the counts (a+ b+, a+ b-, a- b+, a- b-)."""
     return np.repeat([1.0, 1.0, -1.0, -1.0], cells), np.repeat([1.0, -1.0, 1.0, -1.0], cells)
 
 
-def test_pearson_of_anscombe_and_fishers_interval_by_hand() -> None:
-    # R: cor(anscombe$x1, anscombe$y1) = 0.81642051634484; z = atanh(r), standard error 1 / sqrt(11 - 3)
+def test_pearson_of_anscombe_and_the_jackknife_interval_by_leaving_out_each_item() -> None:
+    # R: cor(anscombe$x1, anscombe$y1) = 0.81642051634484
     estimate = pearson(ANSCOMBE_X, ANSCOMBE_Y)
     assert estimate.value == pytest.approx(0.81642051634484, abs=1e-13)
-    half = 1.959963984540054 / math.sqrt(8)
-    assert estimate.low == pytest.approx(math.tanh(math.atanh(0.81642051634484) - half), abs=1e-12)
-    assert estimate.high == pytest.approx(math.tanh(math.atanh(0.81642051634484) + half), abs=1e-12)
-    assert (estimate.n, estimate.method) == (11, "fisher-z")
+    assert (estimate.n, estimate.method) == (11, "jackknife-z")
+    left_out = [
+        stats.pearsonr(np.delete(ANSCOMBE_X, i), np.delete(np.asarray(ANSCOMBE_Y), i)).statistic for i in range(11)
+    ]
+    squares = 10 / 11 * (np.arctanh(left_out) - np.arctanh(left_out).mean()) ** 2
+    # twice Satterthwaite's degrees of freedom, at most n - 2
+    freedom = min(9.0, 4 / (np.sum(squares**2) / np.sum(squares) ** 2 - 1 / 11))
+    half = stats.t.ppf(0.975, freedom) * math.sqrt(squares.sum())
+    z = math.atanh(0.81642051634484)
+    assert (estimate.low, estimate.high) == pytest.approx((math.tanh(z - half), math.tanh(z + half)), abs=1e-11)
+
+
+def test_pearson_is_scipys_and_its_interval_near_fishers_where_data_are_normal() -> None:
+    x, noise = np.random.default_rng(0).normal(size=(2, 4000))
+    ours, theirs = pearson(x, x + noise), stats.pearsonr(x, x + noise)
+    interval = theirs.confidence_interval(0.95)
+    assert ours.value == pytest.approx(theirs.statistic, abs=1e-13)
+    assert (ours.low, ours.high) == pytest.approx((interval.low, interval.high), abs=0.002)
 
 
 def test_a_higher_level_gives_a_wider_interval() -> None:
@@ -45,25 +58,37 @@ def test_a_higher_level_gives_a_wider_interval() -> None:
 
 def test_spearman_of_the_textbook_example() -> None:
     # IQ and hours of television, sum of squared rank differences 194: rho = 1 - 6 * 194 / 990 = -29/165
-    estimate = spearman(IQ, TV_HOURS, rng=generator())
+    estimate = spearman(IQ, TV_HOURS)
     assert estimate.value == pytest.approx(-29 / 165, abs=1e-12)
-    assert (estimate.n, estimate.method) == (10, "bootstrap-percentile")
+    assert (estimate.n, estimate.method) == (10, "infinitesimal-jackknife-z")
     assert estimate.low < -29 / 165 < estimate.high
 
 
-def test_spearman_with_ties_and_its_interval_are_scipys() -> None:
+PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=40)
+
+
+@given(PAIRS)
+def test_spearman_with_ties_is_scipys(pairs: list[tuple[int, int]]) -> None:
+    x, y = np.array(pairs).T
+    found = spearman(x, y)
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        assert math.isnan(found.value)
+    else:
+        assert found.value == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
+        assert -1 <= found.value <= 1
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_what_an_item_shifts_rho_by_is_what_leaving_it_out_does(ties: bool) -> None:
     rng = np.random.default_rng(1)
-    x = rng.integers(0, 8, size=120).astype(float)
-    y = np.round(x + rng.normal(0, 3, size=120))
-    ours = spearman(x, y, rng=generator(), n_resamples=2000)
-    assert ours.value == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
-
-    def scipy_rho(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.array([stats.spearmanr(p, q).statistic for p, q in zip(a, b, strict=True)])
-
-    # the same draws, each ranked by scipy, give the same interval
-    theirs = bootstrap_statistic([x, y], scipy_rho, rng=generator(), n_resamples=2000)
-    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    x = rng.normal(size=400)
+    y = x + rng.normal(0, 1.5, size=400)
+    if ties:
+        x, y = np.round(x), np.round(y)
+    ours = spearman(x, y)
+    z = np.arctanh([stats.spearmanr(np.delete(x, i), np.delete(y, i)).statistic for i in range(400)])
+    half = stats.norm.ppf(0.975) * math.sqrt(399 / 400 * np.sum((z - z.mean()) ** 2))
+    assert math.atanh(ours.high) - math.atanh(ours.low) == pytest.approx(2 * half, rel=0.02)
 
 
 @pytest.mark.parametrize(
@@ -77,25 +102,30 @@ def test_spearman_with_ties_and_its_interval_are_scipys() -> None:
     ],
 )
 def test_correlations_without_variation_are_undefined(x: list[float], y: list[float], reason: str) -> None:
-    for estimate in (pearson(x, y), spearman(x, y, rng=generator())):
+    for estimate in (pearson(x, y), spearman(x, y)):
         assert math.isnan(estimate.value)
         assert (estimate.reason, estimate.n) == (reason, len(x))
 
 
-def test_a_perfect_or_tiny_correlation_has_no_fisher_interval() -> None:
+def test_a_perfect_or_tiny_correlation_has_no_interval() -> None:
     assert pearson([1, 2, 4, 8], [-1, -2, -4, -8]).value == pytest.approx(-1, abs=1e-12)
     assert pearson([1, 2, 4, 8], [1, 2, 4, 8]).reason == "r is exactly +-1, where Fisher's z is infinite"
     three = pearson([1, 2, 3], [1, 3, 2])
     assert three.value == pytest.approx(0.5, abs=1e-12)
-    assert three.reason == "Fisher's z needs 4 items, there are 3"
+    assert three.reason == "an interval needs 4 items, there are 3"
 
 
-def test_a_rank_correlation_that_resamples_can_lose_has_no_interval() -> None:
-    # 4 items: all four draws are one item in 4/256 of the resamples
-    estimate = spearman([1, 2, 3, 4], [1, 2, 4, 3], rng=generator())
+def test_a_correlation_that_one_item_makes_has_no_interval() -> None:
+    # without the last item x does not vary
+    assert pearson([0, 0, 0, 0, 1], [1, 2, 1, 2, 9]).reason == "the values do not vary without one of the items"
+    assert pearson([1, 2, 3, 4, 0], [1, 2, 3, 4, 9]).reason == "r is exactly +-1 without one of the items"
+
+
+def test_a_rank_correlation_of_few_items_has_no_interval() -> None:
+    estimate = spearman([1, 2, 3, 4], [1, 2, 4, 3])
     assert estimate.value == pytest.approx(0.8, abs=1e-12)
-    assert estimate.reason is not None
-    assert estimate.reason.endswith("of 1000 resamples")
+    assert estimate.reason == "an interval of rho needs 10 items, there are 4"
+    assert spearman(range(12), range(12)).reason == "rho is exactly +-1, where Fisher's z is infinite"
 
 
 @pytest.mark.parametrize(
@@ -116,30 +146,37 @@ def test_kappas_of_ivanova_2024(cells: tuple[int, int, int, int], kappa: float) 
     assert estimate.value == pytest.approx(kappa, abs=5e-4)
     assert estimate.value == pytest.approx(cohen_kappa_score(a > 0, b > 0), abs=1e-12)
     assert estimate.n == 350
-    agreement = raw_agreement(a, b, rng=generator())
+    agreement = raw_agreement(a, b)
     assert agreement.value == pytest.approx((cells[0] + cells[3]) / 350, abs=1e-12)
 
 
-def test_the_interval_of_kappa_is_fleiss_cohen_everitts() -> None:
+def test_the_standard_error_of_kappa_is_fleiss_cohen_everitts() -> None:
     # Cells 20, 5, 10, 15 (n = 50): p_o = .7, p_e = .5, kappa = .4. Fleiss, Cohen & Everitt 1969, eq. 13:
     # A = .4 (1 - 1.1 * .6)^2 + .3 (1 - .9 * .6)^2 = .10972; B = .6^2 (.1 * 1.1^2 + .2 * .9^2) = .10188;
     # C = (.4 - .5 * .6)^2 = .01; variance = (A + B - C) / (.5^2 * 50) = .016128
-    half = 1.959963984540054 * math.sqrt(0.016128)
+    found = kappa_of(np.array([[20.0, 5.0], [10.0, 15.0]]))
+    assert found.value == pytest.approx(0.4, abs=1e-12)
+    assert found.standard_error == pytest.approx(math.sqrt(0.016128), abs=1e-12)
+
+
+def test_the_interval_of_kappa_stands_on_the_z_scale_of_the_smoothed_table() -> None:
     estimate = cohens_kappa(*deltas((20, 5, 10, 15)))
+    smoothed = kappa_of(np.array([[20.25, 5.25], [10.25, 15.25]]))
+    half = 1.959963984540054 * smoothed.standard_error / (1 - smoothed.value**2)
+    ends = (math.tanh(math.atanh(smoothed.value) - half), math.tanh(math.atanh(smoothed.value) + half))
     assert estimate.value == pytest.approx(0.4, abs=1e-12)
-    assert (estimate.low, estimate.high) == pytest.approx((0.4 - half, 0.4 + half), abs=1e-12)
-    assert estimate.method == "kappa-asymptotic"
-    # level .5: the normal quantile of .75 is .674490
+    assert (estimate.low, estimate.high) == pytest.approx(ends, abs=1e-12)
+    assert estimate.method == "kappa-z"
     narrow = cohens_kappa(*deltas((20, 5, 10, 15)), level=0.5)
-    assert narrow.high - 0.4 == pytest.approx(0.6744897501960817 * math.sqrt(0.016128), abs=1e-12)
+    assert estimate.low < narrow.low < 0.4 < narrow.high < estimate.high
 
 
 def test_an_item_that_either_method_ties_on_is_left_out() -> None:
     a, b = deltas((20, 5, 10, 15))
     with_ties = [*a, 0.0, 0.0, 1.0], [*b, 1.0, 0.0, -0.0]
     assert cohens_kappa(*with_ties) == cohens_kappa(a, b)
-    assert raw_agreement(*with_ties, rng=generator()) == raw_agreement(a, b, rng=generator())
-    assert raw_agreement(a, b, rng=generator()).value == 0.7
+    assert raw_agreement(*with_ties) == raw_agreement(a, b)
+    assert raw_agreement(a, b).value == 0.7
 
 
 @pytest.mark.parametrize("cells", [(3, 1, 2, 9), (40, 1, 0, 3), (0, 7, 4, 2), (350, 80, 91, 1200), (1, 0, 1, 1)])
@@ -147,9 +184,9 @@ def test_kappa_and_its_standard_error_are_those_of_statsmodels(cells: tuple[int,
     from statsmodels.stats import inter_rater
 
     expected = inter_rater.cohens_kappa(np.reshape(cells, (2, 2)))
-    found = cohens_kappa(*deltas(cells))
-    assert found.value == pytest.approx(expected.kappa, abs=1e-12)
-    assert (found.high - found.low) / 2 == pytest.approx(stats.norm.ppf(0.975) * expected.std_kappa, abs=1e-12)
+    found = kappa_of(np.reshape(cells, (2, 2)).astype(np.float64))
+    assert cohens_kappa(*deltas(cells)).value == found.value == pytest.approx(expected.kappa, abs=1e-12)
+    assert found.standard_error == pytest.approx(expected.std_kappa, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -168,20 +205,29 @@ def test_kappa_of_a_rater_that_never_varies_is_undefined(a: list[float], b: list
     assert estimate.reason == reason
 
 
-def test_perfect_agreement_and_disagreement_have_no_asymptotic_interval() -> None:
+def test_kappa_of_rare_choices_has_no_interval_and_that_of_perfect_agreement_ends_at_1() -> None:
     same = cohens_kappa([1, 1, -1], [2, 3, -4])
-    assert (same.value, same.reason) == (1.0, "the asymptotic standard error is 0")
-    # p_o = 0, p_e = .5: kappa = -1, where the standard error is 0 as well
-    opposite = cohens_kappa([1, 1, -1, -1], [-1, -1, 1, 1])
-    assert (opposite.value, opposite.reason) == (-1.0, "the asymptotic standard error is 0")
+    assert same.value == 1.0
+    assert same.reason == "a method prefers one of the sides on 1 items; an interval needs 5"
+    many = cohens_kappa(*deltas((10, 0, 0, 10)))
+    assert (many.value, many.high) == (1.0, 1.0)
+    assert 0.4 < many.low < 0.9
+    opposite = cohens_kappa(*deltas((0, 10, 10, 0)))
+    assert (opposite.value, opposite.low) == (-1.0, -1.0)
+
+
+def test_raw_agreement_has_the_interval_of_wilson() -> None:
+    low, high = stats.binomtest(27, 30).proportion_ci(method="wilson")
+    found = raw_agreement(*deltas((20, 2, 1, 7)))
+    assert (found.value, found.low, found.high) == pytest.approx((0.9, low, high), abs=1e-12)
 
 
 def test_vectors_of_different_length_are_refused() -> None:
     with pytest.raises(BankError, match="x has 2 values, y has 1; expected one of each per item"):
         pearson([1, 2], [1])
     with pytest.raises(BankError, match="delta_a has 1 values, delta_b has 2"):
-        raw_agreement([1], [1, 2], rng=generator())
+        raw_agreement([1], [1, 2])
     with pytest.raises(BankError, match=r"y\[0\] is nan"):
-        spearman([1, 2], [math.nan, 2], rng=generator())
+        spearman([1, 2], [math.nan, 2])
     with pytest.raises(BankError, match=r"delta_b\[1\] is inf"):
         cohens_kappa([1, 2], [1, math.inf])

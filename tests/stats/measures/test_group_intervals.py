@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.paradigms import item_shares, section
+from pairbank.stats.estimates.shares import share_of_trials
 from pairbank.stats.measures.accuracy import accuracy_pooled
-from pairbank.stats.measures.group_intervals import student_by_group, wilson_by_group
+from pairbank.stats.measures.group_intervals import wilson_by_group
 from rated_tables import META, keyed, rated_table
 
 
@@ -31,20 +31,21 @@ def test_wilson_is_that_of_statsmodels() -> None:
     assert (perfect.low, perfect.high) == pytest.approx(proportion_confint(10, 10, method="wilson"), abs=1e-12)
 
 
-def test_students_interval_is_that_of_scipy() -> None:
+def test_each_group_has_the_clustered_interval_of_its_items_alone() -> None:
     rng = np.random.default_rng(1)
     group, share = rng.integers(0, 4, 200), rng.choice([0.0, 0.5, 1.0], 200, p=[0.2, 0.5, 0.3])
-    for number, found in enumerate(student_by_group(share, group, 4)):
+    for number, found in enumerate(wilson_by_group(share, group, 4, method="wilson-clustered")):
         mine = share[group == number]
-        expected = stats.t.interval(0.95, mine.size - 1, loc=mine.mean(), scale=stats.sem(mine))
-        assert (found.low, found.high) == pytest.approx(expected, abs=1e-12)
+        trials = np.column_stack([mine > 0, mine == 1]).ravel()
+        alone = share_of_trials(trials, np.repeat(np.arange(mine.size), 2))
+        assert (found.value, found.low, found.high) == pytest.approx((alone.value, alone.low, alone.high), abs=1e-12)
+        assert (found.n, found.method) == (alone.n, alone.method)
 
 
 def test_what_has_no_interval_says_why() -> None:
-    one, none = student_by_group([0.5], [0], 2)
+    one, none = wilson_by_group([0.5], [0], 2)
     assert (one.value, one.reason) == (0.5, "one item has no spread")
     assert (math.isnan(none.value), none.reason) == (True, "no items")
-    assert student_by_group([0.5, 0.5], [0, 0], 1)[0].reason == "every item gives 0.5"
     with pytest.raises(BankError, match="expected a group below 1 each"):
         wilson_by_group([1.0], [1], 1)
     with pytest.raises(BankError, match="expected 0 to 1"):
@@ -54,7 +55,7 @@ def test_what_has_no_interval_says_why() -> None:
 def test_item_shares_pool_to_the_pooled_accuracy() -> None:
     logprobs = np.log(np.random.default_rng(2).uniform(0.1, 1, (50, 2, 2)))
     logprobs[:5, 0, 1] = logprobs[:5, 0, 0]
-    expected = accuracy_pooled(logprobs, META, rng=np.random.default_rng(0)).value
+    expected = accuracy_pooled(logprobs, META).value
     assert item_shares(logprobs, META.correct).mean() == pytest.approx(expected, abs=1e-12)
 
 
@@ -72,7 +73,7 @@ def test_the_section_has_every_group_in_both_definitions() -> None:
     assert row["value"] == pytest.approx((used["direct_delta"] > 0).mean(), abs=1e-12)
     assert (row["n"], row["n_excluded"], row["ci_method"]) == (99, 1, "wilson")
     answers = META.reshape(used["meta_logprobs"].to_list())
-    pooled = accuracy_pooled(answers, META, rng=np.random.default_rng(0)).value
+    pooled = accuracy_pooled(answers, META).value
     assert rows["paradigm", "one", "meta", "accuracy_pooled"]["value"] == pytest.approx(pooled, abs=1e-12)
     assert "**toy**, `direct`: 2 values of paradigm" in found.text
 

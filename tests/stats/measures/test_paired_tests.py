@@ -17,6 +17,7 @@ from pairbank.stats.measures.paired_tests import (
     mcnemar_exact,
     mcnemar_mid_p,
     no_comparison,
+    paired_difference,
 )
 
 
@@ -45,7 +46,7 @@ def test_the_exact_test_is_that_of_statsmodels_and_mid_p_that_of_the_binomial(b:
 def test_without_discordant_items_there_is_no_p_value() -> None:
     assert math.isnan(mcnemar_exact(0, 0))
     assert math.isnan(mcnemar_mid_p(0, 0))
-    found = compare([1.0, -1.0], [2.0, -3.0], rng=np.random.default_rng(0))
+    found = compare([1.0, -1.0], [2.0, -3.0])
     assert found.reason == "no item is right for one and wrong for the other"
     assert math.isnan(found.detectable)
     assert found.difference.value == 0.0
@@ -56,23 +57,36 @@ def test_without_discordant_items_there_is_no_p_value() -> None:
 def test_a_comparison_counts_items_and_ties() -> None:
     a = [1, 1, 1, -1, -1, 0, 1]
     b = [1, -1, -1, 1, -1, 1, 0]
-    found = compare(a, b, rng=np.random.default_rng(7))
+    found = compare(a, b)
     assert (found.n, found.n_only_a, found.n_only_b, found.n_ties) == (7, 2, 1, 2)
     # accuracies with ties one half: A 4.5 of 7, B 3.5 of 7
     assert found.difference.value == pytest.approx(1 / 7, abs=1e-12)
-    turned = compare(b, a, rng=np.random.default_rng(7))
+    turned = compare(b, a)
     assert (turned.n_only_a, turned.n_only_b, turned.p_mid) == (1, 2, found.p_mid)
 
 
-def test_the_interval_resamples_pairs() -> None:
+def test_the_interval_is_that_of_pairs() -> None:
     # A is right where B is, and on 40 items more: the difference varies like a share of 40 in 400
-    rng = np.random.default_rng(0)
     b = np.where(np.arange(400) < 200, 1.0, -1.0)
     a = np.where(np.arange(400) < 240, 1.0, -1.0)
-    found = compare(a, b, rng=rng, n_resamples=4000).difference
+    found = compare(a, b).difference
     half = 1.96 * math.sqrt(0.1 * 0.9 / 400)
     assert found.value == pytest.approx(0.1, abs=1e-12)
     assert (found.low, found.high) == pytest.approx((0.1 - half, 0.1 + half), abs=0.004)
+    # the adjusted Wald interval by hand: half an item more of each kind, 401 in all
+    centre, square = 40 / 401, 41 / 401
+    half = 1.959963984540054 * math.sqrt((square - centre**2) / 401)
+    assert (found.low, found.high) == pytest.approx((centre - half, centre + half), abs=1e-12)
+    assert found.method == "adjusted-wald"
+
+
+def test_without_a_discordant_item_the_difference_has_an_interval_that_shrinks_with_n() -> None:
+    few, many = (compare(np.ones(n), np.ones(n)).difference for n in (24, 200))
+    assert (few.value, few.low) == (0.0, -few.high)
+    assert few.high == pytest.approx(1.959963984540054 / 25, abs=1e-12)  # one pseudo-item in 25
+    assert many.high < few.high / 8
+    with pytest.raises(BankError, match="expected one or more, from -1 to 1"):
+        paired_difference([2.0])
 
 
 def test_the_detectable_difference_solves_connors_equation() -> None:
@@ -122,7 +136,7 @@ def test_comparisons_without_a_p_value_do_not_count() -> None:
 
 def test_what_cannot_be_compared_says_so() -> None:
     with pytest.raises(BankError, match="no items to compare"):
-        compare([], [], rng=np.random.default_rng(0))
+        compare([], [])
     nothing = no_comparison("they share no scored items")
     assert math.isnan(nothing.difference.value)
     assert nothing.reason == "they share no scored items"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -92,8 +91,8 @@ def test_a_presentation_that_is_not_asked_is_no_trial() -> None:
     assert found["choice", "accuracy"] == found["choice", "accuracy_pooled"] == 0.5
     assert found["choice", "position_bias"] == 0.5
     always_one = [[-0.1, -2.0, NAN, NAN], [NAN, NAN, -0.2, -1.0]]
-    assert position_bias(FIXED.reshape(always_one), FIXED, rng=np.random.default_rng(0)).value == 1.0
-    assert accuracy_pooled(FIXED.reshape(always_one), FIXED, rng=np.random.default_rng(0)).n == 2
+    assert position_bias(FIXED.reshape(always_one), FIXED).value == 1.0
+    assert accuracy_pooled(FIXED.reshape(always_one), FIXED).n == 2
 
 
 @pytest.mark.parametrize("broken", [[NAN] * 4, [-1.0, NAN, NAN, NAN], [-1.0, -2.0, NAN, -1.0]])
@@ -106,8 +105,8 @@ def test_half_a_presentation_or_none_is_refused(broken: list[float]) -> None:
 def test_the_option_shown_first_may_differ_between_presentations() -> None:
     # the first word shown wins in both orders: right once, wrong once, and all bias
     logprobs = SPELT_OUT.reshape([[-0.1, -2.0, -2.0, -0.1]])
-    assert position_bias(logprobs, SPELT_OUT, rng=np.random.default_rng(0)).value == 1.0
-    assert accuracy_pooled(logprobs, SPELT_OUT, rng=np.random.default_rng(0)).value == 0.5
+    assert position_bias(logprobs, SPELT_OUT).value == 1.0
+    assert accuracy_pooled(logprobs, SPELT_OUT).value == 0.5
 
 
 def test_predicted_words_have_a_mean_and_a_correlation_and_no_accuracy() -> None:
@@ -142,7 +141,7 @@ def test_contradictory_layouts_are_refused(layout: MethodLayout, changes: dict[s
 
 def test_a_rating_has_no_pooled_accuracy() -> None:
     with pytest.raises(BankError, match="likert is a rating; it has no correct options"):
-        accuracy_pooled(RATING.reshape([[-1.0] * 6]), RATING, rng=np.random.default_rng(0))
+        accuracy_pooled(RATING.reshape([[-1.0] * 6]), RATING)
 
 
 WRITTEN = MethodLayout(

@@ -1,0 +1,165 @@
+"""Shares and means over items with closed-form intervals: in, one number an item or trial; out, Estimate.
+
+A share has Wilson's score interval (Wilson 1927, JASA 22:209-212; statsmodels), in its clustered form: the items count
+as many as their spread says. The design effect is the variance of the item means over that of items plainly right or
+wrong, p(1 - p); the interval is Wilson's for n / design effect items (Kish 1965, Survey Sampling, section 8.2; Korn &
+Graubard 1998, Survey Methodology 24:193-201). One answer an item, right or wrong, has the effect 1: plain Wilson. The
+effect is averaged over the n items that show it and one of effect 1, for a few items show too little spread by chance;
+equal items therefore have an interval too. A mean of unbounded numbers has Student's t interval (scipy).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pairbank.errors import BankError
+from pairbank.stats.estimates.arrays import check_level, finite_vector
+from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pairbank.arrays import FloatArray
+
+WILSON = "wilson"
+CLUSTERED = "wilson-clustered"
+STUDENT = "student-t"
+
+
+def share_of_items(credit: ArrayLike, *, level: float = 0.95) -> Estimate:
+    """Return the mean credit of items with Wilson's interval.
+
+    Args:
+        credit: One number from 0 to 1 an item, shape (items,): 1 right, 0 wrong, 0.5 a tie.
+        level: Confidence level, a share.
+
+    Returns:
+        The share; undefined without items. A single item that is neither right nor wrong has no interval.
+
+    Raises:
+        BankError: If a credit is not from 0 to 1.
+
+    >>> share = share_of_items([1, 1, 0, 1])
+    >>> share.value, round(share.low, 4), round(share.high, 4), share.method
+    (0.75, 0.3006, 0.9544, 'wilson')
+    """
+    numbers = _credits(credit)
+    return _share(numbers, np.ones_like(numbers), method=WILSON, level=level)
+
+
+def share_of_trials(credit: ArrayLike, items: ArrayLike, *, level: float = 0.95) -> Estimate:
+    """Return the mean credit of trials, several an item, with Wilson's interval for clusters: the items.
+
+    Args:
+        credit: One number from 0 to 1 a trial, shape (trials,).
+        items: The item of each trial, same shape.
+        level: Confidence level, a share.
+
+    Returns:
+        The share over trials; `n` is the number of items.
+
+    Raises:
+        BankError: If a credit is not from 0 to 1, or there is not one item per trial.
+
+    >>> share = share_of_trials([1, 1, 1, 0], ["a", "a", "b", "b"])
+    >>> share.value, share.n, share.method
+    (0.75, 2, 'wilson-clustered')
+    """
+    numbers, labels = _credits(credit), np.asarray(items)
+    if labels.shape != numbers.shape:
+        raise BankError(f"items has shape {labels.shape}; expected one label per trial, {numbers.shape}")
+    _, index = np.unique(labels, return_inverse=True)
+    sums = np.bincount(index, weights=numbers).astype(np.float64)
+    sizes = np.bincount(index).astype(np.float64)
+    return _share(sums, sizes, method=CLUSTERED, level=level)
+
+
+def mean_of_items(values: ArrayLike, *, level: float = 0.95) -> Estimate:
+    """Return the mean of numbers without bounds, such as log-probabilities, with Student's t interval over items.
+
+    Args:
+        values: One number an item, shape (items,); any unit, kept in the result.
+        level: Confidence level, a share.
+
+    Raises:
+        BankError: If a value is NaN or infinite.
+
+    >>> mean = mean_of_items([-1.0, -2.0, -3.0])
+    >>> mean.value, round(mean.low, 4), round(mean.high, 4)
+    (-2.0, -4.4841, 0.4841)
+    """
+    from scipy import stats
+
+    numbers = finite_vector(values, name="values")
+    check_level(level)
+    if not numbers.size:
+        return undefined("no items", n=0, method=STUDENT, level=level)
+    mean = float(numbers.mean())
+    if numbers.size == 1:
+        return without_interval(mean, "one item has no spread", n=1, method=STUDENT, level=level)
+    error = float(stats.sem(numbers))
+    if error <= 1e-12 * abs(mean):
+        return without_interval(mean, f"every item gives {mean:.6g}", n=numbers.size, method=STUDENT, level=level)
+    low, high = stats.t.interval(level, numbers.size - 1, loc=mean, scale=error)
+    return Estimate(value=mean, low=float(low), high=float(high), n=numbers.size, method=STUDENT, level=level)
+
+
+def wilson_bounds(
+    share: FloatArray, n_items: FloatArray, effect: FloatArray, *, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return low and high of Wilson's interval of shares.
+
+    Args:
+        share: Shares, shape (shares,).
+        n_items: The items of each, 1 or more, same shape.
+        effect: The design effect that the items show, same shape; 1 where an item is either right or wrong.
+        level: Confidence level.
+
+    >>> low, high = wilson_bounds(np.array([0.5]), np.array([96.0]), np.array([1.0]), level=0.95)
+    >>> low.round(4), high.round(4)
+    (array([0.4019]), array([0.5981]))
+    """
+    from statsmodels.stats.proportion import proportion_confint
+
+    check_level(level)
+    n = n_items * (n_items + 1) / (n_items * effect + 1)
+    low, high = proportion_confint(share * n, n, alpha=1 - level, method="wilson")
+    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    return np.clip(np.minimum(low, share), 0, 1), np.clip(np.maximum(high, share), 0, 1)
+
+
+def design_effect(variance: FloatArray, share: FloatArray) -> FloatArray:
+    """Return the variance of item means (n in the denominator) over p(1 - p); 1 where all items are 0 or all are 1.
+
+    >>> design_effect(np.array([0.125, 0.0]), np.array([0.5, 1.0]))
+    array([0.5, 1. ])
+    """
+    plain = share * (1 - share)
+    effect = np.ones_like(plain)
+    np.divide(variance, plain, out=effect, where=plain > 1e-12)
+    return effect
+
+
+def _credits(credit: ArrayLike) -> FloatArray:
+    numbers = finite_vector(credit, name="credit")
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() <= 1):
+        raise BankError(f"credits go from {numbers.min()} to {numbers.max()}; expected 0 to 1")
+    return numbers
+
+
+def _share(sums: FloatArray, sizes: FloatArray, *, method: str, level: float) -> Estimate:
+    """Return the share of trials from the credit and the number of trials of each item."""
+    n = sums.size
+    check_level(level)
+    if not n:
+        return undefined("no items", n=0, method=method, level=level)
+    share = np.array([sums.sum() / sizes.sum()])
+    value = float(share[0])
+    if n == 1 and value not in (0.0, 1.0):
+        return without_interval(value, "one item has no spread", n=n, method=method, level=level)
+    residuals = (sums - value * sizes) / sizes.mean()
+    effect = design_effect(np.array([np.mean(residuals**2)]), share)
+    low, high = wilson_bounds(share, np.array([float(n)]), effect, level=level)
+    return Estimate(value=value, low=float(low[0]), high=float(high[0]), n=n, method=method, level=level)

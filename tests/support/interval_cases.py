@@ -1,0 +1,327 @@
+"""Kinds of data with known truth, and how often an estimate's interval holds it: for tests/simulations/coverage.py."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import stats
+
+from pairbank.arrays import FloatArray
+from pairbank.stats.estimates.estimate import Estimate
+from pairbank.stats.estimates.shares import mean_of_items, share_of_items, share_of_trials
+from pairbank.stats.measures.accuracy import balanced_accuracy
+from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
+from pairbank.stats.measures.group_intervals import wilson_by_group
+from pairbank.stats.measures.paired_tests import paired_difference
+from pairbank.stats.measures.probes import cross_validated, fold_mean
+from pairbank.stats.measures.roc import auc, pooled_pairs
+
+SIZES = (24, 50, 200, 1000)
+FEWEST_WITH_INTERVAL = 0.05
+"""Below this share of runs with an interval, coverage among them says nothing."""
+Draw = Callable[[np.random.Generator, int], tuple[FloatArray, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One estimate on one kind of data."""
+
+    estimate: str
+    data: str
+    draw: Draw
+    """From a generator and a number of items, the columns of one sample."""
+    statistic: Callable[..., Estimate]
+    truth: float
+    fewest_runs: int = 1
+    """The runs are divided by this where a run is slow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What the runs of a case gave at one size."""
+
+    held: float
+    """Share of the intervals that hold the truth; NaN without any."""
+    given: float
+    """Share of the runs that have an interval."""
+
+
+def coverage(case: Case, n: int, *, runs: int) -> Coverage:
+    """Return the coverage of a case; the same case, size and runs give the same number."""
+    rng = np.random.default_rng([zlib.crc32(f"{case.estimate}/{case.data}".encode()), n])
+    found = [case.statistic(*case.draw(rng, n)) for _ in range(runs)]
+    given = [x for x in found if not np.isnan(x.low)]
+    held = [x.low - 1e-9 <= case.truth <= x.high + 1e-9 for x in given]
+    return Coverage(held=float(np.mean(held)) if held else np.nan, given=len(given) / runs)
+
+
+def normal_pair(rng: np.random.Generator, n: int, *, r: float) -> tuple[FloatArray, FloatArray]:
+    """Return two columns of a bivariate normal distribution."""
+    x, noise = rng.standard_normal((2, n))
+    return x, r * x + np.sqrt(1 - r * r) * noise
+
+
+def heavy_pair(rng: np.random.Generator, n: int, *, r: float) -> tuple[FloatArray, FloatArray]:
+    """Return two columns of a bivariate t distribution, 3 degrees of freedom: hard items are so for both."""
+    x, y = normal_pair(rng, n, r=r)
+    scale = np.sqrt(3 / rng.chisquare(3, n))
+    return x * scale, y * scale
+
+
+def noisy_pair(rng: np.random.Generator, n: int, *, r: float) -> tuple[FloatArray, FloatArray]:
+    """Return t (3) values and their sum with independent t (3) noise."""
+    x, noise = rng.standard_t(3, (2, n))
+    return x, r * x + np.sqrt(1 - r * r) * noise
+
+
+def rounded_pair(rng: np.random.Generator, n: int, *, r: float) -> tuple[FloatArray, FloatArray]:
+    """Return normal columns rounded to whole numbers: about seven values."""
+    x, y = normal_pair(rng, n, r=r)
+    return np.round(x), np.round(y)
+
+
+def binary_pair(rng: np.random.Generator, n: int, *, p: float, q: float, r: float) -> tuple[FloatArray, FloatArray]:
+    """Return right (1) and wrong (-1) of two methods whose latent difficulty correlates."""
+    x, y = normal_pair(rng, n, r=r)
+    return np.where(stats.norm.cdf(x) < p, 1.0, -1.0), np.where(stats.norm.cdf(y) < q, 1.0, -1.0)
+
+
+def trials(rng: np.random.Generator, n: int, *, p: float, alike: float) -> tuple[FloatArray, FloatArray]:
+    """Return credits of two orders of each item, beta-binomial with this intraclass correlation, and their items."""
+    of_item = rng.beta(p * (1 - alike) / alike, (1 - p) * (1 - alike) / alike, n)
+    return (rng.random((n, 2)) < of_item[:, np.newaxis]).astype(np.float64).ravel(), np.repeat(np.arange(n), 2)
+
+
+def biased_trials(rng: np.random.Generator, n: int, *, p: float, bias: float) -> tuple[FloatArray, FloatArray]:
+    """Return credits of two orders, where the first option is chosen too often: one order is right more often."""
+    right = np.column_stack([rng.random(n) < p + bias, rng.random(n) < p - bias])
+    return right.astype(np.float64).ravel(), np.repeat(np.arange(n), 2)
+
+
+def texts_without_answer(rng: np.random.Generator, n: int, *, p: float) -> tuple[FloatArray]:
+    """Return the share of two written texts of an item that have no answer."""
+    credit, _ = trials(rng, n, p=p, alike=0.3)
+    return (credit.reshape(n, 2).mean(axis=1),)
+
+
+def strata(rng: np.random.Generator, n: int, *, spread: float) -> tuple[FloatArray]:
+    """Return right and wrong of items of ten paradigms, always these, whose accuracies differ; the mean is .75."""
+    of_paradigm = 0.75 + spread * np.linspace(-1, 1, 10)
+    return ((rng.random(n) < of_paradigm[np.arange(n) % 10]).astype(np.float64),)
+
+
+def drawn_paradigms(rng: np.random.Generator, n: int) -> tuple[FloatArray]:
+    """Return right and wrong of items of ten paradigms that are themselves drawn anew."""
+    of_paradigm = rng.beta(7.5, 2.5, 10)
+    return ((rng.random(n) < of_paradigm[np.arange(n) % 10]).astype(np.float64),)
+
+
+def judged(rng: np.random.Generator, n: int, *, good: float, bad: float) -> tuple[FloatArray, ...]:
+    """Return answers to both sentences of pairs, whether each is good, and its pair."""
+    x, y = binary_pair(rng, n, p=good, q=bad, r=-0.5)
+    return np.concatenate([x, -y]), np.repeat([1.0, 0.0], n), np.tile(np.arange(n, dtype=np.float64), 2)
+
+
+def message_pairs(rng: np.random.Generator, n: int, *, shift: float, heavy: bool = False) -> tuple[FloatArray, ...]:
+    """Return scores of the good and the bad strings of pairs that share a message."""
+    message, good, bad = rng.standard_t(3, (3, n)) if heavy else rng.standard_normal((3, n))
+    return 0.8 * message + 0.6 * good + shift, 0.8 * message + 0.6 * bad
+
+
+def half_credit(rng: np.random.Generator, n: int, *, p: float) -> tuple[FloatArray]:
+    """Return credits of which a fifth are ties."""
+    return (np.where(rng.random(n) < 0.2, 0.5, (rng.random(n) < p).astype(np.float64)),)
+
+
+def one_column(rng: np.random.Generator, n: int, *, kind: str) -> tuple[FloatArray]:
+    """Return log-probabilities about -5 nats."""
+    made = {
+        "normal": lambda: rng.standard_normal(n),
+        "heavy-tailed (t3)": lambda: rng.standard_t(3, n),
+        "tied (rounded)": lambda: np.round(rng.standard_normal(n)),
+        "skewed (gamma, shape 4)": lambda: 2.0 - rng.gamma(4.0, 0.5, n),
+    }
+    return (made[kind]() - 5.0,)
+
+
+def truth_of(statistic: Callable[..., Estimate], draw: Draw) -> float:
+    """Return the value in a very large sample."""
+    return statistic(*draw(np.random.default_rng(0), 100_000)).value
+
+
+def correlations() -> Iterator[Case]:
+    """Yield r and rho: normal, both kinds of heavy tails, ties; none, middling, strong."""
+    kinds = {
+        "normal": normal_pair,
+        "heavy-tailed (t3), items hard for both": heavy_pair,
+        "heavy-tailed (t3), independent noise": noisy_pair,
+        "tied (rounded)": rounded_pair,
+    }
+    for name, statistic in (("pearson", pearson), ("spearman", spearman)):
+        for kind, draw in kinds.items():
+            for r in (0.0, 0.5, 0.9):
+                drawn: Draw = partial(draw, r=r)
+                known = name == "pearson" and kind != "tied (rounded)"
+                truth = r if known else truth_of(statistic, drawn)
+                yield Case(estimate=name, data=f"{kind}, r = {r}", draw=drawn, statistic=statistic, truth=truth)
+
+
+def shares() -> Iterator[Case]:
+    """Yield accuracies, pooled accuracies, the share without an answer and the groups."""
+    for p in (0.5, 0.75, 0.97):
+        plain: Draw = partial(lambda rng, n, p: ((rng.random(n) < p).astype(np.float64),), p=p)
+        yield Case(estimate="accuracy", data=f"p = {p}", draw=plain, statistic=share_of_items, truth=p)
+        for alike in (0.1, 0.5, 0.9):
+            drawn: Draw = partial(trials, p=p, alike=alike)
+            data = f"p = {p}, two orders, intraclass r = {alike}"
+            yield Case(estimate="accuracy pooled", data=data, draw=drawn, statistic=share_of_trials, truth=p)
+    yield Case(
+        estimate="accuracy", data="a fifth ties", draw=partial(half_credit, p=0.75), statistic=share_of_items, truth=0.7
+    )
+    for spread in (0.1, 0.24):
+        data = f"ten paradigms, always these, p = .75 +- {spread}"
+        yield Case(
+            estimate="accuracy", data=data, draw=partial(strata, spread=spread), statistic=share_of_items, truth=0.75
+        )
+    yield Case(
+        estimate="accuracy (no claim: see text)",
+        data="ten paradigms drawn anew",
+        draw=drawn_paradigms,
+        statistic=share_of_items,
+        truth=0.75,
+    )
+    data = "p = .5, order bias .3 (two orders)"
+    drawn = partial(biased_trials, p=0.5, bias=0.3)
+    yield Case(estimate="accuracy pooled", data=data, draw=drawn, statistic=share_of_trials, truth=0.5)
+    for p in (0.03, 0.3):
+        drawn = partial(texts_without_answer, p=p)
+        yield Case(estimate="unparsed", data=f"p = {p}, two texts", draw=drawn, statistic=share_of_items, truth=p)
+    for p in (0.75, 0.97):
+        drawn = partial(trials, p=p, alike=0.5)
+        yield Case(estimate="group interval", data=f"p = {p}, two orders", draw=drawn, statistic=group_share, truth=p)
+    yield Case(
+        estimate="human agreement, pooled",
+        data="p = .9, items of 1 to 9 raters",
+        draw=rated,
+        statistic=share_of_trials,
+        truth=0.9,
+    )
+
+
+def group_share(credit: FloatArray, items: FloatArray) -> Estimate:
+    """Return the interval of a group of items of two trials."""
+    means = np.bincount(items.astype(np.int64), weights=credit) / 2
+    return wilson_by_group(means, np.zeros(means.size, dtype=np.int64), 1)[0]
+
+
+def rated(rng: np.random.Generator, n: int) -> tuple[FloatArray, FloatArray]:
+    """Return single judgments of items that have 1 to 9 raters."""
+    sizes = rng.integers(1, 10, n)
+    of_item = rng.beta(0.9 * 3, 0.1 * 3, n)
+    items = np.repeat(np.arange(n), sizes)
+    return (rng.random(items.size) < of_item[items]).astype(np.float64), items
+
+
+def choices() -> Iterator[Case]:
+    """Yield kappa, raw agreement, differences of accuracies and balanced accuracy."""
+    for p, q in ((0.5, 0.5), (0.75, 0.65), (0.97, 0.97)):
+        for r in (0.0, 0.7, 0.95):
+            drawn: Draw = partial(binary_pair, p=p, q=q, r=r)
+            data = f"p = {p} and {q}, latent r = {r}"
+            for name, statistic in (("kappa", cohens_kappa), ("raw agreement", raw_agreement)):
+                yield Case(estimate=name, data=data, draw=drawn, statistic=statistic, truth=truth_of(statistic, drawn))
+            yield Case(estimate="paired difference", data=data, draw=drawn, statistic=difference, truth=p - q)
+    for good, bad in ((0.8, 0.6), (0.97, 0.97), (0.97, 0.6)):
+        drawn = partial(judged, good=good, bad=bad)
+        yield Case(
+            estimate="balanced accuracy",
+            data=f"yes to good {good}, no to bad {bad}",
+            draw=drawn,
+            statistic=balanced,
+            truth=(good + bad) / 2,
+        )
+
+
+def difference(a: FloatArray, b: FloatArray) -> Estimate:
+    """Return the paired difference in accuracy."""
+    return paired_difference((a - b) / 2)
+
+
+def balanced(answers: FloatArray, is_good: FloatArray, items: FloatArray) -> Estimate:
+    """Return the balanced accuracy of pairs."""
+    return balanced_accuracy(answers, is_good, items=items)
+
+
+def areas_and_means() -> Iterator[Case]:
+    """Yield AUC, mean log P and the means of models."""
+    for shift in (0.0, 1.0, 2.7):
+        for heavy in (False, True):
+            drawn: Draw = partial(message_pairs, shift=shift, heavy=heavy)
+            data = f"pairs, {'t3' if heavy else 'normal'}, shift {shift}"
+            truth = 0.5 if shift == 0 else truth_of(area, drawn)
+            yield Case(estimate="auc", data=data, draw=drawn, statistic=area, truth=truth)
+    tied: Draw = partial(tied_pairs, shift=1.0)
+    yield Case(estimate="auc", data="pairs, tied (rounded)", draw=tied, statistic=area, truth=truth_of(area, tied))
+    for kind in ("normal", "heavy-tailed (t3)", "tied (rounded)", "skewed (gamma, shape 4)"):
+        drawn = partial(one_column, kind=kind)
+        yield Case(estimate="mean log P", data=kind, draw=drawn, statistic=mean_of_items, truth=-5.0)
+
+
+def tied_pairs(rng: np.random.Generator, n: int, *, shift: float) -> tuple[FloatArray, ...]:
+    """Return rounded scores of pairs."""
+    good, bad = message_pairs(rng, n, shift=shift)
+    return np.round(good), np.round(bad)
+
+
+def area(good: FloatArray, bad: FloatArray) -> Estimate:
+    """Return the area of pairs."""
+    return auc(pooled_pairs(good, bad))
+
+
+def probed(rng: np.random.Generator, n: int, *, shift: float) -> tuple[FloatArray, ...]:
+    """Return states of eight numbers of the better and the worse sentences, and their folds."""
+    states = rng.standard_normal((2 * n, 8))
+    states[:n, 0] += shift
+    return states, np.repeat([1.0, 0.0], n), np.tile(rng.permutation(n) % 5, 2)
+
+
+def probe(states: FloatArray, labels: FloatArray, folds: FloatArray) -> Estimate:
+    """Return the F1 of a probe of one layer."""
+    return fold_mean(cross_validated(states, [labels], folds.astype(np.int64))[0].f1, n=len(states) // 2)
+
+
+def probes() -> Iterator[Case]:
+    """Yield F1 of one layer; the truth is the mean of 400 probes trained on as many pairs, n by n."""
+    for shift in (0.0, 1.5):
+        yield Case(
+            estimate="probe F1",
+            data="no difference" if shift == 0 else "F1 about .77",
+            draw=partial(probed, shift=shift),
+            statistic=probe,
+            truth=np.nan,
+            fewest_runs=20,
+        )
+
+
+def cases() -> Iterator[Case]:
+    """Yield everything, in the order of the tables."""
+    yield from shares()
+    yield from choices()
+    yield from correlations()
+    yield from areas_and_means()
+    yield from probes()
+
+
+def at_size(case: Case, n: int, *, runs: int) -> Coverage:
+    """Return the coverage of a case with its own number of runs, and with the truth of its size where that differs."""
+    mine = max(100, runs // case.fewest_runs)
+    if not np.isnan(case.truth):
+        return coverage(case, n, runs=mine)
+    rng = np.random.default_rng(n)
+    truth = float(np.mean([case.statistic(*case.draw(rng, n)).value for _ in range(mine)]))
+    return coverage(Case(estimate=case.estimate, data=case.data, draw=case.draw, statistic=case.statistic, truth=truth),
+                    n, runs=mine)  # fmt: skip
