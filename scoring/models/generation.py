@@ -106,18 +106,7 @@ def greedy(
     Raises:
         ScoringError: a prompt that is too long or has no token, NaN from the model.
     """
-    for ask, tokens in zip(prompts, inputs, strict=True):
-        if not tokens:
-            raise ScoringError(f"{ask.where or 'prompt'}: the prompt has no token; expected at least one")
-    longest = model.info.max_length
-    too_long = [longest is not None and len(ids) + max_new_tokens > longest for ids in inputs]
-    if over_length == "error" and any(too_long):
-        at = too_long.index(True)
-        raise ScoringError(
-            f"{prompts[at].where or 'prompt'}: {len(inputs[at])} tokens and {max_new_tokens} to write, but "
-            f"{model.info.name} takes {longest}; shorten the item, use a model with a longer context, or ask for NaN "
-            "(over_length='nan', --over-length nan)"
-        )
+    too_long = _too_long(model.info, prompts, inputs, max_new_tokens, over_length)
     found = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
     progress(sum(too_long))
     device = input_device(model.model)
@@ -134,6 +123,25 @@ def greedy(
                     found[i] = text
                 progress(len(batch))
     return found
+
+
+def _too_long(
+    info: ModelInfo, prompts: Sequence[Ask], inputs: Inputs, max_new_tokens: int, over_length: OverLength
+) -> list[bool]:
+    """Return which prompts leave no room for an answer; refuse one where that is an error, and one without a token."""
+    for ask, tokens in zip(prompts, inputs, strict=True):
+        if not tokens:
+            raise ScoringError(f"{ask.where or 'prompt'}: the prompt has no token; expected at least one")
+    longest = info.max_length
+    too_long = [longest is not None and len(ids) + max_new_tokens > longest for ids in inputs]
+    if over_length == "error" and any(too_long):
+        at = too_long.index(True)
+        raise ScoringError(
+            f"{prompts[at].where or 'prompt'}: {len(inputs[at])} tokens and {max_new_tokens} to write, but "
+            f"{info.name} takes {longest}; shorten the item, use a model with a longer context, or ask for NaN "
+            "(over_length='nan', --over-length nan)"
+        )
+    return too_long
 
 
 @contextmanager

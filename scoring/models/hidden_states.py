@@ -95,21 +95,10 @@ def last_token_states(
     number = {text: i for i, text in enumerate(distinct)}
     if not distinct:
         raise ScoringError("no texts to read; expected at least one")
-    identity = (
-        json.dumps(model.info.to_dict(), ensure_ascii=False),
-        precision,
-        f"hidden states {HIDDEN_STATES_VERSION}",
-    )
     shards = []
     for start in range(0, len(distinct), SHARD_TEXTS):
         part = distinct[start : start + SHARD_TEXTS]
-        key = sha256_of_text(*identity, *part)
-        path = cache_dir() / "states" / key[:2] / f"{key}.npy"
-        if not path.is_file():
-            states = _stored_as(precision, _computed(part, [named[text] for text in part], model), model.info.name)
-            with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
-                np.save(handle, states)
-        shards.append(path)
+        shards.append(_shard(part, [named[text] for text in part], model, precision))
         if progress is not None:
             progress(len(part))
     n_layers, _, n_hidden = _opened(shards[0]).shape
@@ -119,6 +108,18 @@ def last_token_states(
         n_layers=n_layers,
         n_hidden=n_hidden,
     )
+
+
+def _shard(texts: Sequence[str], where: Sequence[str], model: StateReader, precision: Precision) -> Path:
+    """Return the file of these texts' states, made now if it is not there."""
+    identity = (json.dumps(model.info.to_dict(), ensure_ascii=False), precision)
+    key = sha256_of_text(*identity, f"hidden states {HIDDEN_STATES_VERSION}", *texts)
+    path = cache_dir() / "states" / key[:2] / f"{key}.npy"
+    if not path.is_file():
+        states = _stored_as(precision, _computed(texts, where, model), model.info.name)
+        with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
+            np.save(handle, states)
+    return path
 
 
 def _opened(path: Path) -> States:

@@ -74,11 +74,7 @@ def last_states(
                 compute=batch_states,
                 model_name=name,
             )
-    n_layers, _, n_hidden = done[0][1].shape
-    found = np.empty((n_layers, len(inputs), n_hidden), dtype=np.float32)
-    for rows, states in done:
-        found[:, rows] = states
-    return found
+    return _in_order(done)
 
 
 def _apart(inputs: Sequence[TextInput], window: float) -> list[list[int]]:
@@ -95,3 +91,12 @@ def _at(layers: Sequence[torch.Tensor], last: Sequence[int]) -> Float32Array:
     kept = [layer[rows.to(layer.device), columns.to(layer.device)].float().cpu() for layer in layers]
     states: Float32Array = torch.stack(kept).numpy()
     return states
+
+
+def _in_order(done: Sequence[tuple[list[int], Float32Array]]) -> Float32Array:
+    """Return the states of all batches, each text's in its place."""
+    n_layers, _, n_hidden = done[0][1].shape
+    found = np.empty((n_layers, sum(len(rows) for rows, _ in done), n_hidden), dtype=np.float32)
+    for rows, states in done:
+        found[:, rows] = states
+    return found
