@@ -222,8 +222,8 @@ def rated(rng: np.random.Generator, n: int) -> tuple[FloatArray, FloatArray]:
     """Return single judgments of items that have 1 to 9 raters."""
     sizes = rng.integers(1, 10, n)
     of_item = rng.beta(0.9 * 3, 0.1 * 3, n)
-    items = np.repeat(np.arange(n), sizes)
-    return (rng.random(items.size) < of_item[items]).astype(np.float64), items
+    items = np.repeat(np.arange(n), sizes).astype(np.float64)
+    return (rng.random(items.size) < of_item[items.astype(np.int64)]).astype(np.float64), items
 
 
 def choices() -> Iterator[Case]:
