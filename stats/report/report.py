@@ -181,7 +181,7 @@ def report(
     if len(set(pairs)) < len(pairs):
         twice = sorted({pair for pair in pairs if pairs.count(pair) > 1})
         raise BankError(f"scored twice: {', '.join(f'{c} by {m}' for c, m in twice)}; give each corpus and model once")
-    given = {name: {} for name in analyses} | dict(options or {})
+    given: dict[str, Mapping[str, Any]] = {name: {} for name in analyses} | dict(options or {})
     chosen = {name: checked_options(name, own) for name, own in given.items()}
     frames = [_frame(table) for table in scored]
     parts = on_all_cores(partial(_summarised, seed=seed, n_resamples=n_resamples), frames)

@@ -80,8 +80,12 @@ def test_options_of_a_study_are_checked_before_anything_is_scored(tmp_path: Path
         analyses=("people",),
         options={"people": {"colour": 1}},
     )
+
+    def never(_task: str, _model: str) -> None:
+        raise AssertionError("scoring began")
+
     with pytest.raises(UnknownNameError, match="no option of people 'colour'"):
-        run_study(study, [FakeScorer()], tmp_path / "bank", progress=pytest.fail)
+        run_study(study, [FakeScorer()], tmp_path / "bank", progress=never)
 
 
 def test_an_error_that_is_not_about_the_tables_is_not_hidden(scored_by: Score, monkeypatch: pytest.MonkeyPatch) -> None:
