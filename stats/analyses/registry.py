@@ -10,6 +10,7 @@ from pairbank.stats.analyses.base import Analysis
 
 ANALYSES: dict[str, str] = {
     "agreement_summary": "pairbank.stats.analyses.agreement_summary",
+    "associations": "pairbank.stats.analyses.associations",
     "choice_likert": "pairbank.stats.analyses.choice_likert",
     "comparisons": "pairbank.stats.analyses.comparisons",
     "grammaticality": "pairbank.stats.analyses.grammaticality",
