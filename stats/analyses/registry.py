@@ -16,6 +16,7 @@ ANALYSES: dict[str, str] = {
     "grammaticality": "pairbank.stats.analyses.grammaticality",
     "introspection": "pairbank.stats.analyses.introspection.section",
     "languages": "pairbank.stats.analyses.languages.section",
+    "mixed": "pairbank.stats.analyses.mixed",
     "paradigms": "pairbank.stats.analyses.paradigms",
     "people": "pairbank.stats.analyses.human_correlation",
     "prediction": "pairbank.stats.analyses.prediction",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pairbank.stats.measures.associations import partial_correlation, within_correlation
+from pairbank.stats.measures.mixed import mixed_numbers, mixed_shares
 from pairbank.stats.measures.no_difference import equivalence_p
+from pairbank.stats.measures.paired_tests import corrected
 
 KINDS = ("normal", "heavy", "spread grows")
 """Of noise: normal; Student's t with 3 degrees of freedom; a standard deviation that grows with the size of x."""
@@ -51,3 +54,70 @@ def equivalence_errors(n_items: int, discordance: float, *, margin: float, level
     said = np.array([equivalence_p(b, c, n_items, margin=margin) < level for b, c in counts])
     cells = np.array([(b, c, n_items - b - c) for b, c in counts])
     return float(multinomial.pmf(cells[said], n_items, [only_b + margin, only_b, 1 - discordance]).sum())
+
+
+def crossed_cells(
+    n_units: int,
+    n_methods: int,
+    n_models: int,
+    rng: np.random.Generator,
+    *,
+    effect: float = 0.0,
+    n_items: int = 1,
+    threshold: bool = False,
+) -> pd.DataFrame:
+    """Cells of a crossed design: paradigms, items, and how both differ by method and by model, all drawn.
+
+    The second method is better by `effect`, the other methods and all models are equal. With a threshold, values are
+    1 where the number is positive.
+    """
+    shape = (n_units, n_items, n_methods, n_models)
+    drawn = (
+        rng.normal(size=(n_units, 1, 1, 1))
+        + 0.4 * rng.normal(size=(n_units, 1, n_methods, 1))
+        + 0.3 * rng.normal(size=(n_units, 1, 1, n_models))
+        + 0.8 * rng.normal(size=(n_units, n_items, 1, 1))
+        + 0.4 * rng.normal(size=(n_units, n_items, n_methods, 1))
+        + 0.4 * rng.normal(size=(n_units, n_items, 1, n_models))
+        + 0.7 * rng.normal(size=shape)
+        + 0.5
+    )
+    drawn[:, :, 1] += effect
+    values = (drawn > 0).astype(float) if threshold else drawn
+    unit, method, model = np.indices((n_units, n_methods, n_models)).reshape(3, -1)
+    return pd.DataFrame(
+        {
+            "unit": [f"u{i:04d}" for i in unit],
+            "method": [f"k{i}" for i in method],
+            "model": [f"m{i}" for i in model],
+            "phenomenon": [f"p{i % 5}" for i in unit],
+            "value": values.mean(axis=1).ravel(),
+        }
+    )
+
+
+def mixed_errors(
+    kind: str, n_units: int, n_methods: int, n_models: int, *, n_items: int, n_runs: int, seed: int, effect: float = 0.0
+) -> dict[str, float]:
+    """Coverage of the second method's effect, and how often any method, model or phenomenon is said to differ.
+
+    Where there is an effect, coverage is of that; what is said of methods is then no error, and left out.
+    """
+    rng = np.random.default_rng(seed)
+    covered: list[bool] = []
+    said: dict[str, list[bool]] = {"method": [], "model": [], "phenomenon": []}
+    for _ in range(n_runs):
+        shares = kind == "shares"
+        cells = crossed_cells(n_units, n_methods, n_models, rng, effect=effect, n_items=n_items, threshold=shares)
+        fitted = mixed_shares(cells) if shares else mixed_numbers(cells)
+        if fitted.reason:
+            continue
+        own = next(x.estimate for x in fitted.effects if x.level == "k1")
+        covered.append(own.low <= effect <= own.high)
+        for term, found in said.items():
+            p_values = [x.p for x in fitted.effects if x.term == term]
+            found.append(bool((corrected(p_values).holm < 0.05).any()))
+    if effect:
+        said.pop("method")
+    rates = {term: float(np.mean(found)) for term, found in said.items()}
+    return {"coverage": float(np.mean(covered)), "fitted": len(covered) / n_runs} | rates
