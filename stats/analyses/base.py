@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pairbank.stats.figures.figure import Figure
@@ -22,12 +22,14 @@ class Section:
     title: str
     text: str
     """Markdown: the finding in plain words, with its evidence, exact n, filters and seed."""
-    definitions: str
+    definitions: str = ""
     """Markdown: how every number is defined, with the paper's section or equation."""
-    tables: Mapping[str, pd.DataFrame]
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     """By name: each is a CSV with all digits, and the report's page shows it rounded."""
     figures: tuple[Figure, ...] = ()
     references: tuple[str, ...] = ()
+    reason: str = ""
+    """Why there are no numbers; empty where there are."""
 
 
 class Analysis(Protocol):

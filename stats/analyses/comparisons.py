@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from pairbank.stats.analyses.base import Section
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, n_said
+from pairbank.stats.measures.no_difference import MARGIN, NoDifference, no_difference
 from pairbank.stats.measures.paired_tests import Comparison, compare, corrected, no_comparison
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
@@ -50,6 +51,11 @@ TYPES = {
     "p_mid_holm": "float64",
     "p_mid_bh": "float64",
     "detectable": "float64",
+    "cohen_d": "float64",
+    "odds_ratio": "float64",
+    "bf01": "float64",
+    "p_equivalent": "float64",
+    "p_equivalent_holm": "float64",
     "reason": "string",
 }
 
@@ -66,30 +72,37 @@ class _Deltas:
     """Good - bad; NaN where the method does not apply."""
 
 
-def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:  # noqa: ARG001
+def section(
+    tables: Sequence[ScoredFrame],
+    *,
+    seed: int,  # noqa: ARG001
+    n_resamples: int,  # noqa: ARG001
+    margin: float = MARGIN,
+) -> Section:
     """Return every comparison of two models by one method, and of two methods of one model.
 
     Args:
         tables: Scored tables.
         seed: Not used: nothing is drawn.
         n_resamples: Not used either.
+        margin: Accuracies closer than this are equivalent.
 
     Raises:
-        BankError: If there are no two models or methods with the same corpus.
+        BankError: If there are no two models or methods with the same corpus, or the margin is no share.
     """
     rows: list[dict[str, Any]] = []
     for corpus in dict.fromkeys(table.corpus for table in tables):
         mine = [table for table in tables if table.corpus == corpus]
         deltas = _same_ids([found for table in mine for found in _deltas(table)])
         for compared in (MODELS, METHODS):
-            rows += _family(corpus, compared, deltas)
+            rows += _family(corpus, compared, deltas, margin=margin)
     if not rows:
         raise BankError("nothing to compare: one model and one method; score with another, or leave the section out")
     found = pd.DataFrame(rows, columns=list(TYPES)).astype(TYPES)
     return Section(
         id="comparisons",
         title="Differences between models and between methods",
-        text=_text(found),
+        text=_text(found, margin=margin),
         definitions=DEFINITIONS,
         tables={"comparisons": found},
         figures=tuple(comparison_figures(found)),
@@ -99,6 +112,8 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
             "Connor 1987, Biometrics 43:207-211",
             "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
             "Benjamini & Hochberg 1995, JRSS-B 57:289-300",
+            "Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680; Tango 1998, Stat Med 17:891-908: equivalence",
+            "Jeffreys 1961, Theory of Probability: Bayes factor of a share",
         ),
     )
 
@@ -124,7 +139,7 @@ def _same_ids(deltas: Sequence[_Deltas]) -> list[_Deltas]:
     return found
 
 
-def _family(corpus: str, compared: str, deltas: Sequence[_Deltas]) -> list[dict[str, Any]]:
+def _family(corpus: str, compared: str, deltas: Sequence[_Deltas], *, margin: float) -> list[dict[str, Any]]:
     """Return the comparisons of one kind on one corpus, with p-values corrected for how many they are."""
     rows = []
     for a, b in itertools.combinations(deltas, 2):
@@ -135,22 +150,24 @@ def _family(corpus: str, compared: str, deltas: Sequence[_Deltas]) -> list[dict[
             names = {"within": a.model, "a": a.method, "b": b.method}
         else:
             continue
-        rows.append({"corpus": corpus, "compared": compared} | names | _cells(_compared(a, b)))
+        rows.append({"corpus": corpus, "compared": compared} | names | _compared(a, b, margin=margin))
     family = corrected([row["p_mid"] for row in rows])
-    for row, holm, discovery in zip(rows, family.holm, family.benjamini_hochberg, strict=True):
-        row.update(p_mid_holm=holm, p_mid_bh=discovery)
+    same = corrected([row["p_equivalent"] for row in rows])
+    for row, holm, discovery, alike in zip(rows, family.holm, family.benjamini_hochberg, same.holm, strict=True):
+        row.update(p_mid_holm=holm, p_mid_bh=discovery, p_equivalent_holm=alike)
     return rows
 
 
-def _compared(a: _Deltas, b: _Deltas) -> Comparison:
+def _compared(a: _Deltas, b: _Deltas, *, margin: float) -> dict[str, Any]:
     x, y = a.delta, b.delta
     if a.item_ids is not b.item_ids:
         _, of_a, of_b = np.intersect1d(a.item_ids, b.item_ids, assume_unique=True, return_indices=True)
         x, y = x[of_a], y[of_b]
     both: BoolArray = ~np.isnan(x + y)
     if not both.any():
-        return no_comparison("they share no scored items")
-    return compare(x[both], y[both])
+        nothing = dict.fromkeys(NoDifference.__slots__, np.nan)
+        return _cells(no_comparison("they share no scored items")) | nothing
+    return _cells(compare(x[both], y[both])) | asdict(no_difference(x[both], y[both], margin=margin))
 
 
 def _cells(found: Comparison) -> dict[str, Any]:
@@ -169,16 +186,16 @@ def _cells(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _text(table: pd.DataFrame) -> str:
+def _text(table: pd.DataFrame, *, margin: float) -> str:
     parts = [
-        _family_said(str(corpus), str(compared), part)
+        _family_said(str(corpus), str(compared), part, margin=margin)
         for (corpus, compared), part in table.groupby(["corpus", "compared"], sort=False)
     ]
     parts.append("Comparisons are paired, on the items that both have scored; pairs with identical sides are left out.")
     return "\n\n".join(parts)
 
 
-def _family_said(corpus: str, compared: str, part: pd.DataFrame) -> str:
+def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: float) -> str:
     tested = part[part["p_mid"].notna()]
     by_holm, by_bh = int((tested["p_mid_holm"] < SIGNIFICANCE).sum()), int((tested["p_mid_bh"] < SIGNIFICANCE).sum())
     what = "two models by one method" if compared == MODELS else "two methods of one model"
@@ -186,6 +203,8 @@ def _family_said(corpus: str, compared: str, part: pd.DataFrame) -> str:
         f"**{corpus}**: {what}: {by_holm:,} of {len(part):,} comparisons differ at {SIGNIFICANCE} by McNemar's mid-p "
         f"test after Holm's correction ({by_bh:,} after Benjamini and Hochberg's)."
     )
+    n_same = int((part["p_equivalent_holm"] < SIGNIFICANCE).sum())
+    said += f" {n_same:,} are equivalent: their accuracies are shown to differ by less than {margin:g} (Holm)."
     if tested.empty:
         return said
     (most,) = tested.loc[[tested["difference"].abs().idxmax()]].to_dict("records")
@@ -208,6 +227,11 @@ DEFINITIONS = f"""\
   corrected for all comparisons of the kind (models, or methods) on the corpus, by Holm and by Benjamini and Hochberg.
 - **detectable**: the smallest difference that a test at {SIGNIFICANCE} finds with power .8 on so many items of which so
   large a share is right for one only (Connor 1987); empty where even a difference as large as that share is too small.
+- **cohen_d**: the difference over the root of the mean of both variances. **odds_ratio**: n_only_a / n_only_b.
+- **bf01**: Bayes factor for "both are right equally often on the discordant items" against any other share, with a flat
+  prior on it: above 1 the data speak for no difference. It is not corrected for the number of comparisons.
+- **p_equivalent**: two one-sided tests, by Tango's score statistic, of a difference as large as the margin (option
+  `margin`) on the items that both decide: where small, the accuracies are equivalent. **p_equivalent_holm**: corrected.
 """
 
 

@@ -14,11 +14,13 @@ from pairbank.stats.analyses.base import Analysis
 
 ANALYSES: dict[str, str] = {
     "agreement_summary": "pairbank.stats.analyses.agreement_summary",
+    "associations": "pairbank.stats.analyses.associations",
     "choice_likert": "pairbank.stats.analyses.choice_likert",
     "comparisons": "pairbank.stats.analyses.comparisons",
     "grammaticality": "pairbank.stats.analyses.grammaticality",
     "introspection": "pairbank.stats.analyses.introspection.section",
     "languages": "pairbank.stats.analyses.languages.section",
+    "mixed": "pairbank.stats.analyses.mixed",
     "paradigms": "pairbank.stats.analyses.paradigms",
     "people": "pairbank.stats.analyses.human_correlation",
     "prediction": "pairbank.stats.analyses.prediction",

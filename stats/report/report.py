@@ -22,8 +22,8 @@ from pairbank.files import defused, write_json, write_text
 from pairbank.markdown import html_as_text, to_markdown
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line
+from pairbank.stats.analyses.asked_for import checked_options, section_or_note
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.analyses.registry import analysis_named
 from pairbank.stats.figures.figure import CAPTIONS, Figure
 from pairbank.stats.figures.style import save_figure
 from pairbank.stats.report.overview import overview_figures
@@ -165,14 +165,15 @@ def report(
         seed: of the bootstrap; the same seed gives the same bytes.
         n_resamples: bootstrap resamples of each interval.
         notes: sentences that stand at the report's head.
-        analyses: further analyses by name, in the order of their sections (`pairbank.stats.analyses.registry`).
+        analyses: further analyses by name, in the order of their sections (`pairbank.stats.analyses.registry`). One
+            that the tables do not allow has a section that says why.
         options: more arguments of an analysis, by its name: `{"introspection": {"features": ...}}`; those of one that
-            is not asked for are not used.
+            is not asked for are not used. Text is read as the number or list that the option takes.
         sections: sections made elsewhere, put behind those of the analyses.
 
     Raises:
-        BankError: nothing to report on, the same corpus and model twice, or tables that an analysis cannot use.
-        UnknownNameError: an analysis that does not exist.
+        BankError: nothing to report on, the same corpus and model twice, or an option with a text for a number.
+        UnknownNameError: an analysis, or an option of one, that does not exist.
     """
     if not scored:
         raise BankError("nothing to report on; give at least one scored table")
@@ -180,9 +181,8 @@ def report(
     if len(set(pairs)) < len(pairs):
         twice = sorted({pair for pair in pairs if pairs.count(pair) > 1})
         raise BankError(f"scored twice: {', '.join(f'{c} by {m}' for c, m in twice)}; give each corpus and model once")
-    chosen = [analysis_named(name) for name in analyses]
-    for name in options or {}:
-        analysis_named(name)
+    given: dict[str, Mapping[str, Any]] = {name: {} for name in analyses} | dict(options or {})
+    chosen = {name: checked_options(name, own) for name, own in given.items()}
     frames = [_frame(table) for table in scored]
     parts = on_all_cores(partial(_summarised, seed=seed, n_resamples=n_resamples), frames)
     summary = pd.concat(parts, ignore_index=True)
@@ -196,8 +196,8 @@ def report(
         figures=overview_figures(summary, frames),
         sections=(
             *(
-                analysis(frames, seed=seed, n_resamples=n_resamples, **(options or {}).get(name, {}))
-                for name, analysis in zip(analyses, chosen, strict=True)
+                section_or_note(name, frames, seed=seed, n_resamples=n_resamples, options=chosen[name])
+                for name in analyses
             ),
             *sections,
         ),
@@ -235,7 +235,7 @@ def _section_markdown(section: Section) -> list[str]:
         if len(table) > MOST_ROWS:
             parts += [f"The first {MOST_ROWS} of {len(table):,} rows; all are in `{section.id}_{name}.csv`."]
     parts += _figures_markdown(section.figures)
-    return [*parts, "### How these numbers are defined", section.definitions]
+    return [*parts, "### How these numbers are defined", section.definitions] if section.definitions else parts
 
 
 def _figures_markdown(figures: Sequence[Figure]) -> list[str]:

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
-from introspection_nulls import DESIGNS, MEANINGS, Design, made_up_models
 from joblib import Parallel, delayed
 
+from introspection_nulls import DESIGNS, MEANINGS, Design, made_up_models
 from pairbank.stats.analyses.introspection.beyond_relatives import own_advantage
 from pairbank.stats.analyses.introspection.disagreement import disagreement
 from pairbank.stats.analyses.introspection.model_pairs import of_models, pair_correlations, pair_table

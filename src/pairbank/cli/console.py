@@ -65,6 +65,8 @@ def say_report(made: Report) -> None:
         for model, part in table.groupby("model", sort=False):
             say(f"\n{heading}: {model}")
             show(part.drop(columns=["model", "notes"]), whole=["method"])
+    for section in made.sections:
+        say(f"\n{section.title}: {section.text}")
 
 
 def say_work(*scorers: Scorer) -> None:

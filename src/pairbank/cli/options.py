@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
@@ -114,3 +114,17 @@ def licences(pairs: list[str] | None) -> dict[str, str]:
     if bad := [pair for pair in pairs or () if "=" not in pair]:
         raise typer.BadParameter(f"{bad[0]!r}: expected CORPUS=LICENCE, as in my_pairs=cc-by-4.0")
     return dict(pair.split("=", 1) for pair in pairs or ())
+
+
+def analysis_options(settings: list[str] | None, *, asked: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return `--set` options, by analysis."""
+    found: dict[str, dict[str, str]] = {}
+    for setting in settings or ():
+        place, equals, value = setting.partition("=")
+        name, dot, option = place.partition(".")
+        if not (equals and dot):
+            raise typer.BadParameter(f"{setting!r}: expected ANALYSIS.option=value, as in comparisons.margin=0.02")
+        if name not in asked:
+            raise typer.BadParameter(f"{setting!r}: no --analysis {name} is asked for")
+        found.setdefault(name, {})[option] = value
+    return found

@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from pairbank.cli.console import bars, command_line, quiet_bars, say, say_next_steps, say_report, say_work, status
-from pairbank.cli.options import DataDir, Limit, Models, UnigramFiles, licences, takes_model_options
+from pairbank.cli.options import (
+    DataDir,
+    Limit,
+    Models,
+    UnigramFiles,
+    analysis_options,
+    licences,
+    takes_model_options,
+)
 from pairbank.cli.progress import Downloads
 from pairbank.cli.scoring import load
 from pairbank.scoring.models.options import LoadOptions
@@ -17,21 +25,30 @@ from pairbank.scoring.models.options import LoadOptions
 def report(
     scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote.")],
     out: Annotated[Path | None, typer.Option(help="Folder for report.md and its tables.")] = None,
-    analysis: Annotated[
-        list[str] | None, typer.Option(help="A further section: people, comparisons …; may be repeated.")
-    ] = None,
     title: Annotated[str, typer.Option(help="Heading of the report.")] = "pairbank report",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    analysis: Annotated[
+        list[str] | None, typer.Option(help="A further analysis (docs/analyses.md lists them); may be repeated.")
+    ] = None,
+    options: Annotated[
+        list[str] | None, typer.Option("--set", help="An option of an analysis: NAME.option=value; may be repeated.")
+    ] = None,
 ) -> None:
     """Compute every estimate of scored files: accuracy, agreement, correlation with people, with intervals.
 
-    Example: pairbank report scored.parquet --out report
+    Example: pairbank report scored.parquet --analysis comparisons --out report
     """
     import pairbank
 
+    chosen = analysis_options(options, asked=analysis or ())
     with status("computing estimates"):
-        tables = [pairbank.read_scored(path) for path in scored]
-        made = pairbank.report(tables, title=title, seed=seed, analyses=analysis or ())
+        made = pairbank.report(
+            [pairbank.read_scored(path) for path in scored],
+            title=title,
+            seed=seed,
+            analyses=list(dict.fromkeys(analysis or ())),
+            options=chosen,
+        )
     say_report(made)
     if out is not None:
         say(f"{made.save(out)}/report.md")

@@ -42,6 +42,8 @@ class Study:
     description: str = ""
     analyses: tuple[str, ...] = ()
     """Further analyses of the report, by name."""
+    options: Mapping[str, Mapping[str, str | int | float | bool]] = field(default_factory=dict)
+    """Options of analyses, by the name of the analysis: `[options.comparisons]`."""
     prompts: tuple[str, ...] = ()
     """Files with prompts of the user's own."""
     unigrams_from: tuple[str, ...] = ()

@@ -50,25 +50,25 @@ def run_study(
         downloads: told of every piece of a file that is downloaded.
     """
     from pairbank.cards.write import write_bank
+    from pairbank.stats.analyses.asked_for import checked_options
     from pairbank.stats.analyses.introspection.model_features import features_from_entries
     from pairbank.stats.analyses.neuro.section import neuro_section
-    from pairbank.stats.analyses.registry import analysis_named
     from pairbank.stats.report.report import report
 
     features = features_from_entries(study.models)
-    for name in study.analyses:
-        analysis_named(name)
+    for name in (*study.analyses, *study.options):
+        checked_options(name, study.options.get(name, {}))
     corpora, missing = _corpora(study, data_dir, downloads)
     scored: list[Scored] = []
     for model in models:
         counts = unigrams if unigrams is not None else _unigrams(study, model, data_dir)
         scored += [_scored(study, items, model, counts, progress) for items in corpora]
     probed = _probed(study, models, corpora, progress)
-    options: dict[str, dict[str, Any]] = {}
+    options: dict[str, dict[str, Any]] = {name: dict(own) for name, own in study.options.items()}
     if features:
-        options["introspection"] = {"features": features}
+        options.setdefault("introspection", {})["features"] = features
     if probed:
-        options["languages"] = {"probed": [one.summary for one in probed]}
+        options.setdefault("languages", {})["probed"] = [one.summary for one in probed]
     made = report(
         scored,
         title=study.title,

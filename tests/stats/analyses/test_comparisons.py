@@ -73,3 +73,15 @@ def test_the_text_counts_differences() -> None:
 def test_one_model_with_one_method_is_refused() -> None:
     with pytest.raises(BankError, match="nothing to compare"):
         section([replace(rated_table(), layouts=(DIRECT,))], seed=0, n_resamples=5)
+
+
+def test_the_text_counts_equivalent_pairs_at_the_margin_that_is_asked_for() -> None:
+    same = [rated_table(seed=1, n_items=400, model=name) for name in ("m0", "m1")]
+    found = section(same, seed=0, n_resamples=20, margin=0.02)
+    rows = keyed(found.tables["comparisons"], "compared", "within", "a", "b")
+    row = rows["models", "direct", "m0", "m1"]
+    assert row["p_equivalent"] <= row["p_equivalent_holm"] < 0.05
+    assert np.isnan(row["bf01"])
+    assert "2 are equivalent: their accuracies are shown to differ by less than 0.02 (Holm)" in found.text
+    with pytest.raises(BankError, match="margin is 2"):
+        section(same, seed=0, n_resamples=20, margin=2)

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from introspection_nulls import Design, made_up_models
 from numpy.typing import NDArray
 from scipy.stats import t
 
+from introspection_nulls import Design, made_up_models
 from pairbank.stats.analyses.introspection.analysis import introspect
 from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, own_advantage
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, features_in_paper

@@ -1,0 +1,254 @@
+"""What goes with what, given the rest? Scored tables in, a section of partial and within-model correlations out.
+
+Answers with a model's own direct deltas given those of the other models; models with people given length; answers with
+direct deltas within models; and what predicts people's ratings best, as parts of R^2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.scoring.api.layout import ScoreColumns
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.measures.associations import (
+    bayes_factor_of_r,
+    partial_correlation,
+    relative_importance,
+    within_correlation,
+)
+from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray
+
+LENGTH, MEAN = "length", "mean"
+MOST_PREDICTORS = 10
+_LEAST = 20
+"""Items that a regression or partial correlation is made of at least."""
+_PREDICTOR_TYPES = {
+    "model": "string",
+    "corpus": "string",
+    "predictor": "string",
+    "slope": "float64",
+    "p": "float64",
+    "importance": "float64",
+    "share": "float64",
+    "r2": "float64",
+    "n": "int64",
+}
+_BAYES = {"given": "string", "bf01": "float64"}
+
+
+def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int, given: tuple[str, ...] = ()) -> Section:
+    """Return partial correlations, correlations within models, and the relative importance of predictors of ratings.
+
+    Args:
+        tables: Scored tables.
+        seed: Not used: nothing is drawn.
+        n_resamples: Not used.
+        given: Number columns of the items that count as given beside length when models are compared with people.
+
+    Raises:
+        BankError: If no table has two models, a prompted method, or ratings to go by, or none has a column of `given`.
+    """
+    read = [read_table(table).choices for table in tables]
+    for name in given:
+        if not any(name in table.frame.columns for table in read):
+            raise BankError(f"no table has a column {name!r}; `given` names number columns of the items")
+    place = SummaryRow(model="", corpus="", group_by="all", group="", seed=seed, n_resamples=n_resamples)
+    answers = [row for table in read for row in _given_others(table, read, place)]
+    people = [row for table in read for row in _given_length(table, given, place)]
+    within = [row for corpus in dict.fromkeys(t.corpus for t in read) for row in _within(corpus, read, place)]
+    predictors = [row for table in read for row in _predictors(table)]
+    if not (answers or people or within or predictors):
+        raise BankError(
+            f"none of {sorted({t.corpus for t in tables})} has {_LEAST} items with ratings, or with `direct` and a "
+            "prompted method by two models"
+        )
+    made = {
+        "answers_given_other_models": long_table(answers, _BAYES),
+        "people_given_length": long_table(people, _BAYES),
+        "within_models": long_table(within),
+        "predictors_of_ratings": pd.DataFrame(predictors, columns=list(_PREDICTOR_TYPES)).astype(_PREDICTOR_TYPES),
+    }
+    return Section(
+        id="associations",
+        title="Correlations given the rest, and what predicts ratings",
+        text=_text(made),
+        definitions=DEFINITIONS,
+        tables={name: table for name, table in made.items() if len(table)},
+        references=(
+            "Vallat 2018, JOSS 3:1026: pingouin",
+            "Devlin, Gnanadesikan & Kettenring 1975, Biometrika 62:531-545: influence on r",
+            "Bakdash & Marusich 2017, Front Psychol 8:456: correlation within subjects",
+            "Lindeman, Merenda & Gold 1980: relative importance (LMG)",
+            "Ly, Verhagen & Wagenmakers 2016, J Math Psychol 72:19-32: Bayes factor of r",
+        ),
+    )
+
+
+def _prompted(table: ScoredTable) -> list[str]:
+    return [layout.method for layout in table.layouts if layout.is_prompted]
+
+
+def _aligned(table: ScoredTable, values: FloatArray, like: ScoredTable) -> FloatArray:
+    """Return one number an item of `like`; NaN where the table lacks it."""
+    found = pd.Series(values, index=table.item_ids).reindex(like.item_ids)
+    return np.array(found, dtype=np.float64)
+
+
+def _given_others(table: ScoredTable, read: Sequence[ScoredTable], place: SummaryRow) -> Iterator[dict[str, Any]]:
+    others = [x for x in read if x.corpus == table.corpus and x.model != table.model]
+    columns = [_aligned(x, x.delta(DIRECT), table) for x in others]
+    columns = [x for x in columns if not np.isnan(x).all()]
+    own = table.delta(DIRECT)
+    if not columns or np.isnan(own).all():
+        return
+    rest = np.column_stack(columns)
+    for method in _prompted(table):
+        here = replace(
+            place, model=table.model, corpus=table.corpus, method=method, versus=DIRECT, metric="partial_pearson"
+        )
+        yield from _partial_row(own, table.delta(method), rest, here, f"direct of {len(columns)} other models")
+
+
+def _given_length(table: ScoredTable, given: Sequence[str], place: SummaryRow) -> Iterator[dict[str, Any]]:
+    human = table.human_delta
+    if np.isnan(human).all():
+        return
+    rest = {LENGTH: _length(table)} | {name: table.numbers(name) for name in given}
+    known = {name: x for name, x in rest.items() if not np.isnan(x).all()}
+    if not known:
+        return
+    for layout in table.layouts:
+        here = replace(
+            place, model=table.model, corpus=table.corpus, method=layout.method, versus=HUMAN, metric="partial_pearson"
+        )
+        yield from _partial_row(
+            table.delta(layout.method), human, np.column_stack(list(known.values())), here, ", ".join(known)
+        )
+
+
+def _partial_row(
+    x: FloatArray, y: FloatArray, rest: FloatArray, place: SummaryRow, given: str
+) -> Iterator[dict[str, Any]]:
+    applies = ~np.isnan(x + y)
+    both = applies & ~np.isnan(rest).any(axis=1)
+    if both.sum() >= _LEAST:
+        found = partial_correlation(x[both], y[both], rest[both])
+        bf01 = bayes_factor_of_r(found.value, found.n - rest.shape[1])
+        yield place.row(found, n_rows=int(applies.sum())) | {"given": given, "bf01": bf01}
+
+
+def _within(corpus: str, read: Sequence[ScoredTable], place: SummaryRow) -> Iterator[dict[str, Any]]:
+    mine = [table for table in read if table.corpus == corpus]
+    for method in dict.fromkeys(name for table in mine for name in _prompted(table)):
+        parts = []
+        for table in mine:
+            frame = pd.DataFrame({"x": table.delta(DIRECT), "y": table.delta(method), "item": table.item_ids})
+            parts.append(frame.assign(model=table.model).dropna())
+        rows = pd.concat(parts, ignore_index=True)
+        if rows["model"].nunique() < 3:
+            continue
+        found = within_correlation(rows["x"], rows["y"], rows["model"], rows["item"])
+        here = replace(place, model="all models", corpus=corpus, method=method, versus=DIRECT, metric="pearson_within")
+        yield here.row(found, n_rows=int(rows["item"].nunique()))
+
+
+def _length(table: ScoredTable) -> FloatArray:
+    """Return how many more tokens the better side has, of those that are scored; NaN where that is not known."""
+    columns = ScoreColumns(DIRECT)
+    return np.asarray(table.numbers(columns.good_n) - table.numbers(columns.bad_n))
+
+
+def _mean(table: ScoredTable) -> FloatArray:
+    """Return the difference of the mean log-probabilities of a token."""
+    columns = ScoreColumns(DIRECT)
+    good, bad = (table.numbers(x) for x in (columns.good_n, columns.bad_n))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = table.side(DIRECT, "good") / good - table.side(DIRECT, "bad") / bad
+    return np.where(np.isfinite(found), found, np.nan)
+
+
+def _predictors(table: ScoredTable) -> Iterator[dict[str, Any]]:
+    asked = {layout.method: table.delta(layout.method) for layout in table.layouts if layout.is_prompted}
+    columns = {DIRECT: table.delta(DIRECT), MEAN: _mean(table), LENGTH: _length(table)} | asked
+    human = table.human_delta
+    rated = ~np.isnan(human)
+    # a column that most rated items lack, or that is the same for all, says nothing
+    used = {name: x for name, x in columns.items() if np.isnan(x[rated]).sum() <= rated.sum() / 10}
+    used = dict(list(used.items())[:MOST_PREDICTORS])
+    if not used:
+        return
+    both = rated & ~np.isnan(np.column_stack(list(used.values()))).any(axis=1)
+    kept = {name: x[both] for name, x in used.items() if both.any() and np.ptp(x[both]) > 0}
+    if both.sum() < _LEAST + len(kept) or not kept or not np.ptp(human[both]):
+        return
+    made, r2 = relative_importance(human[both], kept)
+    for one in made:
+        yield {
+            "model": table.model,
+            "corpus": table.corpus,
+            "predictor": one.name,
+            "slope": one.slope,
+            "p": one.p,
+            "importance": one.importance,
+            "share": one.importance / r2 if r2 else np.nan,
+            "r2": r2,
+            "n": int(both.sum()),
+        }
+
+
+def _text(made: dict[str, pd.DataFrame]) -> str:
+    """Return the numbers in words; no verdict is made of them."""
+    parts = []
+    for name, said in (
+        ("answers_given_other_models", "answers and the model's own `direct`, given the other models'"),
+        ("people_given_length", "differences of models and of people, given length"),
+        ("within_models", "answers and `direct` within models"),
+    ):
+        for corpus, part in made[name].groupby("corpus", sort=False):
+            rows = [
+                f"`{method}` {mine['value'].mean():.2f}"
+                + (f" ({mine['value'].min():.2f} to {mine['value'].max():.2f})" if len(mine) > 1 else _interval(mine))
+                for method, mine in part[part["value"].notna()].groupby("method", sort=False)
+            ]
+            parts.append(f"**{corpus}**, r of {said} ({part['n'].max():,} items): {'; '.join(rows) or 'undefined'}.")
+    for (of_corpus, model), part in made["predictors_of_ratings"].groupby(["corpus", "model"], sort=False):
+        ranked = part.sort_values("importance", ascending=False, kind="stable")
+        shares = "; ".join(f"`{row.predictor}` {row.share:.0%}" for row in ranked.itertuples())
+        parts.append(
+            f"**{of_corpus}**, `{model}`: {part['r2'].iloc[0]:.1%} of the variance of people's differences is "
+            f"predicted ({part['n'].iloc[0]:,} items), of which: {shares}."
+        )
+    return "\n\n".join(parts)
+
+
+def _interval(part: pd.DataFrame) -> str:
+    (row,) = part.to_dict("records")
+    return "" if pd.isna(row["low"]) else f" [{row['low']:.2f}, {row['high']:.2f}]"
+
+
+DEFINITIONS = f"""\
+- **partial_pearson**: Pearson r of what is left of both when their linear regression on what is given is taken away;
+  the interval is Fisher's with the standard error of r's influence function (no normal data supposed), level .95.
+- Given the direct deltas of *other models*, r above 0 is no evidence of privileged access: others measure what models
+  have in common with noise of their own. `introspection` asks that question.
+- **length**: scored tokens of the better side - of the worse one. **mean**: difference of log P a token.
+- **bf01**: Bayes factor for no correlation against any (flat prior, normal data supposed): above 1 speaks for none.
+- **pearson_within**: r with each model's own level taken away (repeated measures); items are the draws, so that the
+  same item asked of several models counts once.
+- **importance**: part of R^2 of a linear regression of the human difference, averaged over all orders in which
+  predictors can enter (LMG); **share** of R^2; **slope** in standard deviations, **p** with White's HC3 standard error,
+  not corrected. At most {MOST_PREDICTORS} predictors; those that a tenth of the rated items lack are left out.
+"""

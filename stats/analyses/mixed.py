@@ -1,0 +1,248 @@
+"""What do methods, models and phenomena change, beyond these very items? Scored tables in, a section out.
+
+Standardised deltas by a linear mixed model, and right choices by a logistic one; paradigms (or, in a corpus without
+them, items) are a sample of what might have been written, and so is how far a method or model does better on each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.figures.charts import intervals
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.shared import file_name
+from pairbank.stats.measures.mixed import (
+    LEAST_UNITS,
+    METHOD,
+    MODEL,
+    PHENOMENON,
+    UNIT,
+    Fitted,
+    cells_of,
+    mixed_numbers,
+    mixed_shares,
+)
+from pairbank.stats.measures.paired_tests import corrected
+from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+
+PARADIGM = "paradigm"
+OUTCOMES = {"delta": mixed_numbers, "accuracy": mixed_shares}
+_TYPES = {
+    "corpus": "string",
+    "outcome": "string",
+    "term": "string",
+    "level": "string",
+    "versus": "string",
+    "value": "float64",
+    "low": "float64",
+    "high": "float64",
+    "p": "float64",
+    "p_holm": "float64",
+    "n": "int64",
+    "n_items": "int64",
+    "unit": "string",
+    "ci_method": "string",
+    "reason": "string",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cells:
+    """The cells of one corpus, for both outcomes."""
+
+    corpus: str
+    unit: str
+    n_items: int
+    n_all: int
+    by_outcome: dict[str, pd.DataFrame]
+
+
+def section(
+    tables: Sequence[ScoredFrame],
+    *,
+    seed: int,
+    n_resamples: int,  # noqa: ARG001
+    max_items: int = 300,
+) -> Section:
+    """Return the effects of methods, models and phenomena, with paradigms or items as random effects.
+
+    Args:
+        tables: Scored tables.
+        seed: Of the draw of items, where a corpus without paradigms has more than `max_items`.
+        n_resamples: Not used: the intervals are formulas.
+        max_items: Items of a corpus without paradigms that are used at most, drawn at random.
+
+    Raises:
+        BankError: If no corpus has ten items that two methods or two models have scored.
+    """
+    rows: list[dict[str, Any]] = []
+    variances: list[dict[str, Any]] = []
+    parts, refused = [], []
+    for corpus in dict.fromkeys(table.corpus for table in tables):
+        cells = _cells(corpus, [t for t in tables if t.corpus == corpus], seed=seed, max_items=max_items)
+        try:
+            fitted = {
+                name: OUTCOMES[name](made, references=_references(made)) for name, made in cells.by_outcome.items()
+            }
+        except BankError as error:
+            refused.append(f"{corpus}: {error}")
+            continue
+        mine = [row for name, one in fitted.items() for row in _rows(name, one, cells)]
+        rows += mine
+        variances += [
+            {"corpus": corpus, "part": name, "variance": x, "unit": cells.unit} for name, x in fitted["delta"].variances
+        ]
+        parts.append(_said(pd.DataFrame(mine), cells))
+    if not rows:
+        raise BankError("; ".join(refused))
+    effects = pd.DataFrame(rows, columns=list(_TYPES)).astype(_TYPES)
+    return Section(
+        id="mixed",
+        title="Effects of methods, models and phenomena beyond these items",
+        text="\n\n".join([*parts, *(f"Not computed: {said}." for said in refused), f"Seed {seed}."]),
+        definitions=DEFINITIONS,
+        tables={"effects": effects, "variance": pd.DataFrame(variances)} if variances else {"effects": effects},
+        figures=tuple(_figures(effects)),
+        references=(
+            "Barr, Levy, Scheepers & Tily 2013, J Mem Lang 68:255-278: random effects",
+            "Liang & Zeger 1986, Biometrika 73:13-22; Mancl & DeRouen 2001, Biometrics 57:126-134: logistic model",
+            "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
+        ),
+    )
+
+
+def _cells(corpus: str, tables: Sequence[ScoredFrame], *, seed: int, max_items: int) -> _Cells:
+    read = [read_table(table).choices for table in tables]
+    items = sorted({item for table in read for item in table.item_ids})
+    names = {name for table in read if PARADIGM in table.frame.columns for name in table.frame[PARADIGM].dropna()}
+    by_paradigm = len(names) >= LEAST_UNITS
+    kept = items
+    if not by_paradigm and len(items) > max_items:
+        kept = sorted(np.random.default_rng([seed, len(items)]).choice(items, size=max_items, replace=False))
+    made: dict[str, list[pd.DataFrame]] = {name: [] for name in OUTCOMES}
+    for table in read:
+        used = table if by_paradigm else table.rows(pd.Series(table.item_ids).isin(kept).to_numpy())
+        for name, cells in _of_table(used, by_paradigm=by_paradigm):
+            made[name].append(cells)
+    joined = {name: pd.concat(found, ignore_index=True) if found else _NOTHING for name, found in made.items()}
+    return _Cells(
+        corpus=corpus,
+        unit=PARADIGM if by_paradigm else "item",
+        n_items=len(kept),
+        n_all=len(items),
+        by_outcome=joined,
+    )
+
+
+_NOTHING = pd.DataFrame({UNIT: [], METHOD: [], MODEL: [], PHENOMENON: [], "value": []})
+
+
+def _of_table(table: ScoredTable, *, by_paradigm: bool) -> list[tuple[str, pd.DataFrame]]:
+    units = table.frame[PARADIGM].to_list() if by_paradigm else table.item_ids
+    phenomena = table.frame[PHENOMENON].to_list() if PHENOMENON in table.frame.columns else None
+    found = []
+    for layout in table.layouts:
+        delta = table.delta(layout.method)
+        known = delta[~np.isnan(delta)]
+        if known.size < LEAST_UNITS or not np.ptp(known):
+            continue
+        for name, values in (("delta", delta / known.std(ddof=1)), ("accuracy", (np.sign(delta) + 1) / 2)):
+            cells = cells_of(values, units=units, method=layout.method, model=table.model, phenomena=phenomena)
+            found.append((name, cells))
+    return found
+
+
+def _references(cells: pd.DataFrame) -> dict[str, str]:
+    return {METHOD: DIRECT} if DIRECT in set(cells[METHOD]) else {}
+
+
+def _rows(outcome: str, fitted: Fitted, cells: _Cells) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for term in dict.fromkeys(x.term for x in fitted.effects):
+        mine = [x for x in fitted.effects if x.term == term]
+        for one, holm in zip(mine, corrected([x.p for x in mine]).holm, strict=True):
+            rows.append(
+                {
+                    "corpus": cells.corpus,
+                    "outcome": outcome,
+                    "term": term,
+                    "level": one.level,
+                    "versus": one.versus,
+                    "value": one.estimate.value,
+                    "low": one.estimate.low,
+                    "high": one.estimate.high,
+                    "p": one.p,
+                    "p_holm": holm,
+                    "n": one.estimate.n,
+                    "n_items": cells.n_items,
+                    "unit": cells.unit,
+                    "ci_method": one.estimate.method,
+                    "reason": one.estimate.reason,
+                }
+            )
+    return rows
+
+
+def _said(rows: pd.DataFrame, cells: _Cells) -> str:
+    of = f", drawn from {cells.n_all:,}" if cells.n_items < cells.n_all else ""
+    units = f"{rows['n'].max():,} {cells.unit}s" + (f" of {cells.n_items:,} items" if cells.unit == PARADIGM else of)
+    said = [f"**{cells.corpus}** ({units} as a sample)"]
+    for outcome, part in rows.groupby("outcome", sort=False):
+        if part["value"].isna().all():
+            said.append(f"{outcome}: {part['reason'].iloc[0]}")
+            continue
+        for term, mine in part.groupby("term", sort=False):
+            (most,) = mine.loc[[mine["value"].abs().idxmax()]].to_dict("records")
+            said.append(
+                f"{outcome}: of {len(mine)} {_PLURAL[str(term)]}, `{most['level']}` is furthest from "
+                f"{_versus(str(most['versus']))}, by {most['value']:+.2f} [{most['low']:+.2f}, {most['high']:+.2f}] "
+                f"{_UNITS[str(outcome)]}"
+            )
+    return ". ".join(said) + "."
+
+
+_PLURAL = {METHOD: "other methods", MODEL: "other models", PHENOMENON: "phenomena"}
+_UNITS = {"delta": "standard deviations", "accuracy": "log odds"}
+
+
+def _versus(level: str) -> str:
+    return "their mean" if level == "mean" else f"`{level}`"
+
+
+def _figures(effects: pd.DataFrame) -> list[Figure]:
+    shown = effects[(effects["outcome"] == "delta") & effects["value"].notna()]
+    return [
+        Figure(
+            name=file_name("mixed", corpus),
+            caption=(
+                f"Effects on standardised deltas of {corpus}, {part['n'].max():,} {part['unit'].iloc[0]}s as a random "
+                "sample. Lines are 95 % intervals."
+            ),
+            draw=partial(intervals, part, rows="level", series="term", x_label="difference (standard deviations)"),
+        )
+        for corpus, part in shown.groupby("corpus", sort=False)
+        if len(part) <= 40
+    ]
+
+
+DEFINITIONS = f"""\
+- **delta**: each method's difference (good - bad) over its standard deviation on the corpus, by model, so that nats and
+  points of a scale are comparable; linear mixed model (REML). **accuracy**: share of right choices, ties one half;
+  logistic model of the mean (GEE), with standard errors over units (Mancl & DeRouen), effects in log odds.
+- **units**: paradigms where the corpus has {LEAST_UNITS} or more (each is the mean of its items, and counts once
+  whatever its size), else items, of which at most `max_items` are drawn (option). What units, methods within units and
+  models within units vary is in `variance`, in squared standard deviations; items within paradigms are in the rest.
+- **versus**: `direct`, or the first method, or model; for phenomena (each with two units or more) the mean of all.
+- Intervals are Student's at level .95, with units - 1 (for phenomena: - their number) degrees of freedom. **p_holm**:
+  corrected for all levels of the term and outcome. A model that does not converge has no numbers, and a reason.
+"""

@@ -1,0 +1,206 @@
+"""What goes with what, given the rest? Arrays in, named results out: pingouin's values with all their digits.
+
+Partial correlation; correlation within subjects (Bakdash & Marusich 2017, Front Psychol 8:456); relative importance of
+predictors (LMG: Lindeman, Merenda & Gold 1980); Bayes factors of a correlation (Ly, Verhagen & Wagenmakers 2016) and of
+a paired difference (Rouder et al. 2009); equivalence (two one-sided tests: Schuirmann 1987). Intervals of correlations
+are our own: pingouin rounds its, and they suppose normal data and independent rows.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.estimates.arrays import finite_vector, paired_vectors
+from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pairbank.arrays import FloatArray
+
+ROBUST = "robust-fisher-z"
+_LEAST = 8
+"""Items that an interval needs."""
+
+
+@contextmanager
+def all_digits() -> Iterator[Any]:
+    """Yield pingouin with its rounding switched off; importing it takes seconds, so nothing else here does."""
+    import pingouin
+
+    kept = dict(pingouin.options)
+    pingouin.options.update({"round": None, "round.column.CI95": None, "round.column.BF10": None})
+    try:
+        with warnings.catch_warnings():  # of pandas, about how pingouin calls it
+            warnings.filterwarnings("ignore", category=DeprecationWarning, module="pingouin")
+            yield pingouin
+    finally:
+        pingouin.options.clear()
+        pingouin.options.update(kept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predictor:
+    """One predictor of a linear regression with others."""
+
+    name: str
+    slope: float
+    """Change of the outcome, in its standard deviations, with one standard deviation of the predictor."""
+    p: float
+    """Two-sided p-value of the slope, with White's (HC3) standard error."""
+    importance: float
+    """Part of R^2, averaged over the orders in which predictors can enter; the parts sum to R^2."""
+
+
+def partial_correlation(x: ArrayLike, y: ArrayLike, given: ArrayLike, *, level: float = 0.95) -> Estimate:
+    """Return Pearson's r of x and y given other columns, with a robust interval.
+
+    Args:
+        x: Shape (items,).
+        y: Shape (items,).
+        given: Shape (items, columns), at least one column.
+        level: Confidence level of the interval.
+
+    Raises:
+        BankError: If the lengths differ or a number is not finite.
+
+    >>> rng = np.random.default_rng(1)
+    >>> z, a, b = rng.normal(size=(3, 400))
+    >>> found = partial_correlation(z + a, z + b, z[:, np.newaxis])
+    >>> round(found.value, 2), found.low < 0 < found.high
+    (-0.04, True)
+    """
+    a, b = paired_vectors(x, y, names=("x", "y"))
+    z = np.asarray(given, dtype=np.float64)
+    if z.ndim != 2 or len(z) != a.size or not np.isfinite(z).all():
+        raise BankError(f"given has shape {z.shape}; expected ({a.size}, columns) of finite numbers")
+    z = z[:, np.ptp(z, axis=0) > 0]
+    if a.size < z.shape[1] + _LEAST or not np.ptp(a) or not np.ptp(b):
+        reason = f"{a.size} items, {z.shape[1]} given; or a constant"
+        return undefined(reason, n=a.size, method=ROBUST, level=level)
+    u, v = _residuals(a, z), _residuals(b, z)
+    if min(u.var() / a.var(), v.var() / b.var()) < 1e-12:
+        return undefined("what is given determines one of the two", n=a.size, method=ROBUST, level=level)
+    frame = pd.DataFrame(np.column_stack([a, b, z]), columns=["x", "y", *(f"z{i}" for i in range(z.shape[1]))])
+    with all_digits() as pingouin:
+        value = float(pingouin.partial_corr(frame, x="x", y="y", covar=list(frame.columns[2:]))["r"].iloc[0])
+    return _robust(value, u, v, np.arange(a.size), level=level, lost=z.shape[1])
+
+
+def within_correlation(
+    x: ArrayLike, y: ArrayLike, subjects: ArrayLike, items: ArrayLike, *, level: float = 0.95
+) -> Estimate:
+    """Return the r of x and y within subjects (repeated-measures correlation), with an interval robust over items.
+
+    Args:
+        x: Shape (rows,).
+        y: Shape (rows,).
+        subjects: Whose row it is, shape (rows,); levels of the subjects do not count.
+        items: The item of each row: the same item asked of several subjects is one draw, shape (rows,).
+        level: Confidence level of the interval.
+
+    Returns:
+        r, with the number of different items as n. Fewer than three subjects: undefined, as in pingouin.
+    """
+    a, b = paired_vectors(x, y, names=("x", "y"))
+    frame = pd.DataFrame({"x": a, "y": b, "subject": np.asarray(subjects, dtype=str)})
+    _, item = np.unique(np.asarray(items, dtype=str), return_inverse=True)
+    n = int(item.max()) + 1 if item.size else 0
+    if frame["subject"].nunique() < 3 or n < _LEAST:
+        reason = f"{frame['subject'].nunique()} subjects and {n} items; at least 3 and {_LEAST} are needed"
+        return undefined(reason, n=n, method=ROBUST, level=level)
+    centred = frame[["x", "y"]] - frame.groupby("subject")[["x", "y"]].transform("mean")
+    u, v = centred["x"].to_numpy(), centred["y"].to_numpy()
+    if not u.any() or not v.any():
+        return undefined("constant within every subject", n=n, method=ROBUST, level=level)
+    with all_digits() as pingouin:
+        value = float(pingouin.rm_corr(frame, x="x", y="y", subject="subject")["r"].iloc[0])
+    return _robust(value, u, v, item, level=level, lost=0)
+
+
+def relative_importance(outcome: ArrayLike, predictors: Mapping[str, ArrayLike]) -> tuple[list[Predictor], float]:
+    """Return what each predictor adds to R^2, and R^2.
+
+    Args:
+        outcome: Shape (items,).
+        predictors: By name, each of shape (items,); at most twelve, since every subset of them is fitted.
+
+    Raises:
+        BankError: If there are more, a column is constant, or there are too few items.
+    """
+    y = finite_vector(outcome, name="outcome")
+    names = list(predictors)
+    columns = [finite_vector(predictors[name], name=name) for name in names]
+    if not 1 <= len(names) <= 12 or y.size < len(names) + _LEAST:
+        raise BankError(f"{len(names)} predictors of {y.size} items; expected 1 to 12, and {_LEAST} items more")
+    if constant := [name for name, x in zip(["outcome", *names], [y, *columns], strict=True) if not np.ptp(x)]:
+        raise BankError(f"{', '.join(constant)}: the same for all {y.size} items; leave it out")
+    z = pd.DataFrame({name: _standardised(x) for name, x in zip(names, columns, strict=True)})
+    with all_digits() as pingouin:
+        found = pingouin.linear_regression(z, _standardised(y), relimp=True)
+    p_values = _robust_p(z.to_numpy(), _standardised(y))
+    rows = found.iloc[1:].to_dict("records")
+    made = [
+        Predictor(name=str(row["names"]), slope=float(row["coef"]), p=float(p), importance=float(row["relimp"]))
+        for row, p in zip(rows, p_values, strict=True)
+    ]
+    return made, float(found["r2"].iloc[0])
+
+
+def bayes_factor_of_r(r: float, n: int) -> float:
+    """Return how many times likelier the data are without than with a correlation (BF01).
+
+    The prior is flat on r; the data are supposed normal (Ly, Verhagen & Wagenmakers 2016).
+
+    >>> round(bayes_factor_of_r(0.0, 100), 2), bayes_factor_of_r(0.6, 100) < 1e-6
+    (8.0, True)
+    """
+    if math.isnan(r) or n < 3 or abs(r) >= 1:
+        return math.nan
+    with all_digits() as pingouin:
+        found = float(pingouin.bayesfactor_pearson(r, n))
+    return 1 / found if found > 0 else math.nan
+
+
+def _residuals(y: FloatArray, z: FloatArray) -> FloatArray:
+    design = np.column_stack([np.ones(y.size), z])
+    return np.asarray(y - design @ np.linalg.lstsq(design, y, rcond=None)[0])
+
+
+def _standardised(x: FloatArray) -> FloatArray:
+    return np.asarray((x - x.mean()) / x.std(ddof=1))
+
+
+def _robust_p(z: FloatArray, y: FloatArray) -> FloatArray:
+    from statsmodels.api import OLS, add_constant
+
+    return np.asarray(OLS(y, add_constant(z)).fit(cov_type="HC3", use_t=True).pvalues[1:])
+
+
+def _robust(r: float, u: FloatArray, v: FloatArray, item: np.ndarray, *, level: float, lost: int) -> Estimate:
+    """Return r with the interval that its influence function gives on Fisher's scale, items as draws.
+
+    It supposes no normal data: an item's influence on r is (uv - r (u^2 + v^2) / 2) in standard units, summed over the
+    item's rows (Devlin, Gnanadesikan & Kettenring 1975).
+    """
+    from scipy.stats import t
+
+    n = int(item.max()) + 1
+    if abs(r) >= 1 - 1e-12:
+        return without_interval(r, "r is 1 or -1", n=n, method=ROBUST, level=level)
+    a, b = u / np.sqrt(np.mean(u**2)), v / np.sqrt(np.mean(v**2))
+    influence = np.bincount(item, weights=a * b - r * (a**2 + b**2) / 2)
+    freedom = n - 2 - lost
+    spread = np.sqrt((influence**2).sum() * n / freedom) / (u.size * (1 - r**2))
+    reach = float(t.isf((1 - level) / 2, freedom) * spread)
+    low, high = np.tanh([np.arctanh(r) - reach, np.arctanh(r) + reach])
+    return Estimate(value=r, low=float(low), high=float(high), n=n, method=ROBUST, level=level)

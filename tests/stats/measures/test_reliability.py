@@ -1,0 +1,93 @@
+"""Reliability of raters, against published examples and the raw ratings of corpora."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pairbank.errors import BankError
+from pairbank.stats.measures.reliability import Level, intraclass_correlations, krippendorff_alpha
+
+NAN = float("nan")
+# Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section C: four observers, twelve units
+OBSERVERS = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
+    [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
+]
+# Shrout & Fleiss 1979, Table 2: six targets, four judges
+JUDGES = np.transpose([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]])
+
+
+def ratings(raters: object) -> pd.DataFrame:
+    values = np.asarray(raters, dtype=float)
+    rater, unit = np.indices(values.shape).reshape(2, -1)
+    return pd.DataFrame({"item_id": unit // 2, "side": unit % 2, "rater": rater, "value": values.ravel()})
+
+
+@pytest.mark.parametrize(("scale", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_the_published_example_of_alpha(scale: Level, expected: float) -> None:
+    found = krippendorff_alpha(ratings(OBSERVERS), scale=scale, rng=np.random.default_rng(0), n_resamples=200)
+    assert round(found.value, 3) == expected
+    assert found.n == 11, "the unit that one observer coded is not used"
+    assert found.low < found.value < found.high
+
+
+def test_the_published_example_of_intraclass_correlations() -> None:
+    found = intraclass_correlations(ratings(JUDGES))
+    # Shrout & Fleiss 1979, Table 4: ICC(1,1) .17, (2,1) .29, (3,1) .71, (1,4) .44, (2,4) .62, (3,4) .91
+    names = ("any_raters_single", "agreement_single", "consistency_single")
+    assert [round(found[name].value, 2) for name in names] == [0.17, 0.29, 0.71]
+    names = ("any_raters_mean", "agreement_mean", "consistency_mean")
+    assert [round(found[name].value, 2) for name in names] == [0.44, 0.62, 0.91]
+    assert found["agreement_single"].low != round(found["agreement_single"].low, 2), "all digits"
+    assert found["agreement_single"].n == 6
+
+
+def test_missing_ratings_leave_alpha_and_no_intraclass_correlation() -> None:
+    found = intraclass_correlations(ratings(OBSERVERS))
+    assert {x.reason for x in found.values()} == {"not every rater rated everything"}
+
+
+def test_raters_who_always_agree_and_raters_who_draw_lots() -> None:
+    rng = np.random.default_rng(1)
+    one = rng.integers(1, 8, 300)
+    same = krippendorff_alpha(ratings([one, one]), scale="ordinal", rng=rng, n_resamples=20)
+    assert same.value == 1
+    lots = krippendorff_alpha(ratings(rng.integers(1, 8, (5, 300))), scale="interval", rng=rng, n_resamples=200)
+    assert lots.low < 0 < lots.high
+    assert "the same" in str(krippendorff_alpha(ratings(np.ones((2, 9))), scale="nominal", rng=rng).reason)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"value": "seven"}, "a rating is 'seven'; expected a number"),
+        ({"rater": "ann"}, r"ann rated 0 \(0\) twice"),
+        ({"values": 1}, r"no columns \['value'\]"),
+    ],
+)
+def test_a_table_that_is_not_one_rating_a_row_is_refused(change: dict[str, Any], message: str) -> None:
+    table = ratings(JUDGES)
+    table = table.rename(columns={"value": "values"}) if "values" in change else table.assign(**change)
+    with pytest.raises(BankError, match=message):
+        intraclass_correlations(table)
+
+
+@pytest.mark.upstream
+def test_the_raters_of_qfrblimp_agree_as_its_single_judgments_do(shared: Path) -> None:
+    path = shared / "corpora" / "qfrblimp" / "QFrBLiMP" / "human_llm_annotations.tsv"
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    frame = pd.read_csv(path, sep="\t")
+    columns = [name for name in frame.columns if name.startswith("annotator_")]
+    chosen = frame[columns].to_numpy(dtype=float)
+    assert round(float(np.nanmean(chosen)), 4) == 0.8695
+    found = krippendorff_alpha(ratings(chosen.T), scale="nominal", rng=np.random.default_rng(0), n_resamples=20)
+    assert -0.1 < found.value < 1
+    assert found.n == len(frame)

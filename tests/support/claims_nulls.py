@@ -1,0 +1,123 @@
+"""Made-up data in which a claim is wrong, and how often our verdicts make it: for simulations and their small form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairbank.stats.measures.associations import partial_correlation, within_correlation
+from pairbank.stats.measures.mixed import mixed_numbers, mixed_shares
+from pairbank.stats.measures.no_difference import equivalence_p
+from pairbank.stats.measures.paired_tests import corrected
+
+KINDS = ("normal", "heavy", "spread grows")
+"""Of noise: normal; Student's t with 3 degrees of freedom; a standard deviation that grows with the size of x."""
+
+
+def noise(kind: str, x: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Noise of a kind for each of some values."""
+    if kind == "heavy":
+        return rng.standard_t(3, x.shape)
+    drawn = rng.normal(size=x.shape)
+    return drawn * (0.3 + np.abs(x)) if kind == "spread grows" else drawn
+
+
+def association_misses(kind: str, *, n_items: int, n_runs: int, seed: int) -> tuple[float, float]:
+    """How often the interval of a partial, and of a within-subject, correlation of 0 misses 0.
+
+    Items have a common part, which is given for the first and a level of the subject for the second; the same item's
+    noise is shared by all four subjects.
+    """
+    rng = np.random.default_rng(seed)
+    misses = np.zeros((n_runs, 2))
+    for run in range(n_runs):
+        common, own = rng.normal(size=(2, n_items))
+        x, y = common + own, common + noise(kind, own, rng)
+        first = partial_correlation(x, y, common[:, np.newaxis])
+        levels = np.repeat(np.arange(4.0), n_items)
+        shared, other = np.tile(own, 4), np.tile(noise(kind, own, rng), 4)
+        x, y = levels + shared + rng.normal(size=4 * n_items), levels + other + rng.normal(size=4 * n_items)
+        second = within_correlation(x, y, levels, np.tile(np.arange(n_items), 4))
+        misses[run] = [not found.low <= 0 <= found.high for found in (first, second)]
+    partial, within = misses.mean(axis=0)
+    return float(partial), float(within)
+
+
+def equivalence_errors(n_items: int, discordance: float, *, margin: float, level: float = 0.05) -> float:
+    """How often accuracies that differ by exactly the margin are called equivalent: summed, not drawn."""
+    from scipy.stats import multinomial
+
+    only_b = (discordance - margin) / 2
+    most = int(discordance * n_items + 8 * np.sqrt(discordance * n_items) + 8)
+    counts = [(b, c) for b in range(min(most, n_items) + 1) for c in range(min(most, n_items) + 1 - b)]
+    said = np.array([equivalence_p(b, c, n_items, margin=margin) < level for b, c in counts])
+    cells = np.array([(b, c, n_items - b - c) for b, c in counts])
+    return float(multinomial.pmf(cells[said], n_items, [only_b + margin, only_b, 1 - discordance]).sum())
+
+
+def crossed_cells(
+    n_units: int,
+    n_methods: int,
+    n_models: int,
+    rng: np.random.Generator,
+    *,
+    effect: float = 0.0,
+    n_items: int = 1,
+    threshold: bool = False,
+) -> pd.DataFrame:
+    """Cells of a crossed design: paradigms, items, and how both differ by method and by model, all drawn.
+
+    The second method is better by `effect`, the other methods and all models are equal. With a threshold, values are
+    1 where the number is positive.
+    """
+    shape = (n_units, n_items, n_methods, n_models)
+    drawn = (
+        rng.normal(size=(n_units, 1, 1, 1))
+        + 0.4 * rng.normal(size=(n_units, 1, n_methods, 1))
+        + 0.3 * rng.normal(size=(n_units, 1, 1, n_models))
+        + 0.8 * rng.normal(size=(n_units, n_items, 1, 1))
+        + 0.4 * rng.normal(size=(n_units, n_items, n_methods, 1))
+        + 0.4 * rng.normal(size=(n_units, n_items, 1, n_models))
+        + 0.7 * rng.normal(size=shape)
+        + 0.5
+    )
+    drawn[:, :, 1] += effect
+    values = (drawn > 0).astype(float) if threshold else drawn
+    unit, method, model = np.indices((n_units, n_methods, n_models)).reshape(3, -1)
+    return pd.DataFrame(
+        {
+            "unit": [f"u{i:04d}" for i in unit],
+            "method": [f"k{i}" for i in method],
+            "model": [f"m{i}" for i in model],
+            "phenomenon": [f"p{i % 5}" for i in unit],
+            "value": values.mean(axis=1).ravel(),
+        }
+    )
+
+
+def mixed_errors(
+    kind: str, n_units: int, n_methods: int, n_models: int, *, n_items: int, n_runs: int, seed: int, effect: float = 0.0
+) -> dict[str, float]:
+    """Coverage of the second method's effect, and how often any method, model or phenomenon is said to differ.
+
+    Where there is an effect, coverage is of that; what is said of methods is then no error, and left out.
+    """
+    rng = np.random.default_rng(seed)
+    covered: list[bool] = []
+    said: dict[str, list[bool]] = {"method": [], "model": [], "phenomenon": []}
+    for _ in range(n_runs):
+        shares = kind == "shares"
+        cells = crossed_cells(n_units, n_methods, n_models, rng, effect=effect, n_items=n_items, threshold=shares)
+        fitted = mixed_shares(cells) if shares else mixed_numbers(cells)
+        if fitted.reason:
+            continue
+        own = next(x.estimate for x in fitted.effects if x.level == "k1")
+        covered.append(own.low <= effect <= own.high)
+        for term, found in said.items():
+            p_values = [x.p for x in fitted.effects if x.term == term]
+            found.append(bool((corrected(p_values).holm < 0.05).any()))
+    if effect:
+        said.pop("method")
+    rates = {term: float(np.mean(found)) for term, found in said.items()}
+    return {"coverage": float(np.mean(covered)), "fitted": len(covered) / n_runs} | rates
