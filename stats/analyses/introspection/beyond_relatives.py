@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtrit
 
 from pairbank.stats.analyses.introspection.own_advantage import LEAST_YARDSTICK, ModelAdvantages, model_advantages
 from pairbank.stats.analyses.introspection.partial_correlation import mean_partial
@@ -85,11 +85,11 @@ def own_advantage(
     there = np.flatnonzero(~np.isnan(models.value))
     families = [str(known.family) if (known := features.get(name)) else name for name in stack.models]
     reason = _why_not(stack.models, features, declared)
-    over_relatives, smallest = _over_models(models, families, n_items=n_items, level=level, reason=reason)
+    over_relatives, smallest = over_models(models, families, n_items=n_items, level=level, reason=reason)
     asked = there.tolist() or np.flatnonzero(~np.isnan(np.diag(found.meta_direct))).tolist()
     similar = model_advantages(stack, most_similar(found.direct_direct, read=read, asked=asked))
     reason = "needs a third model, and direct differences of models that are alike"
-    over_similar, _ = _over_models(similar, families, n_items=n_items, level=level, reason=reason)
+    over_similar, _ = over_models(similar, families, n_items=n_items, level=level, reason=reason)
     if over_similar.is_defined and not len(there):
         over_similar = without_interval(over_similar.value, _NO_TEST, n=n_items, method=METHOD, level=level)
     return OwnAdvantage(
@@ -104,10 +104,18 @@ def own_advantage(
     )
 
 
-def _over_models(
+def over_models(
     found: ModelAdvantages, families: list[str], *, n_items: int, level: float, reason: str
 ) -> tuple[Estimate, float]:
-    """Return the mean over families (over models, where there are fewer than three) and the smallest effect."""
+    """Return the mean over families (over models, where there are fewer than three) and the smallest effect.
+
+    Args:
+        found: The advantage of each model.
+        families: Of each model.
+        n_items: Items there were.
+        level: Confidence level, a share.
+        reason: Why there is none, should there be none.
+    """
     there = np.flatnonzero(~np.isnan(found.value))
     if not len(there):
         return undefined(reason, n=n_items, method=METHOD, level=level), float("nan")
@@ -122,13 +130,17 @@ def _over_models(
         return without_interval(value, why, n=n_items, method=METHOD, level=level), float("nan")
     influence = np.array([found.influence[members].mean(axis=0) for members in units])
     error = np.sqrt((influence.mean(axis=0) ** 2).sum() + _excess_variance(values, influence) / len(units))
-    tail, law = (1 + level) / 2, norm if len(units) < LEAST_FAMILIES else t(df=len(units) - 1)
     if not error > 1e-9:
         return without_interval(value, "the items leave no spread", n=n_items, method=METHOD, level=level), float("nan")
-    half = float(law.ppf(tail) * error)
+    half = _quantile((1 + level) / 2, len(units)) * error
     low, high = round(value - half, _DIGITS), round(value + half, _DIGITS)
-    smallest = round(half + float(law.ppf(POWER) * error), _DIGITS)
+    smallest = round(half + _quantile(POWER, len(units)) * error, _DIGITS)
     return Estimate(value=value, low=low, high=high, n=n_items, method=METHOD, level=level), smallest
+
+
+def _quantile(share: float, n_units: int) -> float:
+    """Return Student's quantile, or the normal one for a pair of relatives, from which no spread can be told."""
+    return float(ndtri(share) if n_units < LEAST_FAMILIES else stdtrit(n_units - 1, share))
 
 
 def _excess_variance(values: FloatArray, influence: FloatArray) -> float:

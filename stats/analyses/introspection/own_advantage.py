@@ -66,7 +66,7 @@ def tetrad_advantages(direct: FloatArray, meta: FloatArray, comparisons: Sequenc
     >>> tetrad_advantages(*rows, [Comparison(asked=0, relative=1, yardsticks=(2,))]).round(12).tolist()
     [0.0]
     """
-    return _Tetrads.of(direct, meta, comparisons).values
+    return _Tetrads.of(np.nan_to_num(direct), meta, comparisons).values
 
 
 def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> ModelAdvantages:
@@ -116,8 +116,9 @@ class _Prompt:
     read: FloatArray
     asked: FloatArray
     squares: FloatArray
-    """Of `read`; what does not vary is 0 in all three, and its r is NaN."""
+    """Of `read`; what does not vary is 0 in all three."""
     direct: FloatArray
+    """0 where an r is undefined."""
     meta: FloatArray
 
     @classmethod
@@ -126,7 +127,7 @@ class _Prompt:
         # einsum, not BLAS: its threads would change last digits
         direct, meta = np.einsum("an,bn->ab", read, read), np.einsum("an,bn->ab", read, asked)
         read, asked = (np.nan_to_num(part) * np.sqrt(direct_nats.shape[1]) for part in (read, asked))
-        return cls(read, asked, read**2, direct, meta)
+        return cls(read, asked, read**2, np.nan_to_num(direct), meta)
 
     def advantage(self, comparisons: Sequence[Comparison]) -> tuple[FloatArray, FloatArray] | None:
         """Return advantage, own r and relatives' r of one asked model, and the influence of each item; or None."""
@@ -140,7 +141,7 @@ class _Prompt:
         rows, answers = np.flatnonzero(by_direct.any(axis=1)), self.asked[i]
         influence = answers * np.einsum("k,kn->n", by_meta, self.read)
         influence += (self.read[rows] * np.einsum("ak,kn->an", by_direct[rows], self.read)).sum(axis=0)
-        of_meta, of_direct = by_meta * np.nan_to_num(self.meta[:, i]), by_direct * np.nan_to_num(self.direct)
+        of_meta, of_direct = by_meta * np.nan_to_num(self.meta[:, i]), by_direct * self.direct
         by_square = of_meta + of_direct.sum(axis=0) + of_direct.sum(axis=1)
         influence -= (answers**2 * of_meta.sum() + np.einsum("k,kn->n", by_square, self.squares)) / 2
         return np.array([found.values.mean(), found.own, found.of_relatives.mean()]), influence / n_items
@@ -167,7 +168,7 @@ class _Tetrads:
         yardsticks = np.zeros((len(comparisons), len(direct)))
         for row, comparison in zip(yardsticks, comparisons, strict=True):
             row[list(comparison.yardsticks)] = 1.0
-        sums = [(yardsticks * np.nan_to_num(direct[who])).sum(axis=1) for who in (i, relatives)]
+        sums = [(yardsticks * direct[who]).sum(axis=1) for who in (i, relatives)]
         usable = np.minimum(*sums) >= LEAST_YARDSTICK * yardsticks.sum(axis=1)
         of_asked, of_relative = (np.where(usable, each, np.nan) for each in sums)
         return cls(i, relatives, float(meta[i, i]), meta[relatives, i], yardsticks, of_asked, of_relative)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import t
 
 from introspection_nulls import Design, made_up_models
+from introspection_quick import quick_own_advantage
 from pairbank.stats.analyses.introspection.analysis import introspect
 from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, own_advantage
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, features_in_paper
@@ -313,6 +316,51 @@ def test_access_to_oneself_is_not_said_where_there_is_none(design: Design, model
 def test_access_to_oneself_is_found_where_it_is(models: int, of_family: int, least: float) -> None:
     own = [advantage(*made(seed, models=models, of_family=of_family, privileged=0.3)) for seed in range(10)]
     assert np.mean([beyond_relatives(found) == "beyond relatives" for found in own]) >= least
+
+
+@pytest.mark.parametrize(("models", "of_family"), [(3, 1), (3, 2), (6, 3), (6, 6), (21, 2)])
+@pytest.mark.parametrize("design", ["unequal noise", "near twins"])
+def test_the_quick_form_of_the_simulations_gives_the_shipped_numbers(
+    design: Design, models: int, of_family: int
+) -> None:
+    for seed in range(3):
+        stack, features = made(seed, models=models, of_family=of_family, design=design, n_prompts=1, items=100)
+        slow, quick = advantage(stack, features), quick_own_advantage(stack, family_size=of_family)
+        assert beyond_relatives(slow) == beyond_relatives(quick)
+        for ours, theirs in (
+            (slow.over_relatives, quick.over_relatives),
+            (slow.over_most_similar if of_family > 1 else slow.over_relatives, quick.over_most_similar),
+        ):
+            numbers = [[found.value, found.low, found.high] for found in (ours, theirs)]
+            assert numbers[0] == pytest.approx(numbers[1], abs=1e-8, nan_ok=True)
+        assert slow.smallest == pytest.approx(quick.smallest, abs=1e-8, nan_ok=True)
+
+
+@pytest.fixture(scope="module")
+def simulations(request: pytest.FixtureRequest) -> ModuleType:
+    path = request.config.rootpath / "tests" / "simulations" / "introspection.py"
+    spec = importlib.util.spec_from_file_location("introspection_simulations", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_long_form_prints_its_tables(simulations: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    simulations.main(["--repetitions", "1", "--workers", "1", "--table", "sentences"])
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    assert len(rows) == 2 + len(simulations.SENTENCES) + 3
+    assert len({row.count("|") for row in rows}) == 1
+
+
+@pytest.mark.parametrize("privileged", [0.0, 0.3])
+def test_a_verdict_has_one_headline_and_the_words_that_the_long_form_counts(
+    simulations: ModuleType, privileged: float
+) -> None:
+    said = np.array([simulations.spoken(seed, (6, 3, 240), "alike", privileged) for seed in range(5)])
+    assert said[:, :5].sum(axis=1).tolist() == [1] * 5  # of own probabilities against relatives'
+    assert said[:, 5:8].sum(axis=1).tolist() == [1] * 5  # of the published test
 
 
 def test_table_8_is_made_for_each_family_with_seed_variants() -> None:
