@@ -103,7 +103,8 @@ def _prompted(table: ScoredTable) -> list[str]:
 
 def _aligned(table: ScoredTable, values: FloatArray, like: ScoredTable) -> FloatArray:
     """Return one number an item of `like`; NaN where the table lacks it."""
-    return pd.Series(values, index=table.item_ids).reindex(like.item_ids).to_numpy(dtype=np.float64)
+    found = pd.Series(values, index=table.item_ids).reindex(like.item_ids)
+    return np.array(found, dtype=np.float64)
 
 
 def _given_others(table: ScoredTable, read: Sequence[ScoredTable], place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -223,12 +224,12 @@ def _text(made: dict[str, pd.DataFrame]) -> str:
                 for method, mine in part[part["value"].notna()].groupby("method", sort=False)
             ]
             parts.append(f"**{corpus}**, r of {said} ({part['n'].max():,} items): {'; '.join(rows) or 'undefined'}.")
-    for (corpus, model), part in made["predictors_of_ratings"].groupby(["corpus", "model"], sort=False):
+    for (of_corpus, model), part in made["predictors_of_ratings"].groupby(["corpus", "model"], sort=False):
         ranked = part.sort_values("importance", ascending=False, kind="stable")
         shares = "; ".join(f"`{row.predictor}` {row.share:.0%}" for row in ranked.itertuples())
         parts.append(
-            f"**{corpus}**, `{model}`: {part['r2'].iloc[0]:.1%} of the variance of people's differences is predicted "
-            f"({part['n'].iloc[0]:,} items), of which: {shares}."
+            f"**{of_corpus}**, `{model}`: {part['r2'].iloc[0]:.1%} of the variance of people's differences is "
+            f"predicted ({part['n'].iloc[0]:,} items), of which: {shares}."
         )
     return "\n\n".join(parts)
 

@@ -202,7 +202,7 @@ def _said(rows: pd.DataFrame, cells: _Cells) -> str:
             said.append(f"{outcome}: {part['reason'].iloc[0]}")
             continue
         for term, mine in part.groupby("term", sort=False):
-            most = mine.loc[mine["value"].abs().idxmax()]
+            (most,) = mine.loc[[mine["value"].abs().idxmax()]].to_dict("records")
             said.append(
                 f"{outcome}: of {len(mine)} {_PLURAL[str(term)]}, `{most['level']}` is furthest from "
                 f"{_versus(str(most['versus']))}, by {most['value']:+.2f} [{most['low']:+.2f}, {most['high']:+.2f}] "

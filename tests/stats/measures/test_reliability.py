@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,7 +72,7 @@ def test_raters_who_always_agree_and_raters_who_draw_lots() -> None:
         ({"values": 1}, r"no columns \['value'\]"),
     ],
 )
-def test_a_table_that_is_not_one_rating_a_row_is_refused(change: dict[str, object], message: str) -> None:
+def test_a_table_that_is_not_one_rating_a_row_is_refused(change: dict[str, Any], message: str) -> None:
     table = ratings(JUDGES)
     table = table.rename(columns={"value": "values"}) if "values" in change else table.assign(**change)
     with pytest.raises(BankError, match=message):
