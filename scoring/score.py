@@ -14,24 +14,22 @@ import pyarrow as pa
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import Method
-from pairbank.scoring.api.names import DIRECT_WB, MethodName
+from pairbank.scoring.api.names import MethodName
 from pairbank.scoring.methods.fewshot import Pool
 from pairbank.scoring.methods.linking import UnigramTables
 from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order, method_named
 from pairbank.scoring.prompts.registry import prompts_of
-from pairbank.scoring.run.shard import OverLength, Run
+from pairbank.scoring.run.shard import Run
 from pairbank.scoring.scored import Scored, with_columns
 from pairbank.scoring.signature import corpus_signature, signature_json
 
 if TYPE_CHECKING:
     import datasets
 
-    from pairbank.scoring.api.model import Scorer
+    from pairbank.scoring.api.model import OverLength, Scorer
 
-SHARD_ITEMS_DIRECT = 2_048
-SHARD_ITEMS_PROMPTED = 128
-"""Items scored at once and stored as one file, the most that a kill can lose; prompts are many times the work."""
 Progress = Callable[[float, int], None]
 """Called with (items done, items in all) after every forward pass; an item may be done in part."""
 
@@ -57,8 +55,8 @@ def score(
         items: a Dataset in the shared schema, of one corpus (`load_corpus` gives one).
         model: what `load_model` gives.
         methods: `direct`, `direct_wb` (`pairbank.scoring.methods.word_probability`), linking functions
-            (`pairbank.scoring.methods.linking_functions`) and ids of prompts (`pairbank methods` lists them), perhaps asked after
-            examples drawn from these items ("meta_question_simple@4shot") or in a chat
+            (`pairbank.scoring.methods.linking_functions`) and ids of prompts (`pairbank methods` lists them), perhaps
+            asked after examples drawn from these items ("meta_question_simple@4shot") or in a chat
             ("hl23_sent_comp_meta_instruct@chat").
         over_length: what to do with a text longer than the model's context: an error that names the item,
             or NaN and the flag `over_length`.
@@ -77,7 +75,7 @@ def score(
     _check_items(items)
     if not methods:
         raise ScoringError("no method to score with; name at least one, as in methods=['direct']")
-    known = prompts_of(prompts)
+    known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
     names = in_order(methods, known)
     pool = Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None
     options = MethodOptions(per_token=per_token, seed=seed, pool=pool, prompts=known, scorer=model, unigrams=unigrams)
@@ -99,22 +97,18 @@ def score(
                 shards[name].append(table)
             n_done += work
             tell(n_done / len(chosen), len(items))
-    signature["n_by_flag"] = {
-        m.name: dict(
-            Counter(f for part in shards[m.name] for flags in part[f"{m.name}_flags"].to_pylist() for f in flags or ())
-        )
-        for m in chosen
-    }
+    signature["n_by_flag"] = {name: _n_by_flag(name, parts) for name, parts in shards.items()}
     return Scored(dataset=with_columns(items, chosen, shards), signature=signature)
+
+
+def _n_by_flag(method: str, parts: Sequence[pa.Table]) -> dict[str, int]:
+    column = ScoreColumns(method).flags
+    return dict(Counter(flag for part in parts for flags in part[column].to_pylist() for flag in flags or ()))
 
 
 def _reader(model: Scorer, methods: Sequence[Method]) -> Scorer:
     """Return the scorer that can answer all that the methods ask."""
-    if all(method.name != DIRECT_WB for method in methods):
-        return model
-    from pairbank.scoring.models.word_boundaries import word_edge_scorer
-
-    return word_edge_scorer(model)
+    return functools.reduce(lambda reader, method: method.reader(reader), methods, model)
 
 
 def _tell_share(share: float, *, tell: Progress, n_done: int, work: int, n_methods: int, n_items: int) -> None:
@@ -123,10 +117,8 @@ def _tell_share(share: float, *, tell: Progress, n_done: int, work: int, n_metho
 
 def _groups(methods: Sequence[Method]) -> Iterator[tuple[int, list[Method]]]:
     """Yield (items a shard, methods scored together): prompts share instructions, so they go in one plan."""
-    for size in (SHARD_ITEMS_DIRECT, SHARD_ITEMS_PROMPTED):
-        group = [m for m in methods if (m.name in FAMILIES) == (size == SHARD_ITEMS_DIRECT)]
-        if group:
-            yield size, group
+    for size in sorted({method.shard_items for method in methods}, reverse=True):
+        yield size, [method for method in methods if method.shard_items == size]
 
 
 def _check_items(items: datasets.Dataset) -> None:

@@ -48,7 +48,9 @@ class Corpus:
     rows: Rows
     extra_columns: tuple[Column, ...] = ()
     embedded: tuple[str, ...] = ()
-    """Files that the package itself carries, by path under `builders/data`."""
+    """Files that the package itself carries, by path under its folder `data` (ours: `builders/data`)."""
+    package: str = "pairbank.builders"
+    """The package that carries them."""
     metadata: Metadata = _no_metadata
     """Facts about the corpus as a whole that go into its manifest (human agreement a paradigm …)."""
     folder: str = ""

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
-from pairbank.cards.browser.data import DIRECT, HUMAN, TEXTS
+from pairbank.cards.bank.redistribution import TEXTS
 from pairbank.cards.browser.view import FILTERS
+from pairbank.scoring.api.layout import ScoreColumns
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.estimates.metrics import HUMAN
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,7 +69,7 @@ def ordered(table: Table, view: View) -> IntArray:
     """Return the chosen rows' positions in the view's order: as in the file, or by a difference, NaN last."""
     rows = np.flatnonzero(chosen(table, view))
     column = view.sort.removeprefix("-")
-    if not column or (column != HUMAN and f"{column}_delta" not in table.names):
+    if not column or (column != HUMAN and ScoreColumns(column).delta not in table.names):
         return rows
     values: FloatArray = table.delta(column)[rows]
     order = np.argsort(-values if view.sort.startswith("-") else values, kind="stable")

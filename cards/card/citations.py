@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pairbank.builders.sources import references
-from pairbank.builders.sources.references import bibtex
+from pairbank.builders.sources.references import entries as entries_in
+from pairbank.builders.sources.references import references
 from pairbank.files import sha256_of_text
+from pairbank.scoring.methods.registry import cites_of
 
-PAPERS: Mapping[str, str] = {
-    r"Hu (&|and) Levy 2023": bibtex("hu2023prompting"),
-    r"Song(, Hu (&|and) Mahowald| et al\.?),? 2025": bibtex("song2025introspect"),
-    r"He et al\.? 2025": bibtex("he2025xcomps"),
-    r"EWoK-core 1\.0|Ivanova et al\.? 2024b": bibtex("ivanova2024elements"),
-    r"Ivanova et al\.? 2024(?!b)": bibtex("ivanova2024logprob"),
-    r"Hu (&|and) Frank 2024": bibtex("hu2024auxiliary"),
-    r"Salazar et al\.? 2020": bibtex("salazar2020masked"),
-    r"Kauf (&|and) Ivanova 2023": bibtex("kauf2023better"),
-}
-"""Papers of methods, by how a method's definition names them."""
-PLL_PAPERS = {"original": "Salazar et al. 2020", "within_word_l2r": "Kauf & Ivanova 2023"}
+PLL_CITES = {"original": "salazar2020masked", "within_word_l2r": "kauf2023better"}
+"""Work to cite for each way of scoring with a masked model."""
 
 
 def bibtex_of(manifest: Mapping[str, Any]) -> list[str]:
@@ -30,20 +20,29 @@ def bibtex_of(manifest: Mapping[str, Any]) -> list[str]:
     Args:
         manifest: a bank's.
     """
-    signatures = [s for models in manifest["scores"].values() for s in models.values()]
-    named = [definition.get("paper", "") for s in signatures for definition in s["methods"].values()]
-    named += [PLL_PAPERS.get(s["model"].get("pll", ""), "") for s in signatures]
     cited = [(facts.get("source") or {}).get("citation", "") for facts in manifest["corpora"].values()]
-    papers = [paper for pattern, paper in PAPERS.items() if any(re.search(pattern, text) for text in named)]
-    found: dict[str, str] = {}
-    for key, entry in _keyed([bibtex("pairbank"), *cited, *papers]):
-        found.setdefault(key, entry)
-    return list(found.values())
+    signatures = [signature for models in manifest["scores"].values() for signature in models.values()]
+    known = references()
+    wanted = {key for signature in signatures for key in _keys(signature)}
+    papers = [entry for key, entry in known.items() if key in wanted]  # a manifest's own order is not kept on disk
+    by_key: dict[str, str] = {}
+    for text in [known["pairbank"], *cited, *papers]:
+        for key, entry in entries(text).items():
+            by_key.setdefault(key, entry)
+    return list(by_key.values())
 
 
-def _keyed(texts: Iterable[str]) -> Iterable[tuple[str, str]]:
-    for text in texts:
-        yield from entries(text).items()
+def _keys(signature: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys of what is to be cited for a table's methods.
+
+    A table of a version that did not say so is cited by its methods' names. A newer version may know works that this
+    one does not: they are left out.
+    """
+    for name, definition in signature["methods"].items():
+        yield from definition["cites"] if "cites" in definition else cites_of(name)
+    pll = signature["model"].get("pll", "")
+    if pll in PLL_CITES:
+        yield PLL_CITES[pll]
 
 
 def entries(text: str) -> dict[str, str]:
@@ -52,5 +51,5 @@ def entries(text: str) -> dict[str, str]:
     >>> list(entries("@book{a, title = {A {B}}} @booklet{c, year = {2020}}"))
     ['a', 'c']
     """
-    by_key = dict(references.entries(text))
+    by_key = dict(entries_in(text))
     return by_key or ({sha256_of_text(text)[:8]: text.strip()} if text.strip() else {})

@@ -21,6 +21,7 @@ from pairbank.builders.schema.columns import Item, Task, features
 from pairbank.builders.schema.validation import Validator
 from pairbank.errors import unknown_name
 from pairbank.files import sha256_of_file
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.api.model import slug
 from pairbank.scoring.importing.profile import (
@@ -152,6 +153,7 @@ def _scored(
             m.name: {
                 **m.definition,
                 "paper": f"imported: {how.paper or m.definition['paper']}",
+                "cites": list(dict.fromkeys([*m.definition["cites"], *how.cites])),
                 "columns": [*m.columns],
             }
             for m in methods
@@ -166,7 +168,7 @@ def _scored(
 
 
 def _n_missing(part: pa.Table, method: Method) -> dict[str, int]:
-    n_missing = part[f"{method.name}_good"].null_count
+    n_missing = part[ScoreColumns(method.name).good].null_count
     return {NOT_IMPORTED: n_missing} if n_missing else {}
 
 
@@ -187,14 +189,10 @@ def _values(method: Method, row: ImportedRow) -> dict[str, Any]:
         return _prompted_values(method, row, names, numbers)
     good, bad = numbers
     if good is None:
-        raise ScoreImportError(f"{row.where}: direct_good is empty, direct_bad is not; fill or empty both")
+        raise ScoreImportError(f"{row.where}: {names[0]} is empty, {names[1]} is not; fill or empty both")
     delta = None if bad is None else good - bad
-    return dict.fromkeys(method.columns) | {
-        "direct_good": good,
-        "direct_bad": bad,
-        "direct_delta": delta,
-        "direct_flags": [],
-    }
+    c = ScoreColumns(method.name)
+    return dict.fromkeys(method.columns) | {c.good: good, c.bad: bad, c.delta: delta, c.flags: []}
 
 
 def _prompted_values(

@@ -15,18 +15,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.model import Ask, Continuation
 from pairbank.scoring.api.names import OVER_LENGTH, UNPARSED
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.prompts.slots import fill, slot_values
 
 if TYPE_CHECKING:
-    from pairbank.scoring.api.method import ColumnKind, Row
-    from pairbank.scoring.api.model import Scorer
+    from pairbank.scoring.api.layout import ColumnKind
+    from pairbank.scoring.api.method import Row, WritingMethod
+    from pairbank.scoring.api.model import OverLength, Scorer
     from pairbank.scoring.prompts.prompt import Presentation
 
 
@@ -42,9 +44,18 @@ class Generated(Prompted):
     @property
     def columns(self) -> dict[str, ColumnKind]:
         """Scores, answers, texts, the number of texts without an answer, flags."""
-        scores: dict[str, ColumnKind] = dict.fromkeys([f"{self.name}_{x}" for x in ("good", "bad", "delta")], "float64")
-        lists: dict[str, ColumnKind] = dict.fromkeys([f"{self.name}_{x}" for x in ("answers", "texts")], "list<string>")
-        return scores | lists | {f"{self.name}_unparsed": "int32", f"{self.name}_flags": "list<string>"}
+        c = ScoreColumns(self.name)
+        return c.kinds(c.good, c.bad, c.delta, c.answers, c.texts, c.unparsed, c.flags)
+
+    @property
+    def max_new_tokens(self) -> int:
+        """Most tokens of an answer."""
+        return self.prompt.max_new_tokens
+
+    @property
+    def sought(self) -> str:
+        """What counts as the answer."""
+        return f"up to {self.max_new_tokens} tokens; the first match of {self.prompt.pattern} is the answer"
 
     def asks(self, row: Row, scorer: Scorer) -> list[Ask]:
         """Return a prompt for each presentation that is asked of the item; none where it lacks a text for a slot."""
@@ -69,15 +80,15 @@ class Generated(Prompted):
         good, bad = (np.nan, np.nan) if OVER_LENGTH in flags else self._scores(self._shown(row), given)
         of_presentation = zip(answers, (t.text for t in texts), strict=True)
         both = [next(of_presentation) if is_asked else (None, None) for is_asked in self.asked_of(row)]
-        name = self.name
+        c = ScoreColumns(self.name)
         return {
-            f"{name}_good": good,
-            f"{name}_bad": bad,
-            f"{name}_delta": None if good is None or bad is None else good - bad,
-            f"{name}_answers": [answer for answer, _ in both],
-            f"{name}_texts": [text for _, text in both],
-            f"{name}_unparsed": n_unparsed,
-            f"{name}_flags": [*flags],
+            c.good: good,
+            c.bad: bad,
+            c.delta: None if good is None or bad is None else good - bad,
+            c.answers: [answer for answer, _ in both],
+            c.texts: [text for _, text in both],
+            c.unparsed: n_unparsed,
+            c.flags: [*flags],
         }
 
     def _shown(self, row: Row) -> list[Presentation]:
@@ -110,11 +121,11 @@ def first_answer(text: str, pattern: str, options: Sequence[str]) -> str | None:
 
 
 def generated_records(
-    method: Generated,
+    method: WritingMethod,
     rows: Sequence[Row],
     scorer: Scorer,
     *,
-    over_length: Literal["error", "nan"],
+    over_length: OverLength,
     tell: Callable[[float], None],
 ) -> list[Mapping[str, Any] | None]:
     """Return the columns of each item, or None for one that is not asked; all prompts go to the model together.
@@ -142,7 +153,7 @@ def generated_records(
         n_done += n
         tell(n_done / len(prompts))
 
-    n_new = method.prompt.max_new_tokens
+    n_new = method.max_new_tokens
     texts = iter(write(scorer, prompts, max_new_tokens=n_new, over_length=over_length, progress=told))
     return [
         method.written([next(texts) for _ in asks], row) if asks else None

@@ -35,6 +35,7 @@ def mean_logprob(logprobs_nats: FloatArray) -> float:
     Args:
         logprobs_nats: (N,) log p of each token.
 
+    >>> import numpy as np
     >>> mean_logprob(np.array([-1.0, -3.0]))
     -2.0
     """
@@ -48,6 +49,7 @@ def bayes_uniform(logprobs_nats: FloatArray, n_vocabulary: int) -> float:
         logprobs_nats: (N,) log p of each token.
         n_vocabulary: |Σ|, as in the paper the number of tokens: 50,257 for gpt2, 128,256 for Llama 3.
 
+    >>> import numpy as np
     >>> round(bayes_uniform(np.log([0.5, 0.25]), 8), 12) == round(math.log(0.5 * 0.25 * 8 * 8), 12)
     True
     """
@@ -61,6 +63,7 @@ def bayes_unigram(logprobs_nats: FloatArray, unigram_logprobs_nats: FloatArray) 
         logprobs_nats: (N,) log p of each token in its context.
         unigram_logprobs_nats: (N,) log p_uni of the same tokens.
 
+    >>> import numpy as np
     >>> bayes_unigram(np.array([-1.0, -3.0]), np.array([-5.0, -6.0]))
     7.0
     """
@@ -77,6 +80,7 @@ def slor(logprobs_nats: FloatArray, unigram_logprobs_nats: FloatArray) -> float:
         logprobs_nats: (N,) log p of each token in its context.
         unigram_logprobs_nats: (N,) log p_uni of the same tokens.
 
+    >>> import numpy as np
     >>> slor(np.array([-1.0, -3.0]), np.array([-5.0, -6.0]))
     3.5
     """
@@ -90,6 +94,7 @@ def slln_lp(logprobs_nats: FloatArray, exponent: float = SLLN_EXPONENT) -> float
         logprobs_nats: (N,) log p of each token.
         exponent: α, between 0 (the sum) and 1 (the mean).
 
+    >>> import numpy as np
     >>> slln_lp(np.array([-1.0, -2.0, -3.0, -4.0]))
     -5.0
     """
@@ -103,6 +108,8 @@ class LinkingFunction:
     name: str
     formula: str
     paper: str
+    cites: tuple[str, ...]
+    """Keys of `builders/data/references.bib`."""
     needs: Needs
     score: Callable[[FloatArray, FloatArray, int], float]
     """From log p, log p_uni (empty where not needed) and |Σ| (0 where not needed)."""
@@ -114,6 +121,7 @@ _FUNCTIONS = (
         name="mean_logprob",
         formula="Σ log p / N",
         paper=f"{_HU}, metric 5",
+        cites=("hu2026string",),
         needs="nothing",
         score=lambda logprobs, _unigram, _size: mean_logprob(logprobs),
     ),
@@ -121,6 +129,7 @@ _FUNCTIONS = (
         name="slln_lp",
         formula=f"Σ log p / N^{SLLN_EXPONENT}",
         paper="Liu et al. 2026 (ZhoBLiMP), SLLN-LP; exponent of their released code",
+        cites=("liu2024zhoblimp",),
         needs="nothing",
         score=lambda logprobs, _unigram, _size: slln_lp(logprobs),
     ),
@@ -128,6 +137,7 @@ _FUNCTIONS = (
         name="bayes_uniform",
         formula="Σ log p + N log |Σ|",
         paper=f"{_HU}, metric 2",
+        cites=("hu2026string",),
         needs="vocabulary",
         score=lambda logprobs, _unigram, size: bayes_uniform(logprobs, size),
     ),
@@ -135,6 +145,7 @@ _FUNCTIONS = (
         name="bayes_unigram",
         formula="Σ log p − Σ log p_uni",
         paper=f"{_HU}, metric 3",
+        cites=("hu2026string",),
         needs="unigrams",
         score=lambda logprobs, unigram, _size: bayes_unigram(logprobs, unigram),
     ),
@@ -142,6 +153,7 @@ _FUNCTIONS = (
         name="slor",
         formula="(Σ log p − Σ log p_uni) / N",
         paper=f"Pauls & Klein 2012; Lau et al. 2017; {_HU}, metric 4",
+        cites=("pauls2012treelets", "lau2017grammaticality", "hu2026string"),
         needs="unigrams",
         score=lambda logprobs, unigram, _size: slor(logprobs, unigram),
     ),

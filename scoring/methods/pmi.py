@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.method import Answered, ColumnKind, Row, direct_layout, flags_of, side_columns, side_values
+from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
+from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, flags_of, side_columns, side_values
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import PMI, PMI_TOKENS_DIFFER
 from pairbank.scoring.api.requests import Request
@@ -15,7 +16,7 @@ from pairbank.scoring.methods.direct import Direct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pmi:
+class Pmi(OfSides):
     """log P(target | context) − log P(target), both after the same BOS and over the same tokens.
 
     The target alone keeps the space that parts it from its context, wherever the tokenizer then cuts it into the same
@@ -27,10 +28,11 @@ class Pmi:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, formula, hash and (empty) layout."""
+        """Paper, works to cite, formula, hash and (empty) layout."""
         formula = "log P(target | context) − log P(target)"
         return {
             "paper": "Church & Hanks 1990 (pointwise mutual information)",
+            "cites": ["church1990word"],
             "formula": formula,
             "sha256": sha256_of_text(self.name, formula, "1"),
             "layout": direct_layout(self.name),
@@ -63,5 +65,6 @@ class Pmi:
         pairs = list(zip(given, alone, strict=True))
         values = side_values(self.name, [g.total_nats - a.total_nats for g, a in pairs], given)
         differ = any(g.request.ids[g.request.start :] != a.request.ids[a.request.start :] for g, a in pairs)
-        flags = [*values["pmi_flags"], *flags_of(alone), *([PMI_TOKENS_DIFFER] if differ else [])]
-        return values | {"pmi_flags": list(dict.fromkeys(flags))}
+        column = ScoreColumns(self.name).flags
+        flags = [*values[column], *flags_of(alone), *([PMI_TOKENS_DIFFER] if differ else [])]
+        return values | {column: list(dict.fromkeys(flags))}

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 
 from pairbank.errors import ScoringError
 from pairbank.files import cache_dir, replaced_atomically, sha256_of_text
-from pairbank.scoring.api.method import ColumnKind, Method
-from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.api.layout import ColumnKind
+from pairbank.scoring.api.method import Method
 from pairbank.scoring.prompts.slots import CONCEPT_COLUMNS
 from pairbank.scoring.versions import ENGINE_VERSION, METHODS_VERSION, MODELS_VERSION
 
@@ -30,6 +30,7 @@ ARROW_TYPES: dict[ColumnKind, pa.DataType] = {
     "list<string>": pa.list_(pa.string()),
 }
 VERSIONS = f"engine {ENGINE_VERSION}, models {MODELS_VERSION}, methods {METHODS_VERSION}"
+"""In every key; source code is not: an edit that moves no number keeps the scores."""
 TEXT_COLUMNS = (
     "language",
     "task",
@@ -40,7 +41,7 @@ TEXT_COLUMNS = (
     *CONCEPT_COLUMNS.values(),
     "target_number",
 )
-"""What of an item the shipped methods look at; a column that a corpus does not have counts as null."""
+"""What of an item every method may look at; a column that a corpus does not have counts as null."""
 
 
 def schema_of(method: Method) -> pa.Schema:
@@ -50,7 +51,7 @@ def schema_of(method: Method) -> pa.Schema:
 
 def shard_key(model_key: str, method: Method, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the key of one method's numbers for these items."""
-    columns = [*TEXT_COLUMNS, *_own_columns(method)]
+    columns = [*TEXT_COLUMNS, *method.key_columns]
     cells = [["\1" if row.get(c) is None else str(row[c]) for c in columns] for row in rows]
     texts = ["\0".join(row) for row in cells]
     n_nul = sum(text.count("\0") for text in texts)
@@ -58,14 +59,6 @@ def shard_key(model_key: str, method: Method, rows: Sequence[Mapping[str, Any]])
         # where one is in a cell, the joins would not tell where it ends
         texts = [json.dumps([[row.get(c) for c in columns] for row in rows], default=str)]
     return sha256_of_text(model_key, method.name, method.definition["sha256"], VERSIONS, *texts)
-
-
-def _own_columns(method: Method) -> list[str]:
-    """Return the columns beside the usual ones that decide what a prompt asks; with examples, which item it is."""
-    if not isinstance(method, Prompted):
-        return []
-    named = {column for p in method.prompt.presentations for column in p.when}
-    return sorted(named | ({"item_id"} if method.shots else set()))
 
 
 def read_shard(key: str, method: Method) -> pa.Table | None:

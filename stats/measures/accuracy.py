@@ -2,7 +2,8 @@
 
 Two definitions, which can differ by a quarter on the same answers: the delta averaged over orders (Song et al. 2025,
 equation 1) and every presentation as a trial of its own (Hu & Levy 2023; Hu & Frank 2024). Ties are credited the
-share that a fair guess among the tied options would get: one half between two.
+share that a fair guess among the tied options would get: one half between two. Beside them: how often the first option
+is chosen, how often no answer is found, and the balanced accuracy of sentences judged one by one.
 """
 
 from __future__ import annotations

@@ -11,15 +11,17 @@ from typing import Any
 
 import pandas as pd
 
-from pairbank.stats.figures.charts import heat_map, intervals, scatter_panels
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.shared import MOST_SERIES, file_name
+from pairbank.stats.figures.scatters import scatter_panels
+from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said
 from pairbank.stats.report.wide_tables import headline
 from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
 
 MOST_SCATTERS = 6
 """Pairs of corpus and model whose differences are drawn; the rest is in the scored tables."""
-DIRECT = "direct"
 _ACCURACIES = ("accuracy", "human_accuracy")
 
 
@@ -49,13 +51,11 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
         else:
             rows, series = ("model", "method") if n_models > MOST_SERIES else ("method", "model")
             draw = partial(intervals, part, rows=rows, series=series, **look)
-        least, most = int(part["n"].min()), int(part["n"].max())
-        n = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         yield Figure(
             name=file_name("accuracy", place),
             caption=(
-                f"Accuracy on {place} (n = {n} items): share of items whose good side scores higher, ties one half. "
-                "Lines are 95 % intervals (bootstrap over items)."
+                f"Accuracy on {place} ({n_said(part['n'])} items): share of items whose good side scores higher, "
+                "ties one half. Lines are 95 % intervals (bootstrap over items)."
             ),
             draw=draw,
         )
@@ -84,15 +84,13 @@ def _agreement(shown: pd.DataFrame) -> Iterator[Figure]:
 def _scatters(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
     n_drawn = 0
     for table in tables:
-        prompted = [x.method for x in table.layouts if x.is_prompted and f"{x.method}_delta" in table.frame]
-        if "direct_delta" not in table.frame or not prompted or n_drawn == MOST_SCATTERS:
-            continue
-        points = pd.concat(
-            [
-                pd.DataFrame({"x": table.frame["direct_delta"], "y": table.frame[f"{name}_delta"], "method": name})
-                for name in prompted
-            ]
-        ).dropna()
+        if n_drawn == MOST_SCATTERS:
+            return
+        read = read_table(table)
+        direct = read.delta(DIRECT)
+        prompted = [layout.method for layout in table.layouts if layout.is_prompted]
+        parts = [pd.DataFrame({"x": direct, "y": read.delta(name), "method": name}) for name in prompted]
+        points = pd.concat(parts).dropna() if parts else pd.DataFrame()
         if points.empty:
             continue
         n_drawn += 1

@@ -15,8 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from own_files import json_lines, parquet, read
 
+from own_files import json_lines, parquet, read
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.errors import PairbankError
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from own_files import json_lines, parquet, read
 
+from own_files import json_lines, parquet, read
 from pairbank.errors import PairbankError
 
 WHOLE = {

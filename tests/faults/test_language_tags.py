@@ -40,8 +40,16 @@ def test_every_corpus_that_ships_has_standard_tags() -> None:
 
 
 def test_a_builder_that_gives_another_form_is_told_the_standard_one() -> None:
-    texts = {"target_good": "A", "target_bad": "B", "context_bad": ""}
-    item = Item(item_id="a/b/1", corpus="a", subset="b", language="zh_CN", task="sentence_pair", **texts)
+    item = Item(
+        item_id="a/b/1",
+        corpus="a",
+        subset="b",
+        language="zh_CN",
+        task="sentence_pair",
+        target_good="A",
+        target_bad="B",
+        context_bad="",
+    )
     assert [str(problem) for problem in problems_of(item)] == ["a/b/1: language is 'zh_CN', expected zh-CN"]
 
 

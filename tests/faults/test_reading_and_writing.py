@@ -192,7 +192,7 @@ def test_how_a_file_was_read_is_said_each_time_and_stands_in_the_manifest(
     for _ in ("built", "from the cache"):
         caplog.clear()
         with caplog.at_level(logging.WARNING):
-            items = pairbank.load_corpus(path, columns=columns, language="deu")
+            pairbank.load_corpus(path, columns=columns, language="deu")
         for words in (
             "pairs.csv: better = column 'Satz A' (as you say), worse = column 'Satz B' (as you say); 1 rows; ",
             "language de (German, from 'deu')",
@@ -201,7 +201,7 @@ def test_how_a_file_was_read_is_said_each_time_and_stands_in_the_manifest(
             "decimal commas in 1 row(s)",
         ):
             assert words in caplog.text
-    manifest = manifest_of(items)
+    manifest = manifest_of(pairbank.load_corpus(path, columns=columns, language="deu"))
     assert manifest is not None
     assert manifest["facts"]["reading"][0].startswith("better = column 'Satz A'")
     assert manifest["human"] == "column 'human_good'"

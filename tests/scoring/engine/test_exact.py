@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from naive_reference import option_logprob, sentence_logprob
 
 import pairbank
+from naive_reference import option_logprobs, sentence_logprob
 from pairbank.scoring.api.names import SPECIAL_TOKEN
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.models.causal import CausalScorer
@@ -24,6 +24,7 @@ CHAT = (
     "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"
     "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\nMy answer is"
 )
+OPTIONS = (" 1", " 2")
 ACCEPTABLE = "Is the following sentence acceptable in English? {} Respond with 1 if it is {}, and 2 if it is {}."
 
 
@@ -56,9 +57,9 @@ def test_forced_choice_equals_equation_1_of_song_et_al(
         good, bad = row["target_good"], row["target_bad"]
         p1, p2 = (_rendered(QUESTION.format(*sides), prompt_format) for sides in ((good, bad), (bad, good)))
         logp = [
-            option_logprob(scorer.model, scorer.tokenizer, prompt, option, bos=prompt_format == "base")
+            value
             for prompt in (p1, p2)
-            for option in (" 1", " 2")
+            for value in option_logprobs(scorer.model, scorer.tokenizer, prompt, OPTIONS, bos=prompt_format == "base")
         ]
         # equation 1: half of [(log P("1"|p1) - log P("2"|p1)) + (log P("2"|p2) - log P("1"|p2))]
         expected = 0.5 * ((logp[0] - logp[1]) + (logp[3] - logp[2]))
@@ -77,15 +78,12 @@ def test_individual_judgment_equals_the_difference_of_yes_no_differences(
         for side in ("good", "bad"):
             total = 0.0
             for wording, yes, no in (
-                (("acceptable", "not acceptable"), " 1", " 2"),
-                (("not acceptable", "acceptable"), " 2", " 1"),
+                (("acceptable", "not acceptable"), 0, 1),
+                (("not acceptable", "acceptable"), 1, 0),
             ):
                 prompt = _rendered(ACCEPTABLE.format(row[f"target_{side}"], *wording), prompt_format)
-                said = [
-                    option_logprob(scorer.model, scorer.tokenizer, prompt, option, bos=prompt_format == "base")
-                    for option in (yes, no)
-                ]
-                total += 0.5 * (said[0] - said[1])
+                said = option_logprobs(scorer.model, scorer.tokenizer, prompt, OPTIONS, bos=prompt_format == "base")
+                total += 0.5 * (said[yes] - said[no])
             yes_minus_no[side] = total
         for side in ("good", "bad"):
             assert row[f"acceptability_judgment_i_{side}"] == pytest.approx(yes_minus_no[side], abs=TOLERANCE_NATS)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
-from tiny_bidirectional_models import bart_model, masked_model, saved, t5_model
-from tiny_models import ARCHITECTURES, saved_model
 
 from pairbank.errors import ScoringError
 from pairbank.files import cache_dir
@@ -18,6 +16,8 @@ from pairbank.scoring.models import hidden_states
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.hidden_states import last_token_states
 from pairbank.scoring.models.load import load_model
+from tiny_bidirectional_models import bart_model, masked_model, saved, t5_model
+from tiny_models import ARCHITECTURES, saved_model
 
 if TYPE_CHECKING:
     from pairbank.scoring.models.load import LoadedModel
@@ -76,7 +76,8 @@ def test_padded_states_are_those_of_one_text_at_a_time(name: str, tmp_path: Path
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "xlm-r", "t5", "bart"])
 def test_bidirectional_models_give_the_last_token_of_the_text_itself(family: str, tmp_path: Path) -> None:
-    made = {"t5": t5_model, "bart": bart_model}[family]() if family in {"t5", "bart"} else masked_model(family)
+    makers: dict[str, Callable[[], tuple[Any, Any]]] = {"t5": t5_model, "bart": bart_model}
+    made = makers[family]() if family in makers else masked_model(family)
     model = load_model(saved(*made, tmp_path), device="cpu")
     tokenizer: Any = model.tokenizer
     expected = []

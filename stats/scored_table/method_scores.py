@@ -1,0 +1,161 @@
+"""One method's columns of a scored table: in, rows in order and a layout; out, its numbers as arrays.
+
+What should be there and is not, or is no number, is an error with the item's name, before any statistic is computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from pairbank.errors import BankError
+from pairbank.scoring.api.layout import ScoreColumns, Side
+from pairbank.scoring.api.names import DIRECT, OVER_LENGTH
+from pairbank.stats.scored_table.frame import flagged, number_column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pairbank.arrays import BoolArray, FloatArray
+    from pairbank.scoring.api.layout import MethodLayout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodScores:
+    """One method's numbers for every row of the table."""
+
+    layout: MethodLayout
+    """Says what the log-probabilities are."""
+    delta_nats: FloatArray
+    """Good minus bad, shape (rows,), for a rating in points; NaN where the method does not apply."""
+    logprobs_nats: FloatArray
+    """Shape (rows, presentations, options); NaN where the method does not apply or a presentation is not asked."""
+    word_nats: FloatArray
+    """Log-probability of the target of a one-sided item (a word, a sentence), shape (rows,); NaN elsewhere."""
+    argmax: FloatArray
+    """Most probable ratings of the better and the worse side, shape (rows, 2); NaN for other methods."""
+    unparsed: FloatArray
+    """Share of the texts written for an item without an answer, shape (rows,); NaN for methods that read answers."""
+
+    @property
+    def applies(self) -> BoolArray:
+        """Whether the method gives a difference of two sides, shape (rows,)."""
+        return ~np.isnan(self.delta_nats)
+
+    @property
+    def predicts(self) -> BoolArray:
+        """Whether the method gives the log-probability of an item's one word, shape (rows,)."""
+        return ~np.isnan(self.word_nats)
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether it was asked of any row."""
+        return bool(self.applies.any() or self.predicts.any() or not np.isnan(self.unparsed).all())
+
+
+def delta_of(frame: pd.DataFrame, method: str) -> FloatArray:
+    """Return a method's differences (good - bad), shape (rows,); NaN where it does not apply."""
+    return number_column(frame, ScoreColumns(method).delta)
+
+
+def side_of(frame: pd.DataFrame, method: str, side: Side) -> FloatArray:
+    """Return a method's scores of one side, `good` or `bad`, shape (rows,); NaN where it gives none."""
+    return number_column(frame, ScoreColumns(method).of(side))
+
+
+def argmax_of(frame: pd.DataFrame, method: str) -> FloatArray:
+    """Return the most probable ratings of the better and the worse side, shape (rows, 2); NaN where there are none."""
+    columns = ScoreColumns(method)
+    return np.column_stack([number_column(frame, columns.argmax(side)) for side in get_args(Side)])
+
+
+def needed_columns(layout: MethodLayout) -> list[str]:
+    """Return the columns that a method of this layout must have."""
+    columns = ScoreColumns(layout.method)
+    names = [columns.delta]
+    names += [columns.logprobs] * layout.has_logprobs
+    names += [columns.good] * (layout.kind == "prediction")
+    rates = layout.kind == "rating" and layout.has_logprobs
+    return names + [columns.argmax(side) for side in get_args(Side) if rates]
+
+
+def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
+    """Return a method's numbers.
+
+    Args:
+        frame: Rows of a scored table, with what `needed_columns` names.
+        layout: The method.
+
+    Raises:
+        BankError: If a score that should be there is null or not finite.
+    """
+    delta = delta_of(frame, layout.method)
+    rates = layout.kind == "rating" and layout.has_logprobs
+    return MethodScores(
+        layout=layout,
+        delta_nats=delta,
+        logprobs_nats=logprobs_of(frame, layout, applies=~np.isnan(delta)),
+        word_nats=_words(frame, layout, delta),
+        argmax=argmax_of(frame, layout.method) if rates else np.full((len(frame), 2), np.nan),
+        unparsed=_unparsed(frame, layout),
+    )
+
+
+def logprobs_of(frame: pd.DataFrame, layout: MethodLayout, *, applies: BoolArray) -> FloatArray:
+    """Return the list column of log-probabilities, shape (rows, presentations, options).
+
+    Args:
+        frame: Rows of a scored table.
+        layout: The method; predictions and methods that read nothing are all NaN.
+        applies: Where the method applies, shape (rows,); the other rows are NaN.
+
+    Raises:
+        BankError: If a list is missing, too short, or holds what is no number where the presentation is asked.
+    """
+    found = np.full((len(frame), len(layout.presentations), len(layout.options)), np.nan)
+    if layout.has_logprobs and layout.kind != "prediction":
+        found[applies] = _whole_lists(frame[applies], layout)
+    return found
+
+
+def _whole_lists(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
+    name, width = ScoreColumns(layout.method).logprobs, len(layout.presentations) * len(layout.options)
+    lists = frame[name].to_list()
+    for item_id, values in zip(frame["item_id"], lists, strict=True):
+        if not isinstance(values, list | tuple | np.ndarray) or len(values) != width:
+            raise BankError(f"{item_id}: {name} is {values!r}; expected {width} numbers, since it has a delta")
+    flat = np.array(list(chain.from_iterable(lists)), dtype=np.float64).reshape(-1, width)
+    is_whole = np.isfinite(flat)
+    if layout.asked == "one":
+        empty = np.asarray(np.isnan(layout.reshape(flat)).all(axis=-1))
+        left_out = empty & ~np.asarray(empty.all(axis=1))[:, np.newaxis]
+        is_whole |= left_out.repeat(len(layout.options), axis=1)
+    if not is_whole.all():
+        where = int(np.argmin(is_whole.all(axis=1)))
+        raise BankError(f"{frame['item_id'].iloc[where]}: {name} is {flat[where]}; expected finite numbers")
+    return layout.reshape(flat)
+
+
+def _words(frame: pd.DataFrame, layout: MethodLayout, delta: FloatArray) -> FloatArray:
+    """Return the log-probability of one-sided items: of a prediction, or of `direct` where the corpus has some."""
+    known = layout.method == DIRECT and {"target_bad", ScoreColumns(DIRECT).good} <= set(frame.columns)
+    if layout.kind != "prediction" and not (known and frame["target_bad"].isna().any()):
+        return np.full(len(frame), np.nan)
+    words = np.where(np.isnan(delta), side_of(frame, layout.method, "good"), np.nan)
+    if "target_bad" in frame.columns:
+        words[frame["target_bad"].notna().to_numpy()] = np.nan
+    return words
+
+
+def _unparsed(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
+    """Return the share of each item's texts without an answer; NaN where nothing was written."""
+    if layout.readout != "generation":
+        return np.full(len(frame), np.nan)
+    n_asked = 1 if layout.asked == "one" else len(layout.presentations)
+    columns = ScoreColumns(layout.method)
+    shares = number_column(frame, columns.unparsed) / n_asked
+    shares[flagged(frame, columns.flags, OVER_LENGTH)] = np.nan
+    return shares
