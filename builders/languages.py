@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from pairbank.builders.schema.language_tags import is_unspaced
 from pairbank.builders.sources.readers import read_delimited
 
 
@@ -50,16 +51,13 @@ def typology() -> Mapping[str, LanguageType]:
     }
 
 
-UNSPACED_LANGUAGES = ("zh", "ja", "th", "lo", "km", "my", "yue")
-
-
 def separator(language: str) -> str:
     """Return what stands between a context and its target: nothing in languages written without spaces.
 
-    >>> separator("en"), separator("zh-Hans")
-    (' ', '')
+    >>> separator("en"), separator("zh-Hans"), separator("zh_CN"), separator("cmn")
+    (' ', '', '', '')
     """
-    return "" if language.split("-", maxsplit=1)[0].lower() in UNSPACED_LANGUAGES else " "
+    return "" if is_unspaced(language) else " "
 
 
 def joined(context: str, target: str, language: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.corpora.registry import corpus_named
-from pairbank.builders.corpora.tabular import TabularOptions, is_tabular, tabular_corpus
+from pairbank.builders.corpora.tabular import READING, is_tabular, tabular_corpus
+from pairbank.builders.corpora.tabular_items import Marks, TabularOptions
 from pairbank.builders.schema.columns import Task
+from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.sources.downloads import Progress
 from pairbank.builders.sources.source import LocatedFile, locate
 from pairbank.errors import CorpusError, unknown_name
@@ -20,6 +23,8 @@ from pairbank.files import sha256_of_file
 
 if TYPE_CHECKING:
     import datasets
+
+logger = logging.getLogger(__name__)
 
 
 def load_corpus(
@@ -32,12 +37,15 @@ def load_corpus(
     repair: bool = True,
     columns: Mapping[str, str] | None = None,
     task: Task | None = None,
+    encoding: str | None = None,
+    marks: Marks = "refuse",
     progress: Progress | None = None,
 ) -> datasets.Dataset:
     """Return a corpus as a `datasets.Dataset` in the shared schema, every row of the source in it.
 
     Rows that need care (identical sides, a repeated pair, no human rating, mended text) are flagged in the
-    column `flags`, never dropped.
+    column `flags`, never dropped. How a file of your own was read (which column as the better side, which language,
+    delimiter and encoding) is logged, and stands in the manifest.
 
     Args:
         name: a built-in corpus (`pairbank corpora` lists them), or the path of a CSV, TSV, JSON-lines or
@@ -49,6 +57,9 @@ def load_corpus(
         repair: mend the documented defects of the source; False keeps its text as it is.
         columns: for your own file: schema column -> your column.
         task: for your own file: its task.
+        encoding: for your own file: its encoding, where that is neither UTF-8 nor said by a byte-order mark.
+        marks: for your own file: what to do with a linguist's mark (*, ??) before a sentence: `refuse` the row,
+            `strip` it and flag the row, or `keep` and score it.
         progress: told of every piece of a file that is downloaded, perhaps from several threads.
 
     Raises:
@@ -56,27 +67,53 @@ def load_corpus(
         CorpusFileNotFoundError: a file is missing and cannot be downloaded.
         CorpusError: a file or rows that cannot be accepted; all problems at once.
     """
-    from pairbank.builders.dataset import prepare
-
     options = BuildOptions(subset=subset, repair=repair)
     if is_tabular(str(name)):
-        table = TabularOptions(columns=columns or {}, language=language or "en", task=task)
-        corpus, file = tabular_corpus(Path(name), table)
-        dataset = prepare(corpus, {file.name: file}, options, variant=f"{table} {file.name}")
+        table = TabularOptions(columns=columns or {}, language=language, task=task, encoding=encoding, marks=marks)
+        dataset = _own_items(Path(name), table, options)
     else:
-        if columns or task:
-            raise CorpusError(f"columns and task describe a file of your own; {name!r} is a built-in corpus")
-        corpus = corpus_named(str(name))
-        if subset is not None and subset not in corpus.subsets:
-            raise unknown_name(f"subset of {corpus.name}", subset, corpus.subsets)
-        if language is not None and language not in corpus.languages:
-            raise unknown_name(f"language of {corpus.name}", language, corpus.languages)
-        if subset is None and language in corpus.subset_files:
-            options = replace(options, subset=language)
-        dataset = prepare(corpus, located_files(corpus, data_dir, options, progress=progress), options)
-        if language is not None and len(corpus.languages) > 1:
-            dataset = dataset.select([i for i, value in enumerate(dataset["language"][:]) if value == language])
+        if columns or task or encoding or marks != "refuse":
+            raise CorpusError(f"columns, task, encoding and marks describe a file of your own; {name!r} is built in")
+        dataset = _built_in(corpus_named(str(name)), data_dir, language, options, progress)
     return dataset if limit is None else first_of_each_paradigm(dataset, limit)
+
+
+def _own_items(path: Path, table: TabularOptions, options: BuildOptions) -> datasets.Dataset:
+    """Return the items of a user's file; say how it was read."""
+    from pairbank.builders.dataset import manifest_of, prepare
+
+    corpus, file = tabular_corpus(path, table)
+    dataset = prepare(corpus, {file.name: file}, options, variant=f"{table} {file.name}")
+    facts = (manifest_of(dataset) or {})["facts"]
+    logger.warning("%s: %s", path.name, "; ".join(facts[READING]))
+    return dataset
+
+
+def _built_in(
+    corpus: Corpus,
+    data_dir: str | Path | None,
+    language: str | None,
+    options: BuildOptions,
+    progress: Progress | None,
+) -> datasets.Dataset:
+    from pairbank.builders.dataset import prepare
+
+    subset = options.subset
+    if subset is not None and subset not in corpus.subsets:
+        raise unknown_name(f"subset of {corpus.name}", subset, corpus.subsets)
+    if language is not None:
+        language = language_tag(language)
+        if language not in corpus.languages:
+            raise unknown_name(f"language of {corpus.name}", language, corpus.languages)
+    if subset is None and language in corpus.subset_files:
+        options = replace(options, subset=language)
+    dataset = prepare(corpus, located_files(corpus, data_dir, options, progress=progress), options)
+    if language is not None and len(corpus.languages) > 1:
+        found = dataset["language"][:]
+        dataset = dataset.select([i for i, value in enumerate(found) if value == language])
+        if not len(dataset):
+            raise unknown_name(f"language of {corpus.name}, subset {subset!r},", language, set(found))
+    return dataset
 
 
 def located_files(

@@ -12,7 +12,8 @@ from typing import Any
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import Column, Item, Scalar
-from pairbank.builders.sources.readers import decode, read_delimited, read_json_lines, read_zip_member, zip_members
+from pairbank.builders.sources.archives import read_zip_member, zip_members
+from pairbank.builders.sources.readers import decode, read_delimited, read_json_lines
 from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
@@ -65,7 +66,7 @@ def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[It
         if wanted(uid, options):
             where = f"{path}:{member}"
             whole = decode((path / member).read_bytes(), where) if in_folder else read_zip_member(path, member)
-            for number, row in read_json_lines(whole.splitlines(), REQUIRED, where=where):
+            for number, row in read_json_lines(whole.split("\n"), REQUIRED, where=where):
                 yield _item(uid, row, f"{where}, row {number}", options)
 
 

@@ -1,58 +1,53 @@
 """Your own items: a CSV, TSV, JSON-lines or parquet file. Two columns of sentences are enough.
 
 Columns are found by name (`good`/`bad` and their common synonyms, or a map that the user gives). A file with
-exactly two columns of other names is read as better, worse. Columns that mean nothing to the schema are kept
-as text columns of the corpus.
+exactly two columns of other names is read as better, worse, unless something speaks against it. Columns that mean
+nothing to the schema are kept as text columns of the corpus. How the file was read stands in the manifest, and is said.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from pairbank.builders.corpora.cells import MOST_POINTS, check_characters, has_comma, label_in, number_in
+from pairbank.builders.corpora.column_roles import MAPPABLE, SYNONYMS, Roles, roles_of
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.schema.columns import COLUMNS, Column, Item, Scalar, Task
-from pairbank.builders.sources.readers import decode, read_delimited, read_json_lines
+from pairbank.builders.corpora.registry import CORPORA
+from pairbank.builders.corpora.tabular_items import (
+    DEFAULT_LANGUAGE,
+    RATINGS,
+    STRIPPED,
+    BadRows,
+    TabularOptions,
+    check_options,
+    tabular_item,
+)
+from pairbank.builders.schema.columns import COLUMNS, Column, Item
+from pairbank.builders.schema.language_tags import language_name, language_tag
 from pairbank.builders.sources.source import LocatedFile, Source
+from pairbank.builders.sources.tables import ROWS_A_BATCH, ROWS_LOOKED_AT, SUFFIXES, Table, open_table
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
+from pairbank.files import reading, sha256_of_file
 
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
-SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    "target_good": (
-        "good",
-        "sentence_good",
-        "good_sentence",
-        "acceptable",
-        "grammatical",
-        "sentence_grammatical",
-    ),
-    "target_bad": (
-        "bad",
-        "sentence_bad",
-        "bad_sentence",
-        "unacceptable",
-        "ungrammatical",
-        "sentence_ungrammatical",
-    ),
-    "context_good": ("context", "prefix"),
-    "pair_id": ("id", "pair_ID", "pairID"),
-}
-MAPPABLE = tuple(c.name for c in COLUMNS if c.name not in ("item_id", "corpus"))
+__all__ = [
+    "MAPPABLE",
+    "MOST_POINTS",
+    "ROWS_A_BATCH",
+    "SUFFIXES",
+    "SYNONYMS",
+    "TabularOptions",
+    "number_in",
+    "tabular_item",
+]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TabularOptions:
-    """How to read a user's file."""
-
-    columns: Mapping[str, str] = field(default_factory=dict)
-    """Schema column -> the file's column, where the names do not say it: {"target_good": "Satz A"}."""
-    language: str = "en"
-    """Language of rows without a `language` cell."""
-    task: Task | None = None
-    """Task of rows without a `task` cell; default: continuation_pair with a context, else sentence_pair."""
+READING = "reading"
+"""Among the facts of the manifest: how the file was read, a sentence a fact."""
+_LONGEST_NAME = 100
 
 
 def is_tabular(name: str) -> bool:
@@ -60,45 +55,41 @@ def is_tabular(name: str) -> bool:
     return Path(name).suffix.lower() in SUFFIXES
 
 
+def table_rows(path: Path, *, encoding: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line or row number, row) of a CSV, TSV, JSON-lines or parquet file."""
+    yield from open_table(path, encoding=encoding).rows()
+
+
 def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, LocatedFile]:
     """Return a corpus for a user's file, and the file.
 
     Raises:
         CorpusFileNotFoundError: there is no such file.
-        CorpusError: the better and worse columns cannot be told, or a mapped column is not there.
+        UnknownNameError: a column map or language that does not exist.
+        CorpusError: a file that cannot be read, has a shipped corpus's name, or whose better and worse columns cannot
+            be told without doubt.
     """
-    from pairbank.files import sha256_of_file
-
-    if not path.is_file():
-        raise CorpusFileNotFoundError(f"no file {path}; expected a {', '.join(SUFFIXES)} file with your items")
-    header = _header(path)
-    mapping = _mapping(path, header, options)
-    kept = [name for name in header if name not in mapping.values()]
-    extra = tuple(
-        Column(name=_extra_name(name), type="string", nullable=True, meaning="a column of your file") for name in kept
-    )
-    slug = re.sub(r"\W+", "_", path.stem).strip("_") or "items"
-
-    def rows(files: Mapping[str, LocatedFile], build: BuildOptions) -> Iterator[Item]:
-        located = files[path.name]
-        for number, (line, row) in enumerate(table_rows(located.path), 1):
-            where = f"{located.path}, row {line}"
-            item = tabular_item(row, number, where, slug=slug, mapping=mapping, kept=kept, options=options)
-            if wanted(item.subset, build):
-                yield item
-
+    with reading(path, CorpusError):
+        if not path.is_file():
+            raise CorpusFileNotFoundError(f"no file {path}; expected a {', '.join(SUFFIXES)} file with your items")
+    own = OwnFile.opened(path, options)
+    columns = own.roles.columns
     corpus = Corpus(
-        name=slug,
+        name=own.slug,
         title=path.name,
         description=f"Items of the user's file {path.name}.",
-        version="1.0.0",
-        languages=(options.language,),
+        version="1.1.0",
+        languages=(own.language,),
         tasks=("sentence_pair",),
         n_items=0,
-        human="",
+        human=", ".join(f"column {columns[name]!r}" for name in RATINGS if name in columns),
         subsets=(),
-        rows=rows,
-        extra_columns=extra,
+        rows=own.rows,
+        extra_columns=tuple(
+            Column(name=name, type="string", nullable=True, meaning="a column of your file")
+            for name in own.kept.values()
+        ),
+        metadata=lambda _files: {READING: own.said()},
         source=Source(
             homepage="",
             revision="",
@@ -109,121 +100,162 @@ def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Located
             licence_note="A file of your own: state its licence before you publish it.",
         ),
     )
-    return corpus, LocatedFile(path=path, name=path.name, sha256=sha256_of_file(path), verified=True)
+    with reading(path, CorpusError):
+        digest = sha256_of_file(path)
+    return corpus, LocatedFile(path=path, name=path.name, sha256=digest, verified=True)
 
 
-def _header(path: Path) -> list[str]:
-    first = next(iter(table_rows(path)), None)
-    if first is None:
-        raise CorpusError(f"{path}: no rows; expected a header and at least one row")
-    return list(first[1])
+def own_name(path: Path) -> str:
+    """Return the name of a corpus of the user's own, from its file's name.
 
-
-def table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line or row number, row) of a CSV, TSV, JSON-lines or parquet file."""
-    suffix = path.suffix.lower()
-    if suffix == ".jsonl":
-        yield from read_json_lines(decode(path.read_bytes(), str(path)).splitlines(), (), where=str(path))
-    elif suffix == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            table = pq.read_table(path)
-        except pa.ArrowException as error:
-            raise CorpusError(f"{path}: not a readable parquet file ({error}); write it again") from error
-        yield from enumerate(table.to_pylist(), 1)
-    else:
-        yield from read_delimited(path, (), delimiter="\t" if suffix == ".tsv" else ",")
-
-
-def _mapping(path: Path, header: Sequence[str], options: TabularOptions) -> dict[str, str]:
-    """Return schema column -> file column, from the user's map, then exact names, then synonyms."""
-    for name, column in options.columns.items():
-        if name not in MAPPABLE:
-            raise unknown_name("schema column", name, MAPPABLE)
-        if column not in header:
-            raise CorpusError(f"{path}: no column {column!r} for {name}; found {', '.join(header)}")
-    mapping = dict(options.columns)
-    lowered = {name.lower(): name for name in reversed(header)}
-    for name in MAPPABLE:
-        for candidate in (name, *SYNONYMS.get(name, ())):
-            if name not in mapping and candidate.lower() in lowered:
-                mapping[name] = lowered[candidate.lower()]
-    if "target_good" not in mapping and "target_bad" not in mapping and len(header) == 2:
-        mapping |= {"target_good": header[0], "target_bad": header[1]}
-    missing = [name for name in ("target_good", "target_bad") if name not in mapping]
-    if missing:
+    Raises:
+        CorpusError: a corpus of this name ships with pairbank, under whose licence the file would then be published.
+    """
+    slug = re.sub(r"\W+", "_", path.stem).strip("_")[:_LONGEST_NAME] or "items"
+    shipped = next((name for name in CORPORA if _folded(name) == _folded(slug)), None)
+    if shipped is not None:
         raise CorpusError(
-            f"{path}: cannot tell which column is {' and which is '.join(missing)}; found {', '.join(header)}; "
-            "name them 'good' and 'bad', or map them (columns={'target_good': ..., 'target_bad': ...}; "
-            "--column target_good=NAME)"
+            f"{path}: a corpus {shipped!r} ships with pairbank, and a file of your own by this name would be taken for "
+            f"it; rename the file, as my_{path.name}, or say {shipped} for the corpus itself"
         )
-    return mapping
+    return slug
 
 
-def tabular_item(
-    row: Mapping[str, Any],
-    number: int,
-    where: str,
-    *,
-    slug: str,
-    mapping: Mapping[str, str],
-    kept: Sequence[str],
-    options: TabularOptions,
-) -> Item:
-    """Return the item of one row of a user's file; `mapping` is schema column -> the row's key."""
-    cells = {name: _text(row.get(column)) for name, column in mapping.items()}
-    for name in ("target_good", "target_bad"):
-        if not (cells[name] or "").strip():
-            raise CorpusError(
-                f"{where}: column {mapping[name]!r} is empty; expected a sentence: fill or delete the row"
-            )
-    context = cells.get("context_good") or ""
-    subset = cells.get("subset") or "all"
-    values: dict[str, Any] = {
-        "phenomenon": cells.get("phenomenon"),
-        "paradigm": cells.get("paradigm"),
-        "human_scale": cells.get("human_scale"),
-        "pair_id": cells.get("pair_id"),
-    }
-    for name in ("human_good", "human_bad"):
-        values[name] = _number(cells.get(name), where, mapping.get(name, name))
-    if values["human_scale"] is None and (values["human_good"], values["human_bad"]) != (None, None):
-        values["human_scale"] = "unstated"
-    human_n = _number(cells.get("human_n"), where, mapping.get("human_n", "human_n"))
-    extra: dict[str, Scalar] = {_extra_name(name): _text(row.get(name)) for name in kept}
-    return Item(
-        item_id=f"{slug}/{subset}/{number}",
-        corpus=slug,
-        subset=subset,
-        language=cells.get("language") or options.language,
-        task=cast("Task", cells.get("task") or options.task or ("continuation_pair" if context else "sentence_pair")),
-        context_good=context,
-        target_good=cells["target_good"] or "",
-        context_bad=cells["context_bad"] if cells.get("context_bad") is not None else context,
-        target_bad=cells["target_bad"],
-        human_n=None if human_n is None else int(human_n),
-        extra=extra,
-        **values,
-    )
+def _folded(name: str) -> str:
+    return name.casefold().replace("-", "_")
 
 
-def _extra_name(name: str) -> str:
+@dataclass(kw_only=True)
+class _Met:
+    """What was met in the rows of a file, of what has to be said."""
+
+    n_rows: int = 0
+    n_blank: int = 0
+    n_without_language: int = 0
+    n_commas: int = 0
+    n_stripped: int = 0
+    n_lost: int = 0
+    tags: dict[str, str] = field(default_factory=dict)
+    """Language tag as the file has it -> in its standard form."""
+    nested: set[str] = field(default_factory=set)
+    """Columns of lists or objects, which are kept as JSON."""
+
+
+@dataclass(kw_only=True)
+class OwnFile:
+    """A user's file, its columns understood, and what is to be said of its reading."""
+
+    table: Table
+    slug: str
+    language: str
+    roles: Roles
+    kept: Mapping[str, str]
+    """The file's column -> its name in the corpus, where the schema has no place for it."""
+    options: TabularOptions
+    met: _Met | None = None
+    """None before the rows were read."""
+
+    @classmethod
+    def opened(cls, path: Path, options: TabularOptions) -> OwnFile:
+        """Open a file, read its header and first rows, and tell its columns; errors as for `tabular_corpus`."""
+        slug = own_name(path)
+        check_options(options)
+        table = open_table(path, encoding=options.encoding)
+        first = list(itertools.islice(table.rows(bad_row=lambda _error: None), ROWS_LOOKED_AT))
+        if not first:
+            next(table.rows(), None)
+            raise CorpusError(f"{path}: no rows; expected a header and at least one row")
+        roles = roles_of(path, table.columns, [row for _, row in first], options.columns)
+        return cls(
+            table=table,
+            slug=slug,
+            language=language_tag(DEFAULT_LANGUAGE if options.language is None else options.language),
+            roles=roles,
+            kept=_kept_names([name for name in table.columns if name not in roles.columns.values()]),
+            options=replace(options, decimal_commas=table.delimiter not in ("", ",")),
+        )
+
+    def rows(self, _files: Mapping[str, LocatedFile], build: BuildOptions) -> Iterator[Item]:
+        """Yield the items; every row that cannot be accepted is in one error at the end."""
+        bad, met, subsets = BadRows(self.table.path), _Met(), set[str]()
+
+        def blank(_number: int) -> None:
+            met.n_blank += 1
+
+        for number, (line, row) in enumerate(self.table.rows(bad.note, blank), 1):
+            try:
+                item = self._item(row, number, f"{self.table.path}, row {line}")
+            except CorpusError as error:
+                bad.note(error)
+                continue
+            self._meet(row, item, met)
+            subsets.add(item.subset)
+            if wanted(item.subset, build):
+                yield item
+        bad.raise_if_any()
+        if build.subset is not None and build.subset not in subsets:
+            raise unknown_name(f"subset of {self.table.path.name}", build.subset, subsets)
+        self.met = met
+
+    def _item(self, row: Mapping[str, Any], number: int, where: str) -> Item:
+        check_characters(row, where)
+        columns, kept = self.roles.columns, self.kept.items()
+        return tabular_item(row, number, where, slug=self.slug, mapping=columns, kept=kept, options=self.options)
+
+    def _meet(self, row: Mapping[str, Any], item: Item, met: _Met) -> None:
+        """Note what of an accepted row has to be said."""
+        columns = self.roles.columns
+        met.n_rows += 1
+        met.n_stripped += STRIPPED in item.flags
+        met.n_commas += any(has_comma(str(row.get(columns.get(name, ""), ""))) for name in RATINGS)
+        met.n_lost += any(isinstance(cell, str) and "\ufffd" in cell for cell in row.values())
+        met.nested |= {name for name in self.kept if isinstance(row.get(name), list | Mapping)}
+        if tag := label_in(row.get(columns.get("language", "")), "", ""):
+            met.tags[tag] = item.language
+        else:
+            met.n_without_language += 1
+
+    def said(self) -> list[str]:
+        """Return how the file was read, a sentence a fact; where its rows were not read yet, they are."""
+        if self.met is None:
+            for _ in self.rows({}, BuildOptions()):
+                pass
+        met = self.met or _Met()
+        return [self.roles.said, f"{met.n_rows:,} rows", *self._languages(met), *self.table.notes, *_oddities(met)]
+
+    def _languages(self, met: _Met) -> Iterator[str]:
+        stated = self.options.language
+        if met.n_without_language and stated is None:
+            yield f"language {self.language} ({language_name(self.language)}), the default: --language says another"
+        elif met.n_without_language:
+            read = "" if stated == self.language else f", from {stated!r}"
+            yield f"language {self.language} ({language_name(self.language)}{read})"
+        changed = [f"{given!r} as {tag}" for given, tag in met.tags.items() if given != tag]
+        if changed:
+            yield f"language tags read: {', '.join(changed)}"
+
+
+def _oddities(met: _Met) -> Iterator[str]:
+    if met.n_blank:
+        yield f"{met.n_blank:,} blank row(s) left out"
+    if met.n_commas:
+        yield f"decimal commas in {met.n_commas:,} row(s): 6,4 is 6.4"
+    if met.n_stripped:
+        yield f"linguists' marks taken off in {met.n_stripped:,} row(s), which are flagged {STRIPPED!r}"
+    if met.nested:
+        yield f"lists or objects kept as JSON in {', '.join(map(repr, sorted(met.nested)))}"
+    if met.n_lost:
+        yield f"U+FFFD in {met.n_lost:,} row(s): a character was lost before, when the file was converted"
+
+
+def _kept_names(columns: Sequence[str]) -> dict[str, str]:
+    """Return the names in the corpus of columns that the schema does not have; none of them is the schema's."""
     taken = {column.name for column in COLUMNS} | {"flags"}
-    return f"{name}_source" if name in taken else name
-
-
-def _text(value: object) -> str | None:
-    if value is None or value == "":
-        return None
-    return value if isinstance(value, str) else str(value)
-
-
-def _number(cell: str | None, where: str, column: str) -> float | None:
-    if cell is None or cell.lower() in ("na", "nan"):
-        return None
-    try:
-        return float(cell)
-    except ValueError as error:
-        raise CorpusError(f"{where}: column {column!r} holds {cell!r}, expected a number or an empty cell") from error
+    names: dict[str, str] = {}
+    for column in sorted(columns, key=lambda name: name in taken):
+        name = column
+        while name in taken:
+            name += "_source"
+        taken.add(name)
+        names[column] = name
+    return {column: names[column] for column in columns}

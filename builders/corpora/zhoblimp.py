@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import Item
-from pairbank.builders.sources.readers import member_texts, read_delimited, read_json_lines
+from pairbank.builders.sources.archives import member_texts
+from pairbank.builders.sources.readers import read_delimited, read_json_lines
 from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError

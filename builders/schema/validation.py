@@ -16,7 +16,8 @@ from pairbank.builders.schema.columns import (
     Scalar,
 )
 from pairbank.builders.schema.flags import DUPLICATE_PAIR, IDENTICAL_SIDES, NOT_NFC
-from pairbank.errors import CorpusError
+from pairbank.builders.schema.language_tags import language_tag
+from pairbank.errors import CorpusError, UnknownNameError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,8 @@ def _content_problems(item: Item) -> Iterator[_Found]:
     for name in ("item_id", "corpus", "subset", "language"):
         if getattr(item, name) == "":
             yield name, "", "a non-empty string"
+    if expected := _other_tag(item.language):
+        yield "language", item.language, expected
     for name in ("target_good",) if one_sided else ("target_good", "target_bad"):
         text = getattr(item, name)
         if (text is None and name == "target_bad") or (isinstance(text, str) and not text.strip()):
@@ -70,6 +73,17 @@ def _content_problems(item: Item) -> Iterator[_Found]:
         yield "context_bad", None, "a context, '' where there is none"
     if (item.human_good is not None or item.human_bad is not None) and not item.human_scale:
         yield "human_scale", item.human_scale, "the scale of the human judgments"
+
+
+def _other_tag(language: object) -> str:
+    """Return what is expected in place of a language tag; "" where nothing is, or another check speaks."""
+    if not isinstance(language, str) or language == "":
+        return ""
+    try:
+        standard = language_tag(language)
+    except UnknownNameError as error:
+        return f"a BCP-47 tag ({error})"
+    return "" if standard == language else standard
 
 
 def _extra_problems(values: Mapping[str, Scalar], extra: Sequence[Column]) -> Iterator[_Found]:

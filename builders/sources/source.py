@@ -16,8 +16,8 @@ from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
 
+from pairbank.builders.sources.archives import member_bytes
 from pairbank.builders.sources.downloads import Progress, download, page_of
-from pairbank.builders.sources.readers import member_bytes
 from pairbank.errors import CorpusFileNotFoundError
 from pairbank.files import cache_dir, sha256_of_file, sha256_of_text
 

@@ -1,7 +1,7 @@
 """Which corpora's texts may leave the machine, and tables without them: ids, labels and scores only.
 
-A builder's `Source.redistributable` decides for the corpora that ship with pairbank, whatever a manifest says. A
-corpus of the user's own may be published once its licence is stated.
+A builder's `Source.redistributable` decides for the corpora that ship with pairbank, whatever a manifest unlocks; what
+only has the name of one is no such corpus. A corpus of the user's own may be published once its licence is stated.
 """
 
 from __future__ import annotations
@@ -30,18 +30,26 @@ LEAST_CHARACTERS = 15
 
 
 def may_publish(corpus: str, facts: Mapping[str, Any]) -> bool:
-    """Return whether a published bank may hold a corpus's texts."""
-    if corpus in CORPORA:
-        return CORPORA[corpus].source.redistributable
-    return (facts.get("source") or {}).get("redistributable") is True
+    """Return whether a published bank may hold a corpus's texts.
+
+    The name of a corpus that ships is not enough: its facts must be those of its builder, which a user's own file by
+    the same name has not.
+    """
+    stated = (facts.get("source") or {}).get("redistributable") is True
+    return stated and (corpus not in CORPORA or CORPORA[corpus].source.redistributable)
 
 
 def licence_of(corpus: str, facts: Mapping[str, Any]) -> str:
     """Return a corpus's licence and what is to be said about it, on one line."""
-    source = CORPORA[corpus].source if corpus in CORPORA else None
     stated = facts.get("source") or {}
-    licence = source.licence if source else stated.get("licence") or "unknown"
-    note = source.licence_note if source else stated.get("licence_note") or ""
+    if corpus not in CORPORA:
+        licence, note = stated.get("licence") or "unknown", stated.get("licence_note") or ""
+    else:
+        source = CORPORA[corpus].source
+        licence, note = source.licence, source.licence_note
+        if source.redistributable and stated.get("redistributable") is not True:
+            licence = "unknown"
+            note = f"These items are not the corpus {corpus!r} that ships with pairbank: give them a name of their own."
     return f"{licence}. {note}" if note else licence
 
 

@@ -8,6 +8,7 @@ never meet old numbers. Files appear whole or not at all.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,12 @@ def schema_of(method: Method) -> pa.Schema:
 def shard_key(model_key: str, method: Method, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the key of one method's numbers for these items."""
     columns = [*TEXT_COLUMNS, *method.key_columns]
-    texts = ["\0".join("\1" if row.get(c) is None else str(row[c]) for c in columns) for row in rows]
+    cells = [["\1" if row.get(c) is None else str(row[c]) for c in columns] for row in rows]
+    texts = ["\0".join(row) for row in cells]
+    n_nul = sum(text.count("\0") for text in texts)
+    if n_nul > len(rows) * (len(columns) - 1) or any(row.get(c) == "\1" for row in rows for c in columns):
+        # where one is in a cell, the joins would not tell where it ends
+        texts = [json.dumps([[row.get(c) for c in columns] for row in rows], default=str)]
     return sha256_of_text(model_key, method.name, method.definition["sha256"], VERSIONS, *texts)
 
 

@@ -21,6 +21,10 @@ class CorpusFileNotFoundError(PairbankError, FileNotFoundError):
     """A corpus file that is neither on disk nor reachable, with where to get it."""
 
 
+class OutputError(PairbankError, OSError):
+    """A place that cannot be written to, with what stands there and what was expected."""
+
+
 class UnknownNameError(PairbankError, ValueError):
     """A corpus, method, study or model name that does not exist, with the nearest known names."""
 

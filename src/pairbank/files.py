@@ -1,4 +1,7 @@
-"""Files: atomic writes, hashes, JSON manifests and the cache folder. Nothing here knows what a corpus is."""
+"""Files: atomic writes, hashes, JSON manifests, the cache folder, and what a failed read becomes.
+
+Nothing here knows what a corpus is.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,13 @@ import hashlib
 import json
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pairbank.errors import PairbankError
+from pairbank.errors import OutputError, PairbankError
 
 
 def cache_dir() -> Path:
@@ -50,7 +54,13 @@ def replaced_atomically(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path` that takes its place when the block ends without an error.
 
     A reader, or a run after a kill, sees the old file or the whole new one, never a part.
+
+    Raises:
+        OutputError: a folder, device or pipe stands at `path`: nothing but a regular file is ever replaced.
     """
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "a device or pipe"
+        raise OutputError(f"{path}: is {what}, expected a regular file or nothing; give another path")
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     os.close(handle)
@@ -96,9 +106,69 @@ def defused(cell: str) -> str:
     return re.sub(FORMULA, r"'\1", cell)
 
 
+_RAISED_BY = {
+    "csv": "Error",
+    "json": "JSONDecodeError",
+    "lzma": "LZMAError",
+    "pyarrow": "ArrowException",
+    "safetensors": "SafetensorError",
+    "tarfile": "TarError",
+    "tomllib": "TOMLDecodeError",
+    "yaml": "YAMLError",
+    "zipfile": "BadZipFile",
+    "zlib": "error",
+}
+"""Module -> the base of what it raises over a damaged file."""
+_WHAT_TO_CHECK: dict[type[OSError], str] = {
+    FileNotFoundError: "check the path",
+    IsADirectoryError: "give a file, not a folder",
+    NotADirectoryError: "check the path",
+    PermissionError: "check who may read it",
+}
+
+
+@contextlib.contextmanager
+def reading(
+    path: Path | str, error: type[PairbankError], *, saying: str = "cannot be read", remedy: str = "get it again"
+) -> Iterator[None]:
+    """Raise as `error` what the operating system, a codec or a parser raises while a block reads a file.
+
+    Errors of our own pass as they are. So does what is no fault of the file (a TypeError, a KeyError).
+
+    >>> with reading("a.json", PairbankError, saying="not JSON"):
+    ...     json.loads("?")
+    Traceback (most recent call last):
+    pairbank.errors.PairbankError: a.json: not JSON (Expecting value: line 1 column 1 (char 0)); get it again
+
+    Args:
+        path: the file, or a member of an archive, for the message.
+        error: what to raise.
+        saying: what is wrong, in words.
+        remedy: what to do, where the operating system's own reason does not say it.
+    """
+    try:
+        yield
+    except PairbankError:
+        raise
+    except _foreign_errors() as problem:
+        to_do = next((text for kind, text in _WHAT_TO_CHECK.items() if isinstance(problem, kind)), remedy)
+        raise error(f"{path}: {saying} ({_reason(problem)}); {to_do}") from problem
+
+
+def _foreign_errors() -> tuple[type[BaseException], ...]:
+    """Return what a read may raise: of a module that is not loaded, nothing can have been raised."""
+    loaded = ((sys.modules[module], name) for module, name in _RAISED_BY.items() if module in sys.modules)
+    return (OSError, EOFError, UnicodeError, *(getattr(module, name) for module, name in loaded))
+
+
+def _reason(problem: BaseException) -> str:
+    if isinstance(problem, UnicodeDecodeError):
+        return f"byte {problem.object[problem.start]:#04x} at {problem.start:,} is not {problem.encoding.upper()}"
+    text = (problem.strerror if isinstance(problem, OSError) else None) or str(problem) or type(problem).__name__
+    return text.splitlines()[0]
+
+
 def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON is any
     """Read a JSON file; a broken one is an error that names it."""
-    try:
+    with reading(path, PairbankError, saying="not readable as JSON", remedy="delete it and run again"):
         return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise PairbankError(f"{path}: not readable as JSON ({error}); delete it and run again") from error

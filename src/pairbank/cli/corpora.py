@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
-from pairbank.cli.options import Columns, DataDir, Language, Limit, Subset, load_items
+from pairbank.cli.options import Columns, DataDir, Encoding, Language, Limit, Marks, Subset, load_items
+from pairbank.files import replaced_atomically
 
 
 def corpora(
@@ -38,6 +39,8 @@ def build(
     language: Language = None,
     limit: Limit = None,
     column: Columns = None,
+    encoding: Encoding = None,
+    marks: Marks = "refuse",
     repair: Annotated[bool, typer.Option(help="Mend the documented defects of the source text.")] = True,  # noqa: FBT002
 ) -> None:
     """Build a corpus into one parquet file, and print its manifest; `all` prints one table of counts.
@@ -51,13 +54,22 @@ def build(
         return
     with quiet_bars(), status(f"building {corpus}"):
         items = load_items(
-            corpus, data_dir=data_dir, subset=subset, language=language, limit=limit, column=column, repair=repair
+            corpus,
+            data_dir=data_dir,
+            subset=subset,
+            language=language,
+            limit=limit,
+            column=column,
+            encoding=encoding,
+            marks=marks,
+            repair=repair,
         )
     manifest = (manifest_of(items) or {}) | {"n_items": len(items)}
     brief = ("corpus", "version", "n_rows", "n_usable", "n_items", "languages", "tasks", "n_by_flag", "files")
     say(json.dumps({key: manifest.get(key) for key in brief}, indent=2, ensure_ascii=False))
     if out is not None:
-        items.to_parquet(str(out))
+        with replaced_atomically(out) as temporary:
+            items.to_parquet(str(temporary))
         say(f"{out}: {len(items):,} items")
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
-from pairbank.cli.options import Columns, DataDir, Device, Language, Limit, Subset, load_items
+from pairbank.cli.options import Columns, DataDir, Device, Encoding, Language, Limit, Marks, Subset, load_items
+from pairbank.files import replaced_atomically
 
 if TYPE_CHECKING:
     import datasets
@@ -28,6 +29,8 @@ def minimalness(
     language: Language = None,
     limit: Limit = None,
     column: Columns = None,
+    encoding: Encoding = None,
+    marks: Marks = "refuse",
     device: Device = "auto",
     over_length: Annotated[str, typer.Option(help="error, or nan for sentences the model would cut.")] = "error",
 ) -> None:
@@ -47,7 +50,16 @@ def minimalness(
         items: datasets.Dataset | Scored = (
             read_scored(corpus)
             if _is_scored(corpus)
-            else load_items(corpus, data_dir=data_dir, subset=subset, language=language, limit=limit, column=column)
+            else load_items(
+                corpus,
+                data_dir=data_dir,
+                subset=subset,
+                language=language,
+                limit=limit,
+                column=column,
+                encoding=encoding,
+                marks=marks,
+            )
         )
         made: datasets.Dataset | Scored = (
             add_edit_distance(items)
@@ -60,7 +72,8 @@ def minimalness(
             made.save(out)
         else:
             out.parent.mkdir(parents=True, exist_ok=True)
-            made.to_parquet(str(out))
+            with replaced_atomically(out) as temporary:
+                made.to_parquet(str(temporary))
     _show(made.dataset if isinstance(made, Scored) else made)
     say(f"{out}: {len(made):,} items")
 

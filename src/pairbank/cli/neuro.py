@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
-from pairbank.cli.options import Columns, DataDir, Device, Dtype, Language, Limit, Subset, load_items
+from pairbank.cli.options import Columns, DataDir, Device, Dtype, Encoding, Language, Limit, Marks, Subset, load_items
 from pairbank.cli.scoring import load
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ def neuro(
     language: Language = None,
     limit: Limit = None,
     column: Columns = None,
+    encoding: Encoding = None,
+    marks: Marks = "refuse",
     precision: Annotated[str, typer.Option(help="How states are stored: float32 or float16.")] = "float32",
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and control labels.")] = 0,
     device: Device = "auto",
@@ -51,7 +53,16 @@ def neuro(
     chosen = groups or ["subset"]
     with quiet_bars():
         with status(f"building {corpus}"):
-            items = load_items(corpus, data_dir=data_dir, subset=subset, language=language, limit=limit, column=column)
+            items = load_items(
+                corpus,
+                data_dir=data_dir,
+                subset=subset,
+                language=language,
+                limit=limit,
+                column=column,
+                encoding=encoding,
+                marks=marks,
+            )
         scorer = load(model, device=device, dtype=dtype, bos="auto")
         with _bars() as tell:
             probed = pairbank.probe(

@@ -7,7 +7,7 @@ import inspect
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -16,6 +16,8 @@ from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:
     import datasets
+
+    from pairbank.builders.corpora.tabular_items import Marks as TreatmentOfMarks
 
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder with upstream files, or a root with one folder a corpus.")
@@ -35,6 +37,14 @@ Limit = Annotated[int | None, typer.Option(min=1, help="At most this many items 
 Columns = Annotated[
     list[str] | None,
     typer.Option("--column", help="Your file's column for a schema column: target_good=NAME; may be repeated."),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="Your file's encoding, where it is not UTF-8: cp1252, utf-16-le …", show_default=False),
+]
+Marks = Annotated[
+    str,
+    typer.Option(help="A linguist's mark (*, ??) before a sentence of your file: refuse, strip, or keep and score."),
 ]
 Subset = Annotated[str | None, typer.Option(help="Only this subset (for BLiMP: a paradigm).")]
 Language = Annotated[str | None, typer.Option(help="Only this language (BCP-47); for your own file: its language.")]
@@ -59,6 +69,8 @@ def load_items(
     language: str | None,
     limit: int | None,
     column: list[str] | None,
+    encoding: str | None = None,
+    marks: str = "refuse",
     repair: bool = True,
 ) -> datasets.Dataset:
     """Load a corpus, or a file of the user's own, as a command's options say; tell of downloads."""
@@ -72,6 +84,8 @@ def load_items(
         limit=limit,
         repair=repair,
         columns=column_map(column),
+        encoding=encoding,
+        marks=cast("TreatmentOfMarks", marks),
         progress=Downloads().tell,
     )
 

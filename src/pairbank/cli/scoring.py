@@ -11,8 +11,10 @@ from pairbank.cli.console import bars, quiet_bars, say, say_report, say_work, sh
 from pairbank.cli.options import (
     Columns,
     DataDir,
+    Encoding,
     Language,
     Limit,
+    Marks,
     Methods,
     Prompts,
     Subset,
@@ -40,6 +42,8 @@ def score(
     language: Language = None,
     limit: Limit = None,
     column: Columns = None,
+    encoding: Encoding = None,
+    marks: Marks = "refuse",
     over_length: Annotated[
         str, typer.Option(help="error, or nan for items longer than the model's context.")
     ] = "error",
@@ -60,7 +64,16 @@ def score(
         raise typer.BadParameter(f"{over_length!r}: expected error or nan")
     with quiet_bars():
         with status(f"building {corpus}"):
-            items = load_items(corpus, data_dir=data_dir, subset=subset, language=language, limit=limit, column=column)
+            items = load_items(
+                corpus,
+                data_dir=data_dir,
+                subset=subset,
+                language=language,
+                limit=limit,
+                column=column,
+                encoding=encoding,
+                marks=marks,
+            )
         scorer = load(model, **options)
         with bars(scorer) as bar:
             tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)

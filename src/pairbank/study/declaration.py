@@ -107,5 +107,7 @@ def _parsed(text: str, where: str, name: str) -> Study:
     choices = table.pop("corpora", None)
     if not isinstance(choices, list) or not choices:
         raise StudyError(f"{where}: no [[corpora]]; expected at least one, each with a name")
+    if odd := [choice for choice in choices if not isinstance(choice, dict)]:
+        raise StudyError(f"{where}: corpora holds {odd[0]!r}, expected a table for each: [[corpora]] and name = NAME")
     corpora = [record_of(CorpusChoice, choice, where=f"{where}, corpora", error=StudyError) for choice in choices]
     return record_of(Study, {"name": name} | table | {"corpora": corpora}, where=where, error=StudyError)

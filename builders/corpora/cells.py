@@ -1,0 +1,144 @@
+"""Cells of a user's table: texts and numbers, each strictly; in, a cell and where it stands; out, what it says.
+
+What is no text or number of the kind that its column needs is refused, with the cell, the row and the remedy.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+
+from pairbank.builders.sources.encodings import SAY_ENCODING, odd_character
+from pairbank.errors import CorpusError
+
+MOST_POINTS = 1e9
+"""A rating or score farther from 0 than this is taken for a fault of the file."""
+MOST_RATERS = 2**31 - 1
+NOT_AVAILABLE = ("na", "nan", "#n/a")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
+_WITH_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+_MARKS = re.compile(r"\s*[*＊∗✱?？#%]+\s*(?=\S)")
+"""What linguists put before a sentence that is bad or odd: *, ?, ??, ?*, #, %."""
+
+
+def sentence_in(value: object, where: str, column: str) -> str | None:
+    """Return a cell that is to be scored, None for an empty one.
+
+    Raises:
+        CorpusError: it is no text.
+    """
+    if value is not None and not isinstance(value, str):
+        raise _wrong_kind(value, where, column, "text: write it as a string")
+    return value or None
+
+
+def label_in(value: object, where: str, column: str) -> str | None:
+    """Return a cell that says something of an item (its class, its id, its rating) as text, None for an empty one.
+
+    Raises:
+        CorpusError: it is bytes, a list or an object.
+    """
+    if isinstance(value, bytes | list | Mapping):
+        raise _wrong_kind(value, where, column, "one plain value")
+    return kept_in(value, where, column)
+
+
+def kept_in(value: object, where: str, column: str) -> str | None:
+    """Return a cell that the schema has no place for as text, a list or object as JSON, None for an empty one.
+
+    >>> kept_in("", "", ""), kept_in(3, "", ""), kept_in(["a", 1], "", "")
+    (None, '3', '["a", 1]')
+
+    Raises:
+        CorpusError: it is bytes.
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, bytes):
+        raise _wrong_kind(value, where, column, "text: write it as a string, or leave the column out")
+    nested = isinstance(value, list | Mapping)
+    return json.dumps(value, ensure_ascii=False, default=str) if nested else str(value)
+
+
+def _wrong_kind(value: object, where: str, column: str, expected: str) -> CorpusError:
+    kinds = {bytes: "bytes", dict: "an object", list: "a list", bool: "true or false"}
+    kind = kinds.get(type(value), "a number or date")
+    return CorpusError(f"{where}: column {column!r} holds {kind} ({str(value)[:40]}), expected {expected}")
+
+
+def check_characters(row: Mapping[str, object], where: str) -> None:
+    """Refuse a row with control characters or halves of characters: no sentence holds them, nor what is said of it."""
+    for column, cell in row.items():
+        if isinstance(cell, str) and (odd := odd_character(cell)):
+            raise CorpusError(
+                f"{where}: column {column!r} holds the control character {odd}, which no sentence holds: delete it, "
+                f"or, if all letters are wrong, {SAY_ENCODING}"
+            )
+
+
+def number_in(cell: str | None, where: str, column: str, *, with_commas: bool = False) -> float | None:
+    """Return the number that a cell holds, None for an empty cell.
+
+    Args:
+        cell: its text.
+        where: file and row, for messages.
+        column: its column, for messages.
+        with_commas: whether `6,4` is 6.4 here.
+
+    Raises:
+        CorpusError: no number, or one that is infinite or absurd.
+    """
+    text = (cell or "").strip()
+    if not text or text.casefold() in NOT_AVAILABLE:
+        return None
+    if has_comma(text) and with_commas:
+        text = text.replace(",", ".")
+    if not _NUMBER.fullmatch(text):
+        dot = f" with a point ({text.replace(',', '.')})" if has_comma(text) else ""
+        raise CorpusError(f"{where}: column {column!r} holds {cell!r}, expected a number{dot} or an empty cell")
+    value = float(text)
+    if not math.isfinite(value) or abs(value) > MOST_POINTS:
+        raise CorpusError(
+            f"{where}: column {column!r} holds {cell!r}, expected a finite number of at most {MOST_POINTS:g}, or an "
+            "empty cell: correct or empty it"
+        )
+    return value
+
+
+def has_comma(text: str) -> bool:
+    """Return whether a cell is a number with a decimal comma.
+
+    >>> has_comma("6,4"), has_comma("6.4"), has_comma("1,234.5")
+    (True, False, False)
+    """
+    return _WITH_COMMA.fullmatch(text.strip()) is not None
+
+
+def count_in(cell: str | None, where: str, column: str) -> int | None:
+    """Return the whole number from 0 up that a cell holds, None for an empty cell.
+
+    Raises:
+        CorpusError: it holds something else, or more raters than there can be.
+    """
+    text = (cell or "").strip()
+    if not text or text.casefold() in NOT_AVAILABLE:
+        return None
+    value = float(text) if _NUMBER.fullmatch(text) else math.nan
+    if not (value.is_integer() and 0 <= value <= MOST_RATERS):
+        raise CorpusError(
+            f"{where}: column {column!r} holds {cell!r}, expected a whole number from 0 to {MOST_RATERS:,}, or an "
+            "empty cell"
+        )
+    return int(value)
+
+
+def mark_before(text: str) -> str:
+    """Return the linguist's mark that a sentence begins with, as it stands there; "" where there is none.
+
+    >>> [mark_before(text) for text in ("*Ann leaved.", "?? Ann leaved.", "¿Qué?", "Ann left*.", "#1 is in.")]
+    ['*', '?? ', '', '', '#']
+    """
+    found = _MARKS.match(text)
+    return found[0] if found else ""

@@ -1,0 +1,177 @@
+"""One row of a user's table to an item: in, cells and what the columns are; out, an `Item`, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pairbank.builders.corpora.cells import count_in, kept_in, label_in, mark_before, number_in, sentence_in
+from pairbank.builders.corpora.column_roles import SIDES, line_to_type
+from pairbank.builders.schema.columns import TASKS, Item, Task
+from pairbank.builders.schema.language_tags import language_tag
+from pairbank.errors import CorpusError, UnknownNameError, unknown_name
+
+Marks = Literal["refuse", "strip", "keep"]
+DEFAULT_LANGUAGE = "en"
+STRIPPED = "repaired:mark"
+"""Flag: a linguist's mark before a sentence (*, ??) was taken off, as the user asked."""
+SENTENCES = ("context_good", "target_good", "context_bad", "target_bad")
+RATINGS = ("human_good", "human_bad")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TabularOptions:
+    """How to read a user's file."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Schema column -> the file's column, where the names do not say it: {"target_good": "Satz A"}."""
+    language: str | None = None
+    """Language of rows without a `language` cell; None = English, which is then said."""
+    task: Task | None = None
+    """Task of rows without a `task` cell; default: continuation_pair with a context, else sentence_pair."""
+    encoding: str | None = None
+    """Of a text file that is neither UTF-8 nor has a byte-order mark."""
+    marks: Marks = "keep"
+    """What to do with a linguist's mark before a sentence: refuse it (where it would be scored), strip or keep it."""
+    decimal_commas: bool = False
+    """Whether `6,4` is a number (files that are not separated by commas)."""
+
+
+class BadRows:
+    """Collects the rows of a file that cannot be accepted: the first in full, then their number."""
+
+    def __init__(self, path: Path, *, shown: int = 20) -> None:
+        self._path, self._shown = path, shown
+        self._first: list[str] = []
+        self._n_bad = 0
+
+    def note(self, error: CorpusError) -> None:
+        """Take a row's fault."""
+        self._n_bad += 1
+        if len(self._first) < self._shown:
+            self._first.append(str(error))
+
+    def raise_if_any(self) -> None:
+        """Raise all faults as one.
+
+        Raises:
+            CorpusError: there was one.
+        """
+        if self._n_bad == 1:
+            raise CorpusError(self._first[0])
+        if self._n_bad:
+            lines = "".join(f"\n  {text.removeprefix(f'{self._path}, ')}" for text in self._first)
+            more = f"\n  ... and {self._n_bad - len(self._first)} more" if self._n_bad > len(self._first) else ""
+            raise CorpusError(
+                f"{self._path}: {self._n_bad} rows cannot be accepted; correct them and build again:{lines}{more}"
+            )
+
+
+def check_options(options: TabularOptions) -> None:
+    """Refuse a task or treatment of marks that there is not."""
+    if options.task is not None and options.task not in TASKS:
+        raise unknown_name("task", options.task, TASKS)
+    if options.marks not in get_args(Marks):
+        raise unknown_name("treatment of marks", options.marks, get_args(Marks))
+
+
+def tabular_item(
+    row: Mapping[str, Any],
+    number: int,
+    where: str,
+    *,
+    slug: str,
+    mapping: Mapping[str, str],
+    kept: Iterable[tuple[str, str]] = (),
+    options: TabularOptions,
+) -> Item:
+    """Return the item of one row of a user's file.
+
+    Args:
+        row: its cells.
+        number: its place among the rows.
+        where: file and row, for messages.
+        slug: the corpus.
+        mapping: schema column -> the row's key.
+        kept: the row's key and the corpus's column, for what the schema has no place for.
+        options: how to read it.
+
+    Raises:
+        CorpusError: a cell that cannot be accepted.
+    """
+    cells = {
+        name: (sentence_in if name in SENTENCES else label_in)(row.get(column), where, column)
+        for name, column in mapping.items()
+    }
+    for name in SIDES:
+        if not (cells[name] or "").strip():
+            raise CorpusError(
+                f"{where}: column {mapping[name]!r} is empty; expected a sentence: fill or delete the row"
+            )
+    flags = _without_marks(cells, where, mapping, options.marks)
+    context = cells.get("context_good") or ""
+    subset = cells.get("subset") or "all"
+    ratings = {
+        name: number_in(cells.get(name), where, mapping.get(name, name), with_commas=options.decimal_commas)
+        for name in RATINGS
+    }
+    is_rated = any(value is not None for value in ratings.values())
+    return Item(
+        item_id=f"{slug}/{subset}/{number}",
+        corpus=slug,
+        subset=subset,
+        language=_language(cells.get("language") or options.language or DEFAULT_LANGUAGE, where),
+        task=_task(cells.get("task") or options.task or ("continuation_pair" if context else "sentence_pair"), where),
+        context_good=context,
+        target_good=cells["target_good"] or "",
+        context_bad=cells["context_bad"] if cells.get("context_bad") is not None else context,
+        target_bad=cells["target_bad"],
+        phenomenon=cells.get("phenomenon"),
+        paradigm=cells.get("paradigm"),
+        human_good=ratings["human_good"],
+        human_bad=ratings["human_bad"],
+        human_scale=cells.get("human_scale") or ("unstated" if is_rated else None),
+        human_n=count_in(cells.get("human_n"), where, mapping.get("human_n", "human_n")),
+        pair_id=cells.get("pair_id"),
+        flags=flags,
+        extra={name: kept_in(row.get(column), where, column) for column, name in kept},
+    )
+
+
+def _language(text: str, where: str) -> str:
+    try:
+        return language_tag(text)
+    except UnknownNameError as error:
+        raise CorpusError(f"{where}: {error}") from error
+
+
+def _task(text: str, where: str) -> Task:
+    if text not in TASKS:
+        raise CorpusError(f"{where}: {unknown_name('task', text, TASKS)}")
+    return text
+
+
+def _without_marks(
+    cells: dict[str, str | None], where: str, mapping: Mapping[str, str], marks: Marks
+) -> tuple[str, ...]:
+    """Take linguists' marks off both sides in place, where that is asked for; return the flag that says so.
+
+    Raises:
+        CorpusError: there is a mark, and nobody said what to do with it.
+    """
+    found = {name: mark for name in SIDES if (mark := mark_before(cells[name] or ""))}
+    if marks == "keep" or not found:
+        return ()
+    if marks == "strip":
+        for name, mark in found.items():
+            cells[name] = (cells[name] or "")[len(mark) :]
+        return (STRIPPED,)
+    name, mark = next(iter(found.items()))
+    exchanged = line_to_type(mapping["target_bad"], mapping["target_good"])
+    hint = f"; if it is the worse one, type {exchanged} too" if [*found] == ["target_good"] else ""
+    raise CorpusError(
+        f"{where}: column {mapping[name]!r} begins with the mark {mark.strip()!r}, which would be scored with the "
+        f"sentence: type --marks strip, or --marks keep (marks='strip'){hint}"
+    )

@@ -1,0 +1,102 @@
+"""Language tags as the schema has them: BCP-47 in CLDR's form, whatever form a tag comes in.
+
+In: `zh_CN`, `cmn`, `zho`, `en_US`, `jpn`. Out: `zh-CN`, `zh`, `zh`, `en-US`, `ja`. The library langcodes knows the
+tags (RFC 5646, the IANA registry of subtags, CLDR's aliases); what is no tag is an error with the nearest one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from collections.abc import Mapping
+
+import langcodes
+from langcodes.tag_parser import LanguageTagError
+
+from pairbank.errors import UnknownNameError
+
+UNSPACED_SCRIPTS = frozenset(
+    ("Hans", "Hant", "Hani", "Jpan", "Hira", "Kana", "Hrkt", "Thai", "Laoo", "Khmr", "Mymr", "Lana", "Talu")
+)
+"""Scripts (ISO 15924) that are written without spaces between words."""
+_MOST_NEAR_TAGS = 3
+
+
+@functools.cache
+def language_tag(text: str) -> str:
+    """Return a language tag in its standard form: the shortest code, `-` between subtags, CLDR's macrolanguages.
+
+    >>> [language_tag(tag) for tag in ("zh_CN", "cmn", "jpn", "en_US", "eng", "zh_hans")]
+    ['zh-CN', 'zh', 'ja', 'en-US', 'en', 'zh-Hans']
+    >>> language_tag("german")
+    Traceback (most recent call last):
+    pairbank.errors.UnknownNameError: no language tag 'german'; did you mean 'de' (German)? Expected BCP-47, as en
+
+    Raises:
+        UnknownNameError: this is no tag, with the nearest ones.
+    """
+    try:
+        tag = langcodes.standardize_tag(text.strip(), macro=True)
+    except LanguageTagError as error:
+        raise _unknown(text) from error
+    if not text.strip() or not langcodes.tag_is_valid(tag):
+        raise _unknown(text)
+    return tag
+
+
+@functools.cache
+def is_unspaced(language: str) -> bool:
+    """Return whether a language is written without spaces between words, by its likely script.
+
+    >>> [is_unspaced(tag) for tag in ("en", "zh", "yue", "ja", "ja-Latn")]
+    [False, True, True, True, False]
+
+    Raises:
+        UnknownNameError: as for `language_tag`.
+    """
+    return langcodes.Language.get(language_tag(language)).maximize().script in UNSPACED_SCRIPTS
+
+
+def language_name(tag: str) -> str:
+    """Return the English name of a tag's language, as the IANA registry has it.
+
+    >>> language_name("de-AT"), language_name("el")
+    ('German', 'Modern Greek (1453-)')
+    """
+    return _names().get(tag.split("-", maxsplit=1)[0], (tag,))[0]
+
+
+@functools.cache
+def _names() -> Mapping[str, tuple[str, ...]]:
+    from langcodes.registry_parser import parse_registry
+
+    entries = (entry for entry in parse_registry() if entry["Type"] == "language")  # type: ignore[no-untyped-call]
+    return {str(entry["Subtag"]): tuple(entry["Description"]) for entry in entries}
+
+
+@functools.cache
+def _unknown(text: str) -> UnknownNameError:
+    near = " or ".join(f"{tag!r} ({language_name(tag)})" for tag in _near(text.strip()))
+    hint = f"; did you mean {near}?" if near else "."
+    return UnknownNameError(f"no language tag {text[:40]!r}{hint} Expected BCP-47, as en")
+
+
+def _near(text: str) -> list[str]:
+    """Return tags that may be meant: of a name, of the country that a code is for, of what begins the text."""
+    named = {name.casefold(): tag for tag, names in reversed(list(_names().items())) for name in names}
+    given, head = text.casefold(), re.split(r"[-_.@]", text, maxsplit=1)[0].lower()
+    country = f"und-{head}"
+    if given in named:
+        found = [named[given]]
+    elif head in _names():
+        found = [head]
+    elif head in named:
+        found = [named[head]]
+    elif len(head) == 2 and head.isascii() and head.isalpha() and langcodes.tag_is_valid(country):
+        found = [langcodes.Language.get(country).maximize().language or ""]
+    else:
+        holding = [name for name in named if re.search(rf"\b{re.escape(given)}\b", name)] if len(given) > 3 else []
+        near = difflib.get_close_matches(given, named, n=_MOST_NEAR_TAGS, cutoff=0.85)
+        found = [named[name] for name in sorted(holding, key=lambda name: (len(named[name]), len(name))) or near]
+    return list(dict.fromkeys(language_tag(tag) for tag in found if tag in _names()))[:_MOST_NEAR_TAGS]

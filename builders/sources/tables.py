@@ -1,0 +1,265 @@
+"""A user's table, whatever wrote it: CSV, TSV, JSON lines or parquet to rows of cells.
+
+In: a path, perhaps its encoding. Out: a `Table`, that is its columns, how it was read (delimiter, encoding: said
+wherever it is not what the suffix says), and its rows. What cannot be read for certain is refused with the remedy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pairbank.builders.sources.encodings import SAY_ENCODING, encoding_of, odd_character, text_lines
+from pairbank.builders.sources.readers import check_width, json_object, records
+from pairbank.errors import CorpusError
+from pairbank.files import reading
+
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+ROWS_LOOKED_AT = 200
+"""Of a delimited file, to tell its delimiter."""
+ROWS_A_BATCH = 16_384
+"""Of a parquet file, read at a time."""
+_SEPARATOR_LINE = re.compile(r'"?sep=([^\w\s]|\t)"?[\r\n]*', re.IGNORECASE)
+"""What a spreadsheet writes into the first line to say the delimiter."""
+BadRow = Callable[[CorpusError], None]
+BlankRow = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table on disk, and how it is read."""
+
+    path: Path
+    columns: tuple[str, ...]
+    """Its columns in order; of JSON lines, those of all rows."""
+    encoding: str = ""
+    """The codec of its text; "" for parquet."""
+    delimiter: str = ""
+    """"" for JSON lines and parquet."""
+    n_lines_before: int = 0
+    """Lines before the header (`sep=;`)."""
+    header: tuple[str, ...] = ()
+    """Of a delimited file: its first record, "" where a column has no name."""
+    notes: tuple[str, ...] = ()
+    """How it was read where that does not go without saying."""
+
+    def rows(
+        self, bad_row: BadRow | None = None, blank_row: BlankRow | None = None
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield (line or row number, row).
+
+        Args:
+            bad_row: told of each row that cannot be read, which is then left out; None raises the first.
+            blank_row: told of the number of each row without content, which is left out in any case.
+
+        Raises:
+            CorpusError: a row, or what follows it, cannot be read.
+        """
+        reader = {".jsonl": _json_rows, ".parquet": _parquet_rows}.get(self.path.suffix.lower(), _delimited_rows)
+        yield from reader(self, bad_row or _refuse, blank_row or (lambda _number: None))
+
+
+def open_table(path: Path, *, encoding: str | None = None) -> Table:
+    """Return a table, its header checked.
+
+    Args:
+        path: a file with one of `SUFFIXES`.
+        encoding: of its text, where it is not UTF-8; a byte-order mark is seen without it.
+
+    Raises:
+        CorpusError: it cannot be read, its delimiter cannot be told, or its columns have no names or one name twice.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        if encoding is not None:
+            raise CorpusError(f"{path}: a parquet file has no encoding; leave out encoding={encoding!r} (--encoding)")
+        table = Table(path=path, columns=_parquet_columns(path))
+    else:
+        codec, notes = encoding_of(path, encoding)
+        table = Table(path=path, columns=(), encoding=codec, notes=notes)
+        table = _json_table(table) if suffix == ".jsonl" else _delimited_table(table, "\t" if suffix == ".tsv" else ",")
+    _check_columns(table)
+    return table
+
+
+def _is_blank(row: Mapping[str, Any]) -> bool:
+    return all(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in row.values())
+
+
+def _refuse(error: CorpusError) -> None:
+    raise error
+
+
+def _check_columns(table: Table) -> None:
+    names = table.columns
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise CorpusError(
+            f"{table.path}: column {repeated[0]!r} stands {names.count(repeated[0])} times in the header "
+            f"({', '.join(names)}); give each column a name of its own"
+        )
+    for name in names:
+        if odd := odd_character(name):
+            hint = "; UTF-16 without its mark is read with --encoding utf-16-le" if odd == "U+0000" else ""
+            raise CorpusError(f"{table.path}: the header holds the control character {odd}{hint}; {SAY_ENCODING}")
+
+
+# CSV and TSV ----------------------------------------------------------------------------------------------------------
+
+
+def _delimited_table(table: Table, own: str) -> Table:
+    lines = text_lines(table.path, table.encoding, newline="")
+    first = next(lines, "")
+    lines.close()
+    if not first:
+        raise CorpusError(f"{table.path}: empty file; expected a header and at least one row")
+    if said := _SEPARATOR_LINE.fullmatch(first):
+        delimiter, note = said[1], f"separated by {said[1]!r}, as its first line says"
+    else:
+        delimiter = _delimiter(table, own)
+        note = "" if delimiter == own else f"separated by {DELIMITERS[delimiter]}"
+    n_before = 1 if said else 0
+    found = _records(table, delimiter, n_before)
+    _, header = next(found, (0, []))
+    if not header:
+        raise CorpusError(f"{table.path}, row {n_before + 1}: empty; expected a header")
+    return Table(
+        path=table.path,
+        columns=tuple(name for name in header if name.strip()),
+        encoding=table.encoding,
+        delimiter=delimiter,
+        n_lines_before=n_before,
+        header=tuple(header),
+        notes=(note, *table.notes) if note else table.notes,
+    )
+
+
+def _records(table: Table, delimiter: str, n_before: int) -> Iterator[tuple[int, list[str]]]:
+    lines = itertools.islice(text_lines(table.path, table.encoding, newline=""), n_before, None)
+    return records(lines, where=str(table.path), delimiter=delimiter, n_lines_before=n_before)
+
+
+def _delimiter(table: Table, own: str) -> str:
+    """Return the suffix's own delimiter, unless another one alone makes columns of the file.
+
+    Raises:
+        CorpusError: two of them do.
+    """
+    widths = {delimiter: _widths(table, delimiter) for delimiter in DELIMITERS}
+    even = [delimiter for delimiter, found in widths.items() if len(set(found)) == 1 and found[0] > 1]
+    header = [delimiter for delimiter, found in widths.items() if found and found[0] > 1]
+    if len(even) > 1:
+        raise CorpusError(
+            f"{table.path}: {' and '.join(DELIMITERS[one] for one in even)} both make columns of it; say which: put "
+            f"sep={even[0]} or sep={even[1]} into a line before the header"
+        )
+    likely = even or ([own] if own in header else header)
+    return likely[0] if likely else own
+
+
+def _widths(table: Table, delimiter: str) -> list[int]:
+    """Return how many cells the first records have; none where they cannot be read so."""
+    try:
+        found = itertools.islice(_records(table, delimiter, 0), ROWS_LOOKED_AT)
+        return [len(cells) for _, cells in found if any(cells)]
+    except CorpusError as error:
+        if isinstance(error.__cause__, csv.Error):
+            return []
+        raise
+
+
+def _delimited_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
+    found = _records(table, table.delimiter, table.n_lines_before)
+    next(found)
+    named = [place for place, name in enumerate(table.header) if name.strip()]
+    try:
+        for number, cells in found:
+            where = f"{table.path}, row {number}"
+            if not any(cell.strip() for cell in cells):
+                blank_row(number)
+                continue
+            try:
+                check_width(cells, table.header, where, table.delimiter)
+                _check_unnamed(cells, table.header, where)
+            except CorpusError as error:
+                bad_row(error)
+                continue
+            yield number, {table.header[place]: cells[place] for place in named}
+    except CorpusError as error:
+        bad_row(error)
+
+
+def _check_unnamed(cells: Sequence[str], header: Sequence[str], where: str) -> None:
+    for place, (name, cell) in enumerate(zip(header, cells, strict=True), 1):
+        if not name.strip() and cell.strip():
+            raise CorpusError(f"{where}: {cell!r} stands in column {place}, which has no name; name it in the header")
+
+
+# JSON lines -----------------------------------------------------------------------------------------------------------
+
+
+def _json_table(table: Table) -> Table:
+    """Return the table with the columns of all its rows; where none can be read, the first row's fault is raised."""
+    columns: dict[str, None] = {}
+    faults: list[CorpusError] = []
+    for _, row in _json_rows(table, faults.append, lambda _number: None):
+        columns |= dict.fromkeys(row)
+    if not columns and faults:
+        raise faults[0]
+    return Table(path=table.path, columns=tuple(columns), encoding=table.encoding, notes=table.notes)
+
+
+def _json_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(text_lines(table.path, table.encoding, newline="\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json_object(line, f"{table.path}, row {number}")
+        except CorpusError as error:
+            bad_row(error)
+            continue
+        if _is_blank(row):
+            blank_row(number)
+        else:
+            yield number, row
+
+
+# Parquet --------------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _reading_parquet(path: Path) -> Iterator[None]:
+    saying, remedy = "not a readable parquet file", "write it again"
+    with reading(path, CorpusError, saying=saying, remedy=remedy):
+        try:
+            yield
+        except (ValueError, OverflowError, KeyError, TypeError) as error:
+            # a time or date that Python cannot hold, a time zone that it does not know
+            raise CorpusError(f"{path}: {saying} ({error}); {remedy}, with plainer types") from error
+
+
+def _parquet_columns(path: Path) -> tuple[str, ...]:
+    import pyarrow.parquet as pq
+
+    with _reading_parquet(path), pq.ParquetFile(path) as file:
+        return tuple(file.schema_arrow.names)
+
+
+def _parquet_rows(table: Table, _bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
+    import pyarrow.parquet as pq
+
+    with _reading_parquet(table.path), pq.ParquetFile(table.path, page_checksum_verification=True) as file:
+        number = 0
+        for batch in file.iter_batches(batch_size=ROWS_A_BATCH):
+            for row in batch.to_pylist():
+                number += 1
+                if _is_blank(row):
+                    blank_row(number)
+                else:
+                    yield number, row

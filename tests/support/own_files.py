@@ -1,0 +1,57 @@
+"""A user's files for tests: written as bytes, and read as `load_corpus` reads them but without a cache."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pairbank.builders.corpora.corpus import BuildOptions
+from pairbank.builders.corpora.tabular import READING, tabular_corpus
+from pairbank.builders.corpora.tabular_items import TabularOptions
+from pairbank.builders.schema.columns import features
+from pairbank.builders.schema.validation import Validator
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read:
+    """What a file was read as, and what was said about it."""
+
+    rows: list[dict[str, Any]]
+    said: str
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        return [(row["target_good"], row["target_bad"]) for row in self.rows]
+
+
+def read(path: Path, **options: Any) -> Read:  # noqa: ANN401 - the fields of TabularOptions
+    """Read a file as `load_corpus` does, marks refused."""
+    corpus, file = tabular_corpus(path, TabularOptions(**{"marks": "refuse"} | options))
+    files = {file.name: file}
+    made = Validator(corpus.name, corpus.extra_columns).checked(corpus.rows(files, BuildOptions()))
+    rows = [item.row() for item in made]
+    table = datasets.Dataset.from_list(rows, features=features(corpus.extra_columns))
+    facts = corpus.metadata(files)[READING]
+    assert isinstance(facts, list)
+    return Read(rows=table.to_list(), said="; ".join(facts))
+
+
+def parquet(columns: Mapping[str, Sequence[Any]] | pa.Table) -> bytes:
+    """Return a parquet file."""
+    out = io.BytesIO()
+    pq.write_table(columns if isinstance(columns, pa.Table) else pa.table(dict(columns)), out)
+    return out.getvalue()
+
+
+def json_lines(*rows: object) -> bytes:
+    """Return JSON lines; a str is a line as it stands."""
+    lines = (row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode()
