@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.builders.corpora.registry import CORPORA
-from pairbank.cards.bank.layout import MANIFEST, is_slug, items_path, read_manifest, scores_path
+from pairbank.cards.bank.layout import MANIFEST, items_path, read_manifest, scores_path
+from pairbank.cards.bank.manifest import is_slug
 from pairbank.cards.bank.redistribution import TEXTS, may_publish, score_columns, with_licence
 from pairbank.cards.bank.tables import read_table
 from pairbank.errors import BankError
@@ -45,20 +46,9 @@ class Draft:
 
 
 def draft_of(root: Path) -> Draft:
-    """Return the bank in a folder, or an empty one.
-
-    Raises:
-        BankError: the folder holds something else.
-    """
-    return Draft(root=root, manifest=_manifest_there(root))
-
-
-def _manifest_there(root: Path) -> dict[str, Any]:
-    if (root / MANIFEST).is_file():
-        return read_manifest(root)
-    if root.exists() and (not root.is_dir() or any(root.iterdir())):
-        raise BankError(f"{root} exists and is not a bank (no {MANIFEST}); choose an empty or new folder")
-    return {"corpora": {}, "scores": {}}
+    """Return the bank in a folder, or an empty one."""
+    manifest = read_manifest(root) if (root / MANIFEST).is_file() else {"corpora": {}, "scores": {}}
+    return Draft(root=root, manifest=manifest)
 
 
 def take_items(draft: Draft, items: datasets.Dataset, facts: Mapping[str, Any] | None = None) -> None:
