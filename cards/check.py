@@ -40,7 +40,7 @@ def check_bank(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as
     Args:
         bank: the folder.
         depth: "all" computes every result anew from the tables; "quick" leaves that out.
-        reports: "free" leaves them to the bank's owner, who may add, edit and remove some before the bank is written again.
+        reports: "free" leaves them to the bank's owner, who may change them before it is written again.
 
     Raises:
         BankError: names every problem.
