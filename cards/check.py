@@ -4,37 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pairbank.builders.schema.columns import COLUMNS
-from pairbank.cards.bank.layout import CARD, bank_files, data_files, items_path, read_manifest, scores_path
-from pairbank.cards.bank.redistribution import LABELS, is_left_out, may_publish, reasons, text_columns
-from pairbank.cards.bank.tables import read_summary, read_table
+from pairbank.cards.bank.check_results import result_problems
+from pairbank.cards.bank.check_tables import table_problems
+from pairbank.cards.bank.layout import (
+    CARD,
+    REPORTS,
+    bank_files,
+    data_files,
+    foreign_entries,
+    items_path,
+    read_manifest,
+    scores_path,
+)
+from pairbank.cards.bank.redistribution import may_publish, reasons, text_columns
+from pairbank.cards.bank.tables import read_summary
+from pairbank.cards.bank.writing import is_unfinished
 from pairbank.cards.card.check_figures import figure_problems
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file
-from pairbank.scoring.scored import read_scored
 
-if TYPE_CHECKING:
-    import datasets
-
+Depth = Literal["all", "quick"]
+"""Of a check: everything, or all but the results."""
+Reports = Literal["as written", "free"]
 SHOWN = 12
 """Problems named in one message."""
 
 
-def check_bank(bank: str | Path) -> dict[str, Any]:
-    """Return the manifest of a bank that is whole: files, hashes, tables, signatures and the card's figures.
+def check_bank(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as written") -> dict[str, Any]:
+    """Return the manifest of a bank that is whole: files, hashes, tables, signatures, results and the card's figures.
+
+    Args:
+        bank: the folder.
+        depth: "all" computes every result anew from the tables; "quick" leaves that out.
+        reports: "free" leaves them to the bank's owner, who may change them before it is written again.
 
     Raises:
         BankError: names every problem.
     """
     root = Path(bank)
+    if is_unfinished(root):
+        raise BankError(f"{root}: a change of this bank was cut off; run the command that was writing to it again")
     manifest = read_manifest(root)
-    _stop_at(root, list(_file_problems(root, manifest)))
-    _stop_at(root, [*_table_problems(root, manifest), *_card_problems(root, manifest)])
+    _stop_at(root, list(_file_problems(root, manifest, reports)))
+    _stop_at(root, [*table_problems(root, manifest), *_card_problems(root, manifest)])
+    if depth == "all":
+        _stop_at(root, list(result_problems(root, manifest)))
     return manifest
 
 
@@ -66,12 +84,20 @@ def _stop_at(root: Path, problems: Sequence[str]) -> None:
         )
 
 
-def _file_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
+def _file_problems(root: Path, manifest: Mapping[str, Any], reports: Reports) -> Iterator[str]:
+    if foreign := foreign_entries(root):
+        yield from (f"{path}: a link, device or pipe, through which nothing is read" for path in foreign)
+        return
     recorded: Mapping[str, str] = manifest.get("files", {})
     present = set(bank_files(root))
+    if reports == "free":
+        recorded = {path: digest for path, digest in recorded.items() if not _is_report(path)}
+        present = {path for path in present if not _is_report(path)}
     wanted = {*data_files(manifest), CARD}
     yield from (f"{path}: missing" for path in sorted((wanted | recorded.keys()) - present))
     yield from (f"{path}: not in the manifest" for path in sorted(present - recorded.keys()))
+    known = sorted(path for path in present & recorded.keys() if not _is_report(path))
+    yield from (f"{path}: no table that the manifest says the bank has" for path in known if path not in wanted)
     if (
         CARD in present
         and CARD in recorded
@@ -85,69 +111,20 @@ def _file_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
             yield f"{path}: changed since the bank was written (its sha256 is not the manifest's)"
 
 
-def _table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    for corpus, facts in manifest["corpora"].items():
-        items = _read(root / items_path(corpus))
-        if isinstance(items, str):
-            yield items
-            continue
-        yield from _item_problems(corpus, facts, items)
-        known = set(items["item_id"][:]) if "item_id" in items.column_names else set()
-        first: tuple[str, datasets.Features] | None = None
-        for slug, signature in sorted(manifest["scores"].get(corpus, {}).items()):
-            path = scores_path(corpus, slug)
-            try:
-                scored = read_scored(root / path)
-            except BankError as error:
-                yield str(error)
-                continue
-            first = first or (path, scored.dataset.features)
-            yield from _scored_problems(path, scored.dataset, known, first)
-            if scored.signature != signature:
-                yield f"{path}: its signature is not the manifest's"
-
-
-def _read(path: Path) -> datasets.Dataset | str:
-    try:
-        return read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        return f"{path}: not a readable parquet file ({error})"
-
-
-def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Dataset) -> Iterator[str]:
-    path = items_path(corpus)
-    kinds = {column.name: column.type for column in COLUMNS}
-    wanted = [name for name in (*kinds, "flags") if name in LABELS or not is_left_out(facts)]
-    if missing := [name for name in wanted if name not in items.column_names]:
-        yield f"{path}: lacks the column(s) {', '.join(missing)} of the shared schema"
-        return
-    wrong = [n for n in wanted if n in kinds and getattr(items.features[n], "dtype", "") != kinds[n]]
-    yield from (f"{path}: column {n} is {items.features[n]}, expected {kinds[n]}" for n in wrong)
-    if len(items) != facts["n_items"]:
-        yield f"{path}: {len(items)} rows, the manifest says {facts['n_items']}"
-    if len(set(items["item_id"][:])) < len(items):
-        yield f"{path}: an item_id stands in several rows"
-    if other := set(items["corpus"][:]) - {corpus}:
-        yield f"{path}: rows of {sorted(other)[:3]}, expected {corpus!r} only"
-
-
-def _scored_problems(
-    path: str, table: datasets.Dataset, known: set[str], first: tuple[str, datasets.Features]
-) -> Iterator[str]:
-    if "item_id" not in table.column_names:
-        yield f"{path}: lacks the column item_id"
-        return
-    if unknown := set(table["item_id"][:]) - known:
-        yield f"{path}: {len(unknown)} item(s) that the corpus does not have, as {sorted(unknown)[0]}"
-    if table.features != first[1]:
-        a, b = dict(table.features), dict(first[1])
-        differ = sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
-        yield f"{path}: column(s) {', '.join(differ) or '(order)'} differ from {first[0]}; one config has one form"
+def _is_report(path: str) -> bool:
+    return path.startswith(f"{REPORTS}/")
 
 
 def _card_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    page = (root / CARD).read_text(encoding="utf-8")
-    summary = read_summary(root)
+    try:
+        page = (root / CARD).read_bytes().decode("utf-8")
+        summary = read_summary(root)
+    except UnicodeDecodeError as error:
+        yield f"{CARD}: not UTF-8 ({error.reason} at byte {error.start})"
+        return
+    except BankError as error:
+        yield str(error)
+        return
     n_items = {corpus: facts["n_items"] for corpus, facts in manifest["corpora"].items()}
     yield from (f"{CARD}: {problem}" for problem in figure_problems(page, summary, n_items))
     yield from _head_problems(page, manifest)
@@ -167,7 +144,11 @@ def _head_problems(page: str, manifest: Mapping[str, Any]) -> Iterator[str]:
         yield f"{CARD}: no YAML head"
         return
     configs = head.get("configs") or []
-    paths = [file["path"] for config in configs for file in config["data_files"]]
+    try:
+        paths = [str(file["path"]) for config in configs for file in config["data_files"]]
+    except (TypeError, KeyError):
+        yield f"{CARD}: its configs are none of pairbank's"
+        return
     if sorted(paths) != data_files(manifest):
         yield f"{CARD}: its configs name {len(paths)} files, the bank has {len(data_files(manifest))}, or others"
 

@@ -6,21 +6,24 @@ banks say differently is refused, with what each says.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.bank.layout import CARD, MANIFEST, RECORD, REPORTS, SUMMARY, bank_files, items_path, scores_path
+from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out
 from pairbank.cards.bank.tables import read_summary, read_table, summary_of, write_summary
+from pairbank.cards.bank.writing import refuse_other_folders, written_anew
 from pairbank.cards.check import check_bank
 from pairbank.cards.hub.changes import LocalFile
 from pairbank.cards.write import finish
 from pairbank.errors import BankError
-from pairbank.files import read_json, write_json
+from pairbank.files import cache_dir, read_json, write_json
 
 if TYPE_CHECKING:
     import datasets
@@ -46,7 +49,7 @@ def merge_banks(first: str | Path, second: str | Path, *, out: str | Path) -> Pa
     Args:
         first: a bank's folder, or `org/name` on the Hub.
         second: the other one.
-        out: a new or empty folder.
+        out: a new or empty folder, or one that holds this very bank.
 
     Raises:
         BankError: one is no whole bank, or they contradict each other: another version of a corpus, other numbers or
@@ -54,9 +57,22 @@ def merge_banks(first: str | Path, second: str | Path, *, out: str | Path) -> Pa
         PublishError: the Hub could not be reached.
     """
     target = Path(out)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+    refuse_other_folders(target)
+    roots = [_place(place) for place in (first, second)]
+    if target.resolve() in [place.root.resolve() for place in roots]:
         raise BankError(f"{target} is not empty; choose a new folder for the merged bank")
-    a, b = _side(first), _side(second)
+    with contextlib.ExitStack() as locks:
+        # in one order, so that two processes that merge the same banks do not wait for each other
+        for root in sorted({place.root.resolve() for place in roots}):
+            locks.enter_context(locked_where_writable(root))
+        a, b = (_side(place) for place in roots)
+        _refuse_conflicts(a, b)
+        with written_anew(target, purpose="the merged bank") as staged:
+            _write_union(a, b, staged)
+    return target
+
+
+def _refuse_conflicts(a: _Side, b: _Side) -> None:
     conflicts = [*_corpus_conflicts(a, b), *_score_conflicts(a, b)]
     if conflicts:
         more = f"\n  ... and {len(conflicts) - SHOWN} more" if len(conflicts) > SHOWN else ""
@@ -65,37 +81,54 @@ def merge_banks(first: str | Path, second: str | Path, *, out: str | Path) -> Pa
             + "\n".join(f"  {conflict}" for conflict in conflicts[:SHOWN])
             + more
         )
+
+
+def _write_union(a: _Side, b: _Side, staged: Path) -> None:
     manifest = _united(a, b)
     for side in (b, a):
         for path in bank_files(side.root):
             if path not in (CARD, SUMMARY) and not path.startswith(f"{REPORTS}/"):
-                _copy(side.root / path, target / path)
-    _copy_reports(a, b, target)
-    _write_old_results(a, b, target)
-    summary = summary_of(target, manifest, {})
+                _copy(side.root / path, staged / path)
+    _copy_reports(a, b, staged)
+    _write_old_results(a, b, staged)
+    summary = summary_of(staged, manifest, {})
     if summary is not None:
-        write_summary(target / SUMMARY, summary)
-    finish(target, manifest, summary)
+        write_summary(staged / SUMMARY, summary)
+    finish(staged, manifest, summary)
     if record := {**a.record, **b.record}:
-        write_json(target / RECORD, record)
-    check_bank(target)
-    return target
+        write_json(staged / RECORD, record)
+    check_bank(staged, depth="quick")
 
 
-def _side(place: str | Path) -> _Side:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where one of the two banks lies."""
+
+    name: str
+    root: Path
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _place(place: str | Path) -> _Place:
     root = Path(place)
-    record: Mapping[str, Any] = {}
-    if (root / RECORD).is_file():
-        record = read_json(root / RECORD)
+    found = _Place(name=str(place), root=root)
     if not root.is_dir() and re.fullmatch(r"[\w.-]+/[\w.-]+", str(place), flags=re.ASCII):
         root, record = _from_hub(str(place))
-    if not root.is_dir():
+        found = _Place(name=str(place), root=root, record=record)
+    if not found.root.is_dir():
         raise BankError(f"{place}: no such folder; expected a bank, or ORG/NAME on the Hub")
-    return _Side(name=str(place), root=root, manifest=check_bank(root), record=record)
+    return found
+
+
+def _side(place: _Place) -> _Side:
+    manifest = check_bank(place.root)
+    own = place.root / RECORD
+    record = read_json(own) if own.is_file() and not place.record else place.record
+    return _Side(name=place.name, root=place.root, manifest=manifest, record=record)
 
 
 def _from_hub(repo_id: str) -> tuple[Path, Mapping[str, Any]]:
-    """Return where a bank from the Hub lies in the cache, and what of it is on the Hub."""
+    """Return where a bank from the Hub lies in our cache, as files and no links, and what of it is on the Hub."""
     from huggingface_hub import HfApi
 
     from pairbank.cards.hub.repository import Repository, with_retries
@@ -105,8 +138,12 @@ def _from_hub(repo_id: str) -> tuple[Path, Mapping[str, Any]]:
     if not remote.revision:
         raise BankError(f"{repo_id}: neither a folder here nor a dataset on the Hub that your token can see")
 
+    folder = cache_dir() / "banks" / repo_id.replace("/", "--") / remote.revision
+
     def download() -> str:
-        return repository.api.snapshot_download(repo_id, repo_type="dataset", revision=remote.revision)
+        return repository.api.snapshot_download(
+            repo_id, repo_type="dataset", revision=remote.revision, local_dir=folder
+        )
 
     root = Path(with_retries(f"download {repo_id}", download))
     files = {path: LocalFile(content=root / path).etags for path in (*bank_files(root), MANIFEST)}

@@ -7,6 +7,7 @@ of it is done again from what is there then.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -17,7 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.bank.layout import CARD, MANIFEST, RECORD, data_files
+from pairbank.cards.bank.layout import CARD, MANIFEST, RECORD, data_files, read_manifest
+from pairbank.cards.bank.lock import locked
 from pairbank.cards.bank.tables import read_summary
 from pairbank.cards.card.render import Bank, card_text, figures_in
 from pairbank.cards.check import check_publishable
@@ -90,20 +92,24 @@ def publish(
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repo_id, flags=re.ASCII):
         raise PublishError(f"{repo_id!r} is no name on the Hub; expected ORG/NAME of letters, digits, '.', '_' and '-'")
     root = Path(bank)
-    manifest = check_publishable(root)
-    work = _Work(root=root, api=HfApi(), dry_run=dry_run, replace=tuple(replace), private=private, tell=tell or _silent)
-    files = bank_as_published(root, manifest, repo_id, benchmark=benchmark or eval_results_pr)
-    made = work.publish(Repository(api=work.api, repo_id=repo_id), files, message or _title(manifest))
-    if space:
-        # which commit a dry run would make is not known, only that it is another one
-        shown_revision = "the new commit" if dry_run and made.changes else made.revision
-        app = {path: LocalFile(content=data) for path, data in space_files(repo_id, shown_revision).items()}
-        repository = Repository(api=work.api, repo_id=repo_id, kind="space")
-        shown = work.publish(repository, app, "Publish the browser")
-        made = replaced(made, space_url=repository.url, space_changes=shown.changes)
-    results = eval_results(manifest, read_summary(root), repo_id=repo_id, revision=made.revision, url=made.url)
-    proposed = _propose(work, repo_id, results) if eval_results_pr and not dry_run else {}
-    return replaced(made, eval_results=results, pull_requests=proposed)
+    read_manifest(root)
+    with contextlib.nullcontext() if dry_run else locked(root):
+        manifest = check_publishable(root)
+        work = _Work(
+            root=root, api=HfApi(), dry_run=dry_run, replace=tuple(replace), private=private, tell=tell or _silent
+        )
+        files = bank_as_published(root, manifest, repo_id, benchmark=benchmark or eval_results_pr)
+        made = work.publish(Repository(api=work.api, repo_id=repo_id), files, message or _title(manifest))
+        if space:
+            # which commit a dry run would make is not known, only that it is another one
+            shown_revision = "the new commit" if dry_run and made.changes else made.revision
+            app = {path: LocalFile(content=data) for path, data in space_files(repo_id, shown_revision).items()}
+            repository = Repository(api=work.api, repo_id=repo_id, kind="space")
+            shown = work.publish(repository, app, "Publish the browser")
+            made = replaced(made, space_url=repository.url, space_changes=shown.changes)
+        results = eval_results(manifest, read_summary(root), repo_id=repo_id, revision=made.revision, url=made.url)
+        proposed = _propose(work, repo_id, results) if eval_results_pr and not dry_run else {}
+        return replaced(made, eval_results=results, pull_requests=proposed)
 
 
 def _title(manifest: Mapping[str, Any]) -> str:

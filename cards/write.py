@@ -1,6 +1,7 @@
 """`write_bank`: corpora, scored tables and reports to a folder in the Hub's dataset layout (`cards.bank.layout`).
 
-Everything is checked before anything is written; the manifest is written last.
+Everything is checked before anything is written. One process writes at a time; the new state is made beside the old
+one and takes its place when it is whole (`cards.bank.writing`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pairbank.cards.bank.check_results import differing
 from pairbank.cards.bank.draft import Draft, check_old_scores, draft_of, state_licences, take_items, take_scored
 from pairbank.cards.bank.layout import (
     CARD,
@@ -26,7 +28,9 @@ from pairbank.cards.bank.layout import (
     items_path,
     read_manifest,
     scores_path,
+    tables,
 )
+from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import (
     ids_and_scores,
     is_left_out,
@@ -34,8 +38,10 @@ from pairbank.cards.bank.redistribution import (
     may_publish,
     refuse_quoted_texts,
 )
-from pairbank.cards.bank.tables import read_table, summary_of, write_summary, write_table
+from pairbank.cards.bank.tables import read_summary, read_table, summary_of, write_summary, write_table
+from pairbank.cards.bank.writing import rewritten, written_anew
 from pairbank.cards.card.render import Bank, card_text, figures_in
+from pairbank.cards.check import check_bank
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file, write_json, write_text
 from pairbank.scoring.scored import Scored
@@ -77,31 +83,58 @@ def write_bank(
         command: how to make this bank again, for the card.
 
     Raises:
-        BankError: the folder holds something else, two tables cannot stand in one bank, or a report quotes
-            texts that must not be published.
+        BankError: the folder holds something else, or a bank that is not whole, two tables cannot stand in one bank,
+            or a report quotes texts that must not be published.
     """
-    draft = draft_of(Path(folder))
-    for items in corpora:
-        take_items(draft, items)
-    for table in scored:
-        take_scored(draft, table)
-    if not draft.manifest["corpora"]:
-        raise BankError(f"{draft.root}: nothing to write; give at least one corpus or one scored table")
-    check_old_scores(draft)
-    state_licences(draft.manifest, licences or {})
     _name_reports(reports or {})
-    summary = summary_of(draft.root, draft.manifest, draft.scored, list((reports or {}).values()))
+    root = Path(folder)
+    with rewritten(root) as staged:
+        if (staged / MANIFEST).is_file():
+            check_bank(root, depth="quick", reports="free")
+        draft = draft_of(staged)
+        for items in corpora:
+            take_items(draft, items)
+        for table in scored:
+            take_scored(draft, table)
+        if not draft.manifest["corpora"]:
+            raise BankError(f"{root}: nothing to write; give at least one corpus or one scored table")
+        check_old_scores(draft)
+        state_licences(draft.manifest, licences or {})
+        _write(draft, reports or {}, texts=texts, command=command)
+    return root
+
+
+def _write(draft: Draft, reports: Mapping[str, Report], *, texts: Texts, command: str = "") -> None:
+    """Write everything that is new, and what is made from the whole."""
+    summary = summary_of(draft.root, draft.manifest, draft.scored, list(reports.values()))
+    _refuse_other_results(draft, summary)
     with tempfile.TemporaryDirectory() as folder_of_reports:
         made = Path(folder_of_reports)
-        for name, part in (reports or {}).items():
+        for name, part in reports.items():
             part.save(made / REPORTS / name)
         _leave_out_texts(draft, texts, made)
         _write_tables(draft, summary)
-        for name in reports or {}:
+        for name in reports:
             shutil.rmtree(draft.root / REPORTS / name, ignore_errors=True)
             (draft.root / REPORTS).mkdir(exist_ok=True)
             shutil.move(made / REPORTS / name, draft.root / REPORTS / name)
-    return finish(draft.root, draft.manifest, summary, command=command)
+    finish(draft.root, draft.manifest, summary, command=command)
+
+
+def _refuse_other_results(draft: Draft, summary: pd.DataFrame | None) -> None:
+    """Refuse a bank whose results are not those of its tables; one of another version may have others.
+
+    Raises:
+        BankError: names the first difference.
+    """
+    old = read_summary(draft.root)
+    if old is None or summary is None or draft.manifest.get("pairbank") != version("pairbank"):
+        return
+    for corpus, slug in tables(draft.manifest):
+        model = draft.manifest["scores"][corpus][slug]["model"]["name"]
+        before, now = (part[(part["corpus"] == corpus) & (part["model"] == model)] for part in (old, summary))
+        if (corpus, slug) not in draft.scored and len(before) and (found := differing(before, now)):
+            raise BankError(f"the results of this bank are not those of its tables: {found[0]}; write the bank again")
 
 
 def _name_reports(reports: Mapping[str, Report]) -> None:
@@ -173,18 +206,21 @@ def strip_texts(bank: str | Path, out: str | Path) -> Path:
 
     Args:
         bank: the bank; it stays as it is.
-        out: a new or empty folder.
+        out: a new or empty folder, or one that holds this very copy.
 
     Raises:
-        BankError: no bank, `out` holds something, or a report quotes such a text.
+        BankError: no whole bank, `out` holds something, or a report quotes such a text.
     """
     source, target = Path(bank), Path(out)
-    manifest = read_manifest(source)
-    if target.exists() and any(target.iterdir()):
+    read_manifest(source)
+    if target.resolve() == source.resolve():
         raise BankError(f"{target} is not empty; choose a new folder for the bank without texts")
-    private = [name for name in manifest["corpora"] if not may_publish(name, manifest["corpora"][name])]
-    refuse_quoted_texts(source, [(n, read_table(source / items_path(n))) for n in private])
-    for path in (MANIFEST, *bank_files(source)):
-        (target / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source / path, target / path)
-    return write_bank(target, texts="redistributable")
+    with locked_where_writable(source), written_anew(target, purpose="the bank without texts") as staged:
+        manifest = check_bank(source, reports="free")
+        private = [name for name in manifest["corpora"] if not may_publish(name, manifest["corpora"][name])]
+        refuse_quoted_texts(source, [(n, read_table(source / items_path(n))) for n in private])
+        for path in (MANIFEST, *bank_files(source)):
+            (staged / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / path, staged / path)
+        _write(draft_of(staged), {}, texts="redistributable")
+    return target

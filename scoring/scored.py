@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pairbank.errors import BankError, ScoringError
-from pairbank.files import ROWS_A_GROUP, replaced_atomically
-from pairbank.scoring.signature import METADATA_KEY, signature_json
+from pairbank.files import read_parquet, write_parquet
+from pairbank.scoring.signature import METADATA_KEY, signature_json, signature_problems
 
 if TYPE_CHECKING:
     import datasets
@@ -71,8 +70,7 @@ class Scored:
         path = Path(path)
         table: pa.Table = self.dataset.with_format("arrow")[:]
         metadata = {**(table.schema.metadata or {}), METADATA_KEY: signature_json(self.signature)}
-        with replaced_atomically(path) as temporary:
-            pq.write_table(table.replace_schema_metadata(metadata), temporary, row_group_size=ROWS_A_GROUP)
+        write_parquet(path, table.replace_schema_metadata(metadata))
         return path
 
 
@@ -82,19 +80,32 @@ def read_scored(path: str | Path) -> Scored:
     Raises:
         BankError: the file is not a scored table of pairbank's.
     """
-    import datasets
-
     path = Path(path)
-    try:
-        metadata = pq.read_schema(path).metadata or {}
-    except (pa.ArrowException, OSError) as error:
-        raise BankError(
-            f"{path}: not a readable parquet file ({error}); give a file that `pairbank score` wrote"
-        ) from error
+    table = read_parquet(path)
+    metadata = table.schema.metadata or {}
     if METADATA_KEY not in metadata:
         raise BankError(f"{path}: carries no signature; expected a file that `pairbank score` wrote")
-    signature = json.loads(metadata[METADATA_KEY])
-    return Scored(dataset=datasets.Dataset(pq.read_table(path)), signature=signature)
+    try:
+        signature = json.loads(metadata[METADATA_KEY])
+    except (ValueError, RecursionError) as error:
+        raise BankError(f"{path}: its signature is not JSON ({error}); score again") from error
+    if problems := signature_problems(signature):
+        raise BankError(f"{path}: its signature is none of pairbank's ({'; '.join(problems[:3])}); score again")
+    return Scored(dataset=dataset_of(table, path), signature=signature)
+
+
+def dataset_of(table: pa.Table, path: Path) -> datasets.Dataset:
+    """Return what was read from a parquet file as a Dataset with the Features it was written with.
+
+    Raises:
+        BankError: the file's Features are broken, or are not those of its columns.
+    """
+    import datasets
+
+    try:
+        return datasets.Dataset(table)
+    except (ValueError, TypeError, KeyError, AttributeError, pa.ArrowException) as error:
+        raise BankError(f"{path}: its Features do not read back ({error}); write it again") from error
 
 
 def with_columns(

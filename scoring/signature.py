@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pairbank.files import sha256_of_texts
+from pairbank.scoring.api.layout import MethodLayout
 
 if TYPE_CHECKING:
     import datasets
@@ -39,6 +40,64 @@ def signature_line(signature: Mapping[str, Any]) -> str:
     if "imported" in signature:
         parts["imported"] = signature["imported"]["sha256"][:12]
     return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+_TEXTS = {
+    "model": ("name", "slug", "model_id", "revision", "dtype", "prompt_format"),
+    "corpus": ("name", "version", "items_sha256"),
+}
+
+
+def signature_problems(signature: Any) -> list[str]:  # noqa: ANN401 - JSON is any
+    """Return what of a signature is missing or of another type than ours; none = every reader can use it.
+
+    >>> signature_problems({"model": [], "corpus": {}, "methods": {}, "seed": "0", "pairbank": "0.1.0"})[:2]
+    ['model is []; expected a table', 'corpus.name is None; expected a text']
+    """
+    if not isinstance(signature, dict):
+        return [f"it is {_short(signature)}; expected a table"]
+    found = []
+    for part, names in _TEXTS.items():
+        table = signature.get(part)
+        if not isinstance(table, dict):
+            found.append(f"{part} is {_short(table)}; expected a table")
+            continue
+        wrong = [name for name in names if not isinstance(table.get(name), str)]
+        found += [f"{part}.{name} is {_short(table.get(name))}; expected a text" for name in wrong]
+    n_items = signature["corpus"].get("n_items") if isinstance(signature.get("corpus"), dict) else 0
+    if type(n_items) is not int:
+        found.append(f"corpus.n_items is {_short(n_items)}; expected a whole number")
+    if type(seed := signature.get("seed")) not in (int, str):
+        found.append(f"seed is {_short(seed)}; expected a whole number, or unknown")
+    if not isinstance(signature.get("pairbank"), str):
+        found.append(f"pairbank is {_short(signature.get('pairbank'))}; expected a version")
+    return found + _method_problems(signature.get("methods"))
+
+
+def _method_problems(methods: Any) -> list[str]:  # noqa: ANN401 - JSON is any
+    if not isinstance(methods, dict) or not methods:
+        return [f"methods is {_short(methods)}; expected a table of methods"]
+    found = []
+    for name, definition in methods.items():
+        if not isinstance(definition, dict) or not isinstance(definition.get("sha256"), str):
+            found.append(f"method {name!r} is {_short(definition)}; expected a table with its sha256")
+            continue
+        for key in ("columns", "cites"):
+            texts = definition.get(key, [])
+            if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+                found.append(f"method {name!r}: {key} is {_short(texts)}; expected a list of texts")
+        try:
+            layout = MethodLayout.from_dict(definition["layout"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            found.append(f"method {name!r}: its layout is none of pairbank's ({error})")
+            continue
+        if layout.method != name:
+            found.append(f"method {name!r}: its layout is that of {layout.method!r}")
+    return found
+
+
+def _short(value: Any) -> str:  # noqa: ANN401 - JSON is any
+    return repr(value)[:60]
 
 
 def corpus_signature(items: datasets.Dataset, manifest: Mapping[str, Any]) -> dict[str, Any]:

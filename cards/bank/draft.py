@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.builders.corpora.registry import CORPORA
-from pairbank.cards.bank.layout import MANIFEST, is_slug, items_path, read_manifest, scores_path
+from pairbank.cards.bank.layout import MANIFEST, items_path, read_manifest, scores_path
+from pairbank.cards.bank.manifest import is_slug
 from pairbank.cards.bank.redistribution import TEXTS, may_publish, score_columns, with_licence
 from pairbank.cards.bank.tables import read_table
 from pairbank.errors import BankError
@@ -20,6 +21,21 @@ from pairbank.scoring.scored import Scored, read_scored
 
 if TYPE_CHECKING:
     import datasets
+
+
+IDENTITY = (
+    "model_id",
+    "revision",
+    "dtype",
+    "quantisation",
+    "backend",
+    "architecture",
+    "prompt_format",
+    "bos_policy",
+    "pll",
+    "seq2seq_mode",
+)
+"""Values of a signature that make a model another one, with other numbers."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,20 +61,9 @@ class Draft:
 
 
 def draft_of(root: Path) -> Draft:
-    """Return the bank in a folder, or an empty one.
-
-    Raises:
-        BankError: the folder holds something else.
-    """
-    return Draft(root=root, manifest=_manifest_there(root))
-
-
-def _manifest_there(root: Path) -> dict[str, Any]:
-    if (root / MANIFEST).is_file():
-        return read_manifest(root)
-    if root.exists() and (not root.is_dir() or any(root.iterdir())):
-        raise BankError(f"{root} exists and is not a bank (no {MANIFEST}); choose an empty or new folder")
-    return {"corpora": {}, "scores": {}}
+    """Return the bank in a folder, or an empty one."""
+    manifest = read_manifest(root) if (root / MANIFEST).is_file() else {"corpora": {}, "scores": {}}
+    return Draft(root=root, manifest=manifest)
 
 
 def take_items(draft: Draft, items: datasets.Dataset, facts: Mapping[str, Any] | None = None) -> None:
@@ -94,11 +99,7 @@ def take_scored(draft: Draft, table: Scored) -> None:
     for other, signature in models.items():
         if other != slug:
             _check_alike(table, other, signature)
-    if slug in models and models[slug]["model"]["model_id"] != table.signature["model"]["model_id"]:
-        raise BankError(
-            f"corpus {corpus!r}: models {models[slug]['model']['model_id']} and "
-            f"{table.signature['model']['model_id']} would both be the split {slug!r}; score one under another name"
-        )
+    _check_identity(draft.manifest, table)
     facts = table.signature["corpus"].get("manifest") or {"corpus": corpus}
     if corpus not in draft.manifest["corpora"]:
         take_items(draft, items_of_scored(table), facts)
@@ -108,6 +109,20 @@ def take_scored(draft: Draft, table: Scored) -> None:
         take_items(draft, items_of_scored(table), facts)
     draft.scored[corpus, slug] = table
     models[slug] = json.loads(json.dumps(table.signature))
+
+
+def _check_identity(manifest: Mapping[str, Any], table: Scored) -> None:
+    """Refuse two models of one name, in whichever corpora: folders of one name, revisions, dtypes or prompt formats."""
+    ours, slug = table.signature["model"], table.model_slug
+    for corpus, models in manifest["scores"].items():
+        theirs = models[slug]["model"] if slug in models else ours
+        for key in IDENTITY:
+            if (theirs.get(key) or None) != (ours.get(key) or None):
+                raise BankError(
+                    f"corpus {corpus!r}: models {theirs['model_id']} and {ours['model_id']} would both be the split "
+                    f"{slug!r}, and their {key} is {theirs.get(key)!r} and {ours.get(key)!r}; score one under another "
+                    "name, or write another bank"
+                )
 
 
 def _check_alike(table: Scored, slug: str, other: Mapping[str, Any]) -> None:

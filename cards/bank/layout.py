@@ -12,11 +12,14 @@ manifest.json                          signatures, counts and file hashes; writt
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pairbank.cards.bank.manifest import is_slug, manifest_problems
 from pairbank.errors import BankError
 from pairbank.files import read_json, sha256_of_text
 
@@ -44,15 +47,6 @@ def config_name(corpus: str) -> str:
     if safe == corpus and is_free:
         return corpus
     return f"{safe or 'corpus'}_{sha256_of_text(corpus)[:8]}"
-
-
-def is_slug(name: str) -> bool:
-    """Return whether a name can be that of a split, and so of a file.
-
-    >>> is_slug("SmolLM2_135M"), is_slug("../SmolLM2"), is_slug("all")
-    (True, False, False)
-    """
-    return re.fullmatch(r"\w+(\.\w+)*", name) is not None and name != "all"
 
 
 def items_path(corpus: str) -> str:
@@ -86,21 +80,49 @@ def data_files(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def bank_files(root: Path) -> list[str]:
-    """Return the paths of all files in a bank's own folders, and its card; the manifest is not among them."""
-    found = [p for folder in FOLDERS for p in (root / folder).rglob("*") if p.is_file()]
-    names = [p.relative_to(root).as_posix() for p in found if not p.name.startswith(".")]
-    return sorted([*names, *([CARD] if (root / CARD).is_file() else [])])
+    """Return the paths of all files in a bank's own folders, and its card; the manifest is not among them.
+
+    Links and what is no file are left out: `foreign_entries` names them.
+    """
+    found = [path for path, mode in _entries(root) if stat.S_ISREG(mode)]
+    return sorted(path for path in found if path not in (MANIFEST, RECORD) and not Path(path).name.startswith("."))
+
+
+def foreign_entries(root: Path) -> list[str]:
+    """Return what stands in a bank and is neither a folder nor a file of its own: links, devices, pipes.
+
+    A link could lead out of the bank, and what it leads to would be copied or published with it.
+    """
+    return sorted(path for path, mode in _entries(root) if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode))
+
+
+def _entries(root: Path) -> Iterator[tuple[str, int]]:
+    """Yield path and mode of everything in a bank's own folders, and of its own files; no link is followed."""
+    for name in (CARD, MANIFEST, RECORD, *FOLDERS):
+        if not os.path.lexists(root / name):
+            continue
+        mode = (root / name).lstat().st_mode
+        yield name, mode
+        if stat.S_ISDIR(mode):
+            for folder, folders, files in os.walk(root / name):
+                for inner in (*folders, *files):
+                    path = Path(folder, inner)
+                    yield path.relative_to(root).as_posix(), path.lstat().st_mode
 
 
 def read_manifest(root: Path) -> dict[str, Any]:
     """Return a bank's manifest.
 
     Raises:
-        BankError: the folder has none, or not one of a bank.
+        BankError: the folder has none, or not one of a bank; names every value that is not what a bank has there.
     """
-    if not (root / MANIFEST).is_file():
+    path = root / MANIFEST
+    if path.is_symlink() or not path.is_file():
         raise BankError(f"{root}: not a bank (no {MANIFEST}); expected a folder that pairbank.write_bank wrote")
-    manifest = read_json(root / MANIFEST)
+    manifest = read_json(path)
     if not isinstance(manifest, dict) or not {"corpora", "scores"} <= manifest.keys():
-        raise BankError(f"{root / MANIFEST}: lacks corpora or scores; expected what pairbank.write_bank wrote")
+        raise BankError(f"{path}: lacks corpora or scores; expected what pairbank.write_bank wrote")
+    if problems := manifest_problems(manifest):
+        more = f" … and {len(problems) - 5} more" if len(problems) > 5 else ""
+        raise BankError(f"{path}: no manifest of pairbank's: {'; '.join(problems[:5])}{more}. Write the bank again")
     return manifest

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pairbank.cards.bank.layout import SUMMARY, scores_path, tables
 from pairbank.errors import BankError
-from pairbank.files import ROWS_A_GROUP, replaced_atomically
-from pairbank.scoring.scored import Scored, read_scored
+from pairbank.files import read_parquet, write_parquet
+from pairbank.scoring.scored import Scored, dataset_of, read_scored
+from pairbank.stats.scored_table.summary_row import DTYPES
 
 if TYPE_CHECKING:
     import datasets
@@ -23,16 +23,13 @@ if TYPE_CHECKING:
 
 def read_table(path: Path) -> datasets.Dataset:
     """Return a parquet file as a Dataset with the Features it was written with."""
-    import datasets
-
-    return datasets.Dataset(pq.read_table(path))
+    return dataset_of(read_parquet(path), path)
 
 
 def write_table(path: Path, items: datasets.Dataset) -> None:
     """Write a Dataset to one parquet file that carries its Features."""
     table: pa.Table = items.with_format("arrow")[:]
-    with replaced_atomically(path) as temporary:
-        pq.write_table(table.cast(items.features.arrow_schema), temporary, row_group_size=ROWS_A_GROUP)
+    write_parquet(path, table.cast(items.features.arrow_schema))
 
 
 def write_summary(path: Path, summary: pd.DataFrame) -> None:
@@ -45,14 +42,30 @@ def write_summary(path: Path, summary: pd.DataFrame) -> None:
         {name: datasets.Value(kinds[name]) if name in kinds else text for name in summary.columns}
     )
     table = pa.Table.from_pandas(summary, preserve_index=False).cast(features.arrow_schema)
-    with replaced_atomically(path) as temporary:
-        pq.write_table(table, temporary)
+    write_parquet(path, table)
 
 
 def read_summary(root: Path) -> pd.DataFrame | None:
-    """Return a bank's table of all estimates; None where it has no scores."""
+    """Return a bank's table of all estimates; None where it has no scores.
+
+    Raises:
+        BankError: the file is damaged, or has other columns.
+    """
     path = root / SUMMARY
-    return pq.read_table(path).to_pandas() if path.is_file() else None
+    if not path.is_file():
+        return None
+    from pandas.api import types as pd_types
+
+    frame: pd.DataFrame = read_parquet(path).to_pandas()
+    kinds = {name: "number" if kind.endswith("64") else "text" for name, kind in DTYPES.items()}
+    wrong = [
+        name
+        for name, kind in kinds.items()
+        if name not in frame.columns or (kind == "number") != pd_types.is_numeric_dtype(frame[name])
+    ]
+    if wrong:
+        raise BankError(f"{path}: column(s) {', '.join(wrong)} are missing or of another type; write the bank again")
+    return frame
 
 
 def summary_of(

@@ -14,9 +14,12 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pairbank.errors import OutputError, PairbankError
+from pairbank.errors import BankError, OutputError, PairbankError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def cache_dir() -> Path:
@@ -93,6 +96,34 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401 - JSON is any
 
 ROWS_A_GROUP = 16_384
 """Of a parquet file: so that one row of a long table is read without the others."""
+
+
+def write_parquet(path: Path, table: pa.Table) -> None:
+    """Write a table atomically to a parquet file whose pages carry checksums."""
+    import pyarrow.parquet as pq
+
+    with replaced_atomically(path) as temporary:
+        pq.write_table(table, temporary, row_group_size=ROWS_A_GROUP, write_page_checksum=True)
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """Read a parquet file; its pages are held to their checksums, where it has any.
+
+    Raises:
+        BankError: the file is not there, is no parquet file, or is damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not path.is_file():
+        raise BankError(f"{path}: not a readable parquet file (there is no such file)")
+    try:
+        return pq.read_table(path, page_checksum_verification=True, partitioning=None)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise BankError(f"{path}: not a readable parquet file ({reason}); write it again") from error
+
+
 FORMULA = r"\A([=+\-@\t\r\n])"
 """How a cell of a CSV file starts that a spreadsheet would run."""
 

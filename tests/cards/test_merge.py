@@ -90,6 +90,7 @@ def test_the_same_model_with_other_numbers_is_refused(tmp_path: Path, scored_by:
     table = scored_by("fake-1")
     rows = table.dataset.to_list()
     rows[1]["direct_good"] += 0.25
+    rows[1]["direct_delta"] += 0.25
     other = Scored(dataset=datasets.Dataset.from_list(rows, features=table.dataset.features), signature=table.signature)
     a, b = written(tmp_path / "a", table), written(tmp_path / "b", other)
     first = rows[1]["item_id"]
@@ -136,7 +137,12 @@ def test_reports_of_one_name_both_stay(tmp_path: Path, scored_by: Score) -> None
     merged = pairbank.merge_banks(*banks, out=tmp_path / "merged")
     assert "fake-1" in (merged / "reports/demo/report.md").read_text()
     assert "fake-2" in (merged / "reports/demo-2/report.md").read_text()
+    assert pairbank.merge_banks(*banks, out=merged) == merged  # the very same, as after a kill
+    for out in banks:
+        with pytest.raises(BankError, match="is not empty"):
+            pairbank.merge_banks(*banks, out=out)
+    other = written(tmp_path / "fake-3", scored_by("fake-3"))
     with pytest.raises(BankError, match="is not empty"):
-        pairbank.merge_banks(*banks, out=merged)
+        pairbank.merge_banks(banks[0], other, out=merged)
     with pytest.raises(BankError, match="no such folder"):
         pairbank.merge_banks(banks[0], tmp_path / "nothing" / "here", out=tmp_path / "x")

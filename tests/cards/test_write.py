@@ -134,3 +134,16 @@ def test_text_with_markup_does_not_break_the_card(tmp_path: Path) -> None:
     pairbank.check_bank(bank)
     page = (bank / "README.md").read_text(encoding="utf-8")
     assert r"| org/&lt;x&gt;\|y | my_pairs | all | direct | 3 |" in page
+
+
+def test_two_models_of_one_name_never_share_a_bank(tmp_path: Path) -> None:
+    scored = scored_by("fake-1", methods=["direct"], limit=1)
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    before = {p: p.read_bytes() for p in bank.rglob("*") if p.is_file()}
+    for key, value in (("revision", "2"), ("dtype", "bfloat16"), ("quantisation", "int8"), ("model_id", "run2/fake-1")):
+        signature = json.loads(json.dumps(scored.signature))
+        signature["model"][key] = value
+        with pytest.raises(BankError, match=f"would both be the split 'fake_1', and their {key} is"):
+            pairbank.write_bank(bank, scored=[Scored(dataset=scored.dataset, signature=signature)])
+    assert {p: p.read_bytes() for p in bank.rglob("*") if p.is_file()} == before
+    datasets.load_dataset(str(bank), "starter", split="items")

@@ -16,17 +16,21 @@ PROPOSE = "Propose each model's results to its own repository, as a pull request
 BankFolder = Annotated[Path, typer.Argument(help="Folder of a bank.")]
 
 
-def check(bank: BankFolder) -> None:
-    """Say whether a bank is whole: files, hashes, tables, signatures and the figures of its card.
+def check(
+    bank: BankFolder,
+    quick: Annotated[bool, typer.Option("--quick", help="Do not compute the results anew.")] = False,  # noqa: FBT002
+) -> None:
+    """Say whether a bank is whole: files, hashes, tables, signatures, results and the figures of its card.
 
     Example: pairbank check demo-bank
     """
     import pairbank
 
     with quiet_bars(), status("checking"):
-        manifest = pairbank.check_bank(bank)
+        manifest = pairbank.check_bank(bank, depth="quick" if quick else "all")
     n_tables = sum(len(models) for models in manifest["scores"].values())
-    say(f"{bank}: whole; corpora: {len(manifest['corpora'])}, scored tables: {n_tables}")
+    left_out = "; the results were not computed anew (--quick)" if quick else ""
+    say(f"{bank}: whole; corpora: {len(manifest['corpora'])}, scored tables: {n_tables}{left_out}")
 
 
 def publish(

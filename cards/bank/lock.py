@@ -1,0 +1,230 @@
+"""One writer a bank at a time: in, its folder; out, a block in which no other process writes to it.
+
+The lock is a file that only one process can create, which holds on every file system of a cluster where `flock` may
+not. It says who holds it; the holder touches it now and then. One whose process has ended, or that nobody has touched
+for long, is taken over with a warning; the holder makes sure that it still has it before it changes anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pairbank.errors import BankError
+
+LOCK = ".pairbank-lock"
+TOUCHED_SECONDS = 10.0
+"""How often the holder touches its lock."""
+STALE_SECONDS = 300.0
+"""A lock that was not touched for so long has no holder any more."""
+SAY_SECONDS = 5.0
+"""After so long a wait it is said who holds the lock, and from then on every so often."""
+PATIENCE_SECONDS = 3_600.0
+"""The longest wait."""
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who holds a lock."""
+
+    host: str
+    """The machine, and on it the space of process ids."""
+    pid: int
+    since: str
+    token: str
+    """Tells two holders apart."""
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host.split()[0]}, since {self.since}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lock:
+    """A lock that is held."""
+
+    path: Path
+    holder: Holder
+
+    def check(self) -> None:
+        """Make sure that nobody has taken the lock over.
+
+        Raises:
+            BankError: somebody has: this process stood still for too long.
+        """
+        if (now := _holder(self.path)) != self.holder:
+            raise BankError(
+                f"{self.path.parent}: the lock of this bank was taken over ({now or 'nobody holds it now'}) while this "
+                "process stood still; nothing was written, run it again"
+            )
+
+
+@contextlib.contextmanager
+def locked(root: Path) -> Iterator[Lock]:
+    """Hold a bank's lock during a block; the folder is made where there is none, and goes again if it stays empty.
+
+    Raises:
+        BankError: another process has held it for too long, or the folder cannot be written to.
+    """
+    made = [folder for folder in (root, *root.parents) if not folder.exists()]
+    lock = _acquired(root)
+    stop = threading.Event()
+    toucher = threading.Thread(target=_touch, args=(lock.path, stop), daemon=True)
+    toucher.start()
+    try:
+        yield lock
+    finally:
+        stop.set()
+        toucher.join()
+        if _holder(lock.path) == lock.holder:
+            lock.path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            for folder in made:
+                folder.rmdir()
+
+
+def locked_where_writable(root: Path) -> contextlib.AbstractContextManager[object]:
+    """Return a block in which nobody writes to a bank; where this process may not, it reads without a lock."""
+    return locked(root) if os.access(root, os.W_OK) else contextlib.nullcontext()
+
+
+def _acquired(root: Path) -> Lock:
+    path = root / LOCK
+    start = said = time.monotonic()
+    while True:
+        root.mkdir(parents=True, exist_ok=True)
+        if (mine := _created(path)) is not None:
+            return Lock(path=path, holder=mine)
+        if (other := _abandoned(path)) is not None:
+            _take_over(path, other)
+            continue
+        now = time.monotonic()
+        if now - start > PATIENCE_SECONDS:
+            raise BankError(f"{root}: {_holder(path)} has been writing to this bank for too long; try again later")
+        if now - said > SAY_SECONDS:
+            said = now
+            _LOG.warning("%s: waiting for %s to finish writing (%.0f s)", root, _holder(path), now - start)
+        time.sleep(0.02 + 0.08 * secrets.randbelow(100) / 100)
+
+
+def remove_leftovers(root: Path) -> None:
+    """Remove the files of killed processes that were taking the lock; for its holder."""
+    now = (root / LOCK).stat().st_mtime
+    for left in root.glob(f"{LOCK}.*"):
+        with contextlib.suppress(FileNotFoundError):
+            if now - left.stat().st_mtime > STALE_SECONDS:
+                left.unlink()
+
+
+def _created(path: Path) -> Holder | None:
+    """Return the new holder, this process; None where somebody else holds the lock, or the folder has just gone."""
+    since = datetime.now(UTC).isoformat(timespec="seconds")
+    holder = Holder(host=_host(), pid=os.getpid(), since=since, token=secrets.token_hex(8))
+    # written whole under another name first: a lock is never seen half-written, and a link is made by one process only
+    mine = path.with_name(f"{LOCK}.{holder.token}")
+    try:
+        mine.write_text(json.dumps(asdict(holder)), encoding="utf-8")
+        try:
+            os.link(mine, path)
+        except FileExistsError:
+            return None
+        except OSError:
+            return holder if _created_exclusively(path, holder) else None
+        return holder
+    except FileNotFoundError:
+        return None
+    finally:
+        mine.unlink(missing_ok=True)
+
+
+def _created_exclusively(path: Path, holder: Holder) -> bool:
+    """Create the lock where a file system has no hard links."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(holder)))
+    except FileExistsError:
+        return False
+    return True
+
+
+def _holder(path: Path) -> Holder | None:
+    """Return who holds a lock; None where nobody does, or it cannot be told."""
+    try:
+        return Holder(**json.loads(path.read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def _abandoned(path: Path) -> Holder | None:
+    """Return the holder of a lock whose process here has ended, or that was not touched for long; else None."""
+    holder = _holder(path)
+    try:
+        seconds = _now_on(path) - path.stat().st_mtime
+    except FileNotFoundError:
+        return None
+    unknown = Holder(host="an unknown machine", pid=0, since="an unknown time", token="")
+    if seconds > STALE_SECONDS:
+        return holder or unknown
+    return holder if holder is not None and holder.host == _host() and not _is_running(holder.pid) else None
+
+
+def _now_on(path: Path) -> float:
+    """Return the time by the clock of the file system that a lock stands on, which need not be this machine's."""
+    probe = path.with_name(f"{LOCK}.{secrets.token_hex(8)}")
+    try:
+        probe.touch()
+        return probe.stat().st_mtime
+    finally:
+        probe.unlink(missing_ok=True)
+
+
+def _take_over(path: Path, other: Holder) -> None:
+    """Remove a lock that nobody holds any more; put back one that somebody took in this very moment."""
+    if (now := _holder(path)) is not None and now.token != other.token:
+        return
+    aside = path.with_name(f"{LOCK}.{secrets.token_hex(8)}")
+    try:
+        path.rename(aside)
+    except FileNotFoundError:
+        return
+    found = _holder(aside)
+    if found is not None and found.token != other.token:
+        with contextlib.suppress(FileExistsError):
+            os.link(aside, path)
+    else:
+        _LOG.warning("%s: taking over the lock of %s, which has ended without giving it back", path.parent, other)
+    aside.unlink(missing_ok=True)
+
+
+def _touch(path: Path, stop: threading.Event) -> None:
+    while not stop.wait(TOUCHED_SECONDS):
+        with contextlib.suppress(OSError):
+            os.utime(path)
+
+
+def _host() -> str:
+    try:
+        space = str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        space = ""
+    return f"{socket.gethostname()} {space}".strip()
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

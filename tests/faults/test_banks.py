@@ -1,0 +1,346 @@
+"""Banks that were edited or damaged: each is a clear problem, and none is extended, stripped or published.
+
+Most of the edits set every hash right again, as a careless editor's script or an attacker would.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pairbank
+from pairbank.cards.bank.layout import bank_files
+from pairbank.errors import PairbankError
+from pairbank.files import sha256_of_file
+from pairbank.scoring.models.fake import FakeScorer
+
+ITEMS, SCORES, SUMMARY = "data/starter/items.parquet", "scores/starter/fake_1.parquet", "results/summary.parquet"
+Edit = Callable[[Path], None]
+Change = Callable[[pa.Table], pa.Table]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a whole bank of two models, which no test changes."""
+    items = pairbank.load_corpus("starter", subset="plausibility", limit=3)
+    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("fake-1", "fake-2")]
+    folder = tmp_path_factory.mktemp("whole") / "bank"
+    return pairbank.write_bank(folder, scored=scored, reports={"demo": pairbank.report(scored)})
+
+
+def rehashed(bank: Path) -> None:
+    """Set the manifest's hashes right."""
+    manifest = json.loads((bank / "manifest.json").read_text())
+    manifest["files"] = {path: sha256_of_file(bank / path) for path in bank_files(bank)}
+    (bank / "manifest.json").write_text(json.dumps(manifest))
+
+
+def of_table(path: str, change: Change) -> Edit:
+    def edit(bank: Path) -> None:
+        table = pq.read_table(bank / path)
+        metadata = table.schema.metadata
+        pq.write_table(change(table).replace_schema_metadata(metadata), bank / path)
+        rehashed(bank)
+
+    return edit
+
+
+def cells(name: str, change: Callable[[list[Any]], list[Any]], kind: pa.DataType | None = None) -> Change:
+    def edit(table: pa.Table) -> pa.Table:
+        place = table.column_names.index(name)
+        values = pa.array(change(table[name].to_pylist()), kind or table[name].type)
+        return table.set_column(place, name, values)
+
+    return edit
+
+
+def of_manifest(change: Callable[[dict[str, Any]], object]) -> Edit:
+    def edit(bank: Path) -> None:
+        manifest = json.loads((bank / "manifest.json").read_text())
+        change(manifest)
+        (bank / "manifest.json").write_text(json.dumps(manifest))
+
+    return edit
+
+
+def stated(*path: str, value: object) -> Edit:
+    """Return an edit of one value of the manifest."""
+
+    def change(manifest: dict[str, Any]) -> None:
+        inner: Any = manifest
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = value
+
+    return of_manifest(change)
+
+
+def of_bytes(path: str, change: Callable[[bytes], bytes], *, hashes: bool = True) -> Edit:
+    def edit(bank: Path) -> None:
+        (bank / path).write_bytes(change((bank / path).read_bytes()))
+        if hashes:
+            rehashed(bank)
+
+    return edit
+
+
+def of_signature(change: Callable[[bytes], bytes]) -> Edit:
+    def edit(bank: Path) -> None:
+        table = pq.read_table(bank / SCORES)
+        metadata = dict(table.schema.metadata)
+        pq.write_table(
+            table.replace_schema_metadata(metadata | {b"pairbank": change(metadata[b"pairbank"])}), bank / SCORES
+        )
+        rehashed(bank)
+
+    return edit
+
+
+def moved(path: str, to: str, *, link: bool = False) -> Edit:
+    def edit(bank: Path) -> None:
+        (bank / to).parent.mkdir(parents=True, exist_ok=True)
+        if link:
+            (bank / path).rename(bank.parent / "outside")
+            (bank / to).symlink_to(bank.parent / "outside")
+        else:
+            shutil.copyfile(bank / path, bank / to)
+        rehashed(bank)
+
+    return edit
+
+
+def removed(path: str) -> Edit:
+    def edit(bank: Path) -> None:
+        (bank / path).unlink()
+        rehashed(bank)
+
+    return edit
+
+
+def pipe(bank: Path) -> None:
+    os.mkfifo(bank / "reports/demo/pipe.md")
+
+
+def flipped_first(deltas: list[float]) -> list[float]:
+    return [-deltas[0], *deltas[1:]]
+
+
+def without_both(*names: str) -> Change:
+    return lambda table: table.drop_columns(list(names))
+
+
+S = ("scores", "starter", "fake_1")
+C = ("corpora", "starter")
+EDITS: dict[str, tuple[Edit, str]] = {
+    # tables of scores, hashes right again
+    "a delta with its sign flipped": (of_table(SCORES, cells("direct_delta", flipped_first)), "not good - bad in 1"),
+    "all deltas NaN": (of_table(SCORES, cells("direct_delta", lambda d: [np.nan] * len(d))), "not good - bad in"),
+    "all scores NaN": (
+        of_table(
+            SCORES,
+            lambda t: cells("direct_good", lambda d: [np.nan] * len(d))(
+                cells("direct_delta", lambda d: [np.nan] * len(d))(t)
+            ),
+        ),
+        "summary.parquet|scores of fake-1",
+    ),
+    "both numbers of a row edited": (
+        of_table(
+            SCORES,
+            lambda t: cells("direct_good", lambda d: [d[0] - 99, *d[1:]])(
+                cells("direct_delta", lambda d: [d[0] - 99, *d[1:]])(t)
+            ),
+        ),
+        "the tables give",
+    ),
+    "deltas as text": (
+        of_table(SCORES, cells("direct_delta", lambda d: [str(x) for x in d], pa.string())),
+        "Features do not read back|is no number|differ",
+    ),
+    "infinite deltas": (of_table(SCORES, cells("direct_delta", lambda d: [np.inf, *d[1:]])), "not good - bad"),
+    "a score column is gone": (of_table(SCORES, without_both("direct_delta")), "direct_delta|Features"),
+    "all columns but the ids are gone": (of_table(SCORES, lambda t: t.select(["item_id"])), "lacks|Features|differ"),
+    "no item_id": (of_table(SCORES, without_both("item_id")), "item_id|Features"),
+    "some rows only": (of_table(SCORES, lambda t: t.slice(0, 3)), "3 rows, its signature says"),
+    "no rows": (of_table(SCORES, lambda t: t.slice(0, 0)), "0 rows, its signature says"),
+    "a row twice": (of_table(SCORES, lambda t: pa.concat_tables([t, t.slice(0, 1)])), "stands in several rows"),
+    "a row in the place of another": (
+        of_table(SCORES, lambda t: pa.concat_tables([t.slice(1), t.slice(1, 1)])),
+        "stands in several rows",
+    ),
+    "unknown items": (of_table(SCORES, cells("item_id", lambda ids: ["x/1", *ids[1:]])), "does not have, as x/1"),
+    "a null id": (of_table(SCORES, cells("item_id", lambda ids: [None, *ids[1:]])), "an item_id is null"),
+    "rows in another order": (of_table(SCORES, lambda t: t.take(list(reversed(range(len(t)))))), "ids and texts"),
+    "texts unlike the items": (of_table(SCORES, cells("target_good", lambda x: ["Other.", *x[1:]])), "target_good"),
+    "another language": (of_table(SCORES, cells("language", lambda x: ["de", *x[1:]])), "column language"),
+    "flags unlike the items'": (of_table(SCORES, cells("flags", lambda x: [["odd"], *x[1:]])), "column flags"),
+    "subsets exchanged": (of_table(SCORES, cells("subset", lambda x: ["other", *x[1:]])), "column subset"),
+    "ids of two rows exchanged": (
+        of_table(SCORES, cells("item_id", lambda x: [x[1], x[0], *x[2:]])),
+        "not that of the items",
+    ),
+    "a table of integers": (
+        of_table(SCORES, cells("direct_delta", lambda d: [int(x) for x in d], pa.int64())),
+        "Features|differ|not good - bad",
+    ),
+    # signatures
+    "no signature": (
+        lambda bank: (
+            pq.write_table(pq.read_table(bank / SCORES).replace_schema_metadata(), bank / SCORES),
+            rehashed(bank),
+        )[1],
+        "carries no signature",
+    ),
+    "a broken signature": (of_signature(lambda text: text[:-20]), "its signature is not JSON"),
+    "a signature that is a list": (of_signature(lambda _: b"[]"), "signature is none of pairbank's"),
+    "a signature that is no UTF-8": (of_signature(lambda _: b"\xff\xfe{}"), "its signature is not JSON"),
+    "a signature without a model": (of_signature(lambda _: b'{"methods": {}}'), "signature is none of pairbank's"),
+    "another dtype in the signature": (
+        of_signature(lambda text: text.replace(b'"float64"', b'"float32"')),
+        "its signature is not the manifest's",
+    ),
+    # items
+    "an item edited": (of_table(ITEMS, cells("target_bad", lambda x: ["Other.", *x[1:]])), "column target_bad"),
+    "an item less": (of_table(ITEMS, lambda t: t.slice(1)), "rows, the manifest says"),
+    "an item twice": (of_table(ITEMS, lambda t: pa.concat_tables([t.slice(1), t.slice(1, 1)])), "in several rows"),
+    "items without texts": (of_table(ITEMS, without_both("target_good")), "target_good|Features"),
+    "items of another corpus": (
+        of_table(ITEMS, cells("corpus", lambda x: ["blimp"] * len(x))),
+        "expected 'starter' only",
+    ),
+    "a null target": (of_table(ITEMS, cells("target_good", lambda x: [None, *x[1:]])), "null in 1"),
+    "a human judgment that is NaN": (
+        of_table(ITEMS, cells("human_good", lambda x: [np.nan, *x[1:]])),
+        "holds NaN or infinity",
+    ),
+    "human judgments as text": (
+        of_table(ITEMS, cells("human_good", lambda x: ["7"] * len(x), pa.string())),
+        "Features|human_good",
+    ),
+    # results
+    "an estimate edited": (
+        of_table(SUMMARY, cells("value", lambda x: [0.99, *x[1:]])),
+        "the tables give|the card says",
+    ),
+    "an interval edited": (of_table(SUMMARY, cells("low", lambda x: [0.01, *x[1:]])), "the tables give|the card says"),
+    "n edited": (of_table(SUMMARY, cells("n_excluded", lambda x: [7, *x[1:]])), "the tables give"),
+    "an estimate less": (of_table(SUMMARY, lambda t: t.slice(0, len(t) - 1)), "not in the results|no such number"),
+    "an estimate twice": (of_table(SUMMARY, lambda t: pa.concat_tables([t, t.slice(0, 1)])), "stand there twice"),
+    "no estimates": (of_table(SUMMARY, lambda t: t.slice(0, 0)), "no results|no such number"),
+    "results of a model that is not there": (
+        of_table(SUMMARY, cells("model", lambda x: ["gpt-9", *x[1:]])),
+        "gpt-9|not in the results|no such number",
+    ),
+    "results without values": (of_table(SUMMARY, without_both("value")), "value are missing"),
+    "values as text": (
+        of_table(SUMMARY, cells("value", lambda x: [str(v) for v in x], pa.string())),
+        "value are missing or of another type",
+    ),
+    # files
+    "a truncated summary": (of_bytes(SUMMARY, lambda b: b[:100]), "not a readable parquet file"),
+    "truncated scores": (of_bytes(SCORES, lambda b: b[: len(b) // 2]), "not a readable parquet file"),
+    "truncated items": (of_bytes(ITEMS, lambda b: b[:-9]), "not a readable parquet file"),
+    "empty scores": (of_bytes(SCORES, lambda _: b""), "not a readable parquet file"),
+    "an HTML page as scores": (of_bytes(SCORES, lambda _: b"<html></html>"), "not a readable parquet file"),
+    "a flipped bit": (
+        of_bytes(SCORES, lambda b: b[:600] + bytes([b[600] ^ 1]) + b[601:], hashes=False),
+        "changed since the bank was written",
+    ),
+    "no items": (removed(ITEMS), "missing"),
+    "no card": (removed("README.md"), "missing"),
+    "no summary": (removed(SUMMARY), "missing"),
+    "an orphan table": (moved(SCORES, "scores/starter/fake_9.parquet"), "no table that the manifest says"),
+    "an orphan folder": (moved(ITEMS, "data/other/items.parquet"), "no table that the manifest says"),
+    "a stray file": (moved("README.md", "data/starter/notes.md"), "no table that the manifest says"),
+    "a link to a file outside": (
+        moved("reports/demo/report.md", "reports/demo/report.md", link=True),
+        "a link, device",
+    ),
+    "a link to a folder outside": (
+        lambda bank: (bank / "reports" / "mine").symlink_to(bank.parent, target_is_directory=True),
+        "a link, device",
+    ),
+    "items that are a link": (moved(ITEMS, ITEMS, link=True), "a link, device"),
+    "a pipe": (pipe, "a link, device"),
+    # the card
+    "a card that is not UTF-8": (of_bytes("README.md", lambda b: b + b"\xff\xfe"), "README.md: not UTF-8"),
+    "a card without a head": (of_bytes("README.md", lambda b: b.split(b"---\n", 2)[2]), "no YAML head"),
+    "a card with configs that are none": (
+        of_bytes("README.md", lambda b: b.replace(b"\nconfigs:", b"\nconfigs: [1]\nother:", 1)),
+        "its configs are none|YAML head",
+    ),
+    # the manifest
+    "a manifest that is a list": (of_bytes("manifest.json", lambda _: b"[]", hashes=False), "lacks corpora or scores"),
+    "a manifest cut off": (of_bytes("manifest.json", lambda b: b[:99], hashes=False), "not readable as JSON"),
+    "corpora as a list": (stated("corpora", value=[]), "corpora is \\[\\]; expected a table"),
+    "scores as text": (stated("scores", value="all"), "scores is 'all'; expected a table"),
+    "files as a list": (stated("files", value=[]), "files is \\[\\]; expected a table"),
+    "a hash that is a number": (stated("files", "README.md", value=7), "expected a sha256"),
+    "facts as text": (stated(*C, value="starter"), "expected a table of facts"),
+    "n_items as text": (stated(*C, "n_items", value="12"), "n_items is '12'; expected a whole number"),
+    "n_items wrong": (stated(*C, "n_items", value=5), "the manifest says 5|the card"),
+    "n_rows negative": (stated(*C, "n_rows", value=-1), "n_rows is -1; expected a whole number"),
+    "languages as a number": (stated(*C, "languages", value=7), "languages is 7; expected a list of texts"),
+    "source as a list": (stated(*C, "source", value=["x"]), "source is \\['x'\\]; expected a table"),
+    "redistributable as text": (stated(*C, "source", "redistributable", value="yes"), "expected true or false"),
+    "a title of numbers": (stated(*C, "title", value=[1]), "title is \\[1\\]; expected a text"),
+    "a version that is no text": (stated("pairbank", value=1), "pairbank is 1; expected a text"),
+    "a command that is no text": (stated("command", value=["rm"]), "command is .*; expected a text"),
+    "a signature as text": (stated(*S, value="x"), "it is 'x'; expected a table"),
+    "a model as text": (stated(*S, "model", value="x"), "model is 'x'; expected a table"),
+    "a slug of another": (stated(*S, "model", "slug", value="gpt2"), "it is that of 'gpt2'"),
+    "methods as a list": (stated(*S, "methods", value=[]), "expected a table of methods"),
+    "a layout that is none": (stated(*S, "methods", "direct", "layout", value={"kind": "x"}), "layout is none"),
+    "a revision that is null": (stated(*S, "model", "revision", value=None), "model.revision is None"),
+    "scores of a corpus that is not there": (
+        of_manifest(lambda m: m["scores"].update(blimp={})),
+        "scores of 'blimp', which is none of the corpora",
+    ),
+    "a slug that leads out": (
+        of_manifest(lambda m: m["scores"]["starter"].update({"../../secret": m["scores"]["starter"]["fake_1"]})),
+        "cannot name a split",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edited_bank_is_a_clear_problem(whole: Path, tmp_path: Path, name: str) -> None:
+    edit, expected = EDITS[name]
+    bank = tmp_path / "bank"
+    shutil.copytree(whole, bank)
+    edit(bank)
+    with pytest.raises(PairbankError, match=expected):
+        pairbank.check_bank(bank)
+
+
+def test_the_table_has_as_many_cases_as_were_tried() -> None:
+    assert len(EDITS) >= 67
+
+
+@pytest.mark.parametrize("name", ["texts unlike the items", "an orphan table", "a link to a file outside", "a pipe"])
+def test_a_bank_that_is_not_whole_is_neither_extended_nor_stripped_nor_published(
+    whole: Path, tmp_path: Path, name: str
+) -> None:
+    edit, expected = EDITS[name]
+    bank = tmp_path / "bank"
+    shutil.copytree(whole, bank)
+    edit(bank)
+    for use in (
+        lambda: pairbank.write_bank(bank),
+        lambda: pairbank.strip_texts(bank, tmp_path / "public"),
+        lambda: pairbank.merge_banks(bank, whole, out=tmp_path / "merged"),
+        lambda: pairbank.publish(bank, "acme/bank", dry_run=True),
+    ):
+        with pytest.raises(PairbankError, match=f"{expected}|a link, device"):
+            use()
+    assert not (tmp_path / "public").exists()
+    assert not (tmp_path / "merged").exists()

@@ -1,0 +1,84 @@
+"""Writers of banks: killed at any step, disturbed, or many at once; nothing is lost and every rerun is accepted."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import pairbank
+from bank_fixtures import Score
+from pairbank.cards.bank import lock, writing
+from pairbank.cards.bank.lock import LOCK, locked
+from pairbank.errors import BankError
+
+
+def contents(bank: Path) -> dict[str, bytes]:
+    return {p.relative_to(bank).as_posix(): p.read_bytes() for p in sorted(bank.rglob("*")) if p.is_file()}
+
+
+class Killed(BaseException):
+    """Ends a writer where it is, as a kill would: nothing tidies up behind it."""
+
+
+def test_a_writer_killed_while_files_are_moved_is_completed_by_the_next(
+    tmp_path: Path, scored_by: Score, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = scored_by("fake-1", methods=("direct",))
+    whole = contents(pairbank.write_bank(tmp_path / "whole", scored=[table]))
+    real = Path.replace
+    n_moves = len(whole)
+    for n_before in range(n_moves):
+        left = [n_before]
+
+        def moved(self: Path, target: Path, left: list[int] = left) -> Path:
+            if writing.WRITING in self.parts and "new" in self.parts and writing.WRITING not in Path(target).parts:
+                left[0] -= 1
+                if left[0] < 0:
+                    raise Killed
+            return real(self, target)
+
+        bank = tmp_path / f"bank-{n_before}"
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "replace", moved)
+            with pytest.raises(Killed):
+                pairbank.write_bank(bank, scored=[table])
+        with pytest.raises(BankError, match="a change of this bank was cut off"):
+            pairbank.check_bank(bank)
+        pairbank.write_bank(bank, scored=[table])
+        assert contents(bank) == whole
+
+
+def test_the_lock_of_a_process_that_ended_is_taken_over_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pid = os.fork()
+    if not pid:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    dead = {"host": lock._host(), "pid": pid, "since": "2026-01-01", "token": "x"}
+    (tmp_path / LOCK).write_text(json.dumps(dead))
+    with locked(tmp_path):
+        assert f"taking over the lock of process {pid}" in caplog.text
+    assert not (tmp_path / LOCK).exists()
+
+
+def test_a_live_lock_of_another_machine_is_waited_for_and_its_holder_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.2)
+    there = {"host": "node17 pid:[1]", "pid": 4, "since": "2026-01-01", "token": "x"}
+    (tmp_path / LOCK).write_text(json.dumps(there))
+    with pytest.raises(BankError, match="process 4 on node17, since 2026-01-01 has been writing"), locked(tmp_path):
+        pass
+    assert (tmp_path / LOCK).exists()
+
+
+def test_who_lost_the_lock_writes_nothing(tmp_path: Path) -> None:
+    with locked(tmp_path) as held:
+        held.check()
+        (tmp_path / LOCK).write_text("{}")
+        with pytest.raises(BankError, match="was taken over"):
+            held.check()
