@@ -189,7 +189,7 @@ def reading(
 def _foreign_errors() -> tuple[type[BaseException], ...]:
     """Return what a read may raise: of a module that is not loaded, nothing can have been raised."""
     loaded = ((sys.modules[module], name) for module, name in _RAISED_BY.items() if module in sys.modules)
-    return (OSError, EOFError, UnicodeError, *(getattr(module, name) for module, name in loaded))
+    return (OSError, EOFError, UnicodeError, RecursionError, *(getattr(module, name) for module, name in loaded))
 
 
 def _reason(problem: BaseException) -> str:
