@@ -44,6 +44,11 @@ def rehashed(bank: Path) -> None:
     (bank / "manifest.json").write_text(json.dumps(manifest))
 
 
+def unsigned(bank: Path) -> None:
+    pq.write_table(pq.read_table(bank / SCORES).replace_schema_metadata(), bank / SCORES)
+    rehashed(bank)
+
+
 def of_table(path: str, change: Change) -> Edit:
     def edit(bank: Path) -> None:
         table = pq.read_table(bank / path)
@@ -194,10 +199,7 @@ EDITS: dict[str, tuple[Edit, str]] = {
     ),
     # signatures
     "no signature": (
-        lambda bank: (
-            pq.write_table(pq.read_table(bank / SCORES).replace_schema_metadata(), bank / SCORES),
-            rehashed(bank),
-        )[1],
+        unsigned,
         "carries no signature",
     ),
     "a broken signature": (of_signature(lambda text: text[:-20]), "its signature is not JSON"),

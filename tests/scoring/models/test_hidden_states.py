@@ -16,6 +16,7 @@ from pairbank.scoring.models import hidden_states
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.hidden_states import last_token_states
 from pairbank.scoring.models.load import load_model
+from pairbank.scoring.versions import HIDDEN_STATES_VERSION
 from tiny_bidirectional_models import bart_model, masked_model, saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -144,7 +145,7 @@ def test_another_precision_or_model_never_meets_the_stored_states(tiny: LoadedMo
 def test_states_are_made_anew_when_their_version_is_raised(tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     before = last_token_states(TEXTS, tiny)
     assert last_token_states(TEXTS, tiny).shards == before.shards
-    monkeypatch.setattr(hidden_states, "HIDDEN_STATES_VERSION", hidden_states.HIDDEN_STATES_VERSION + 1)
+    monkeypatch.setattr(hidden_states, "HIDDEN_STATES_VERSION", HIDDEN_STATES_VERSION + 1)
     assert set(last_token_states(TEXTS, tiny).shards).isdisjoint(before.shards)
 
 
