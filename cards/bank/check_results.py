@@ -26,7 +26,7 @@ _NUMBERS = ("value", "low", "high", "n", "n_excluded")
 _RELATIVE = 1e-6
 """Other versions of numpy and scipy may add in another order."""
 _LOST = ("human_good", "human_bad")
-Row = Mapping[str, Any]
+Row = Mapping[Any, Any]
 
 
 def result_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
