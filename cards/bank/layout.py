@@ -101,13 +101,23 @@ def _entries(root: Path) -> Iterator[tuple[str, int]]:
     for name in (CARD, MANIFEST, RECORD, *FOLDERS):
         if not os.path.lexists(root / name):
             continue
-        mode = (root / name).lstat().st_mode
+        mode = _mode(root, root / name)
         yield name, mode
         if stat.S_ISDIR(mode):
             for folder, folders, files in os.walk(root / name):
                 for inner in (*folders, *files):
                     path = Path(folder, inner)
-                    yield path.relative_to(root).as_posix(), path.lstat().st_mode
+                    yield path.relative_to(root).as_posix(), _mode(root, path)
+
+
+def _mode(root: Path, path: Path) -> int:
+    return (path.stat() if is_from_hub(root, path) else path.lstat()).st_mode
+
+
+def is_from_hub(root: Path, path: Path) -> bool:
+    """Return whether a link is the Hub client's own: from a snapshot in its cache to a file of the same repository."""
+    snapshot = root.resolve()
+    return snapshot.parent.name == "snapshots" and path.resolve().parent == snapshot.parent.parent / "blobs"
 
 
 def read_manifest(root: Path) -> dict[str, Any]:
@@ -117,7 +127,7 @@ def read_manifest(root: Path) -> dict[str, Any]:
         BankError: the folder has none, or not one of a bank; names every value that is not what a bank has there.
     """
     path = root / MANIFEST
-    if path.is_symlink() or not path.is_file():
+    if (path.is_symlink() and not is_from_hub(root, path)) or not path.is_file():
         raise BankError(f"{root}: not a bank (no {MANIFEST}); expected a folder that pairbank.write_bank wrote")
     manifest = read_json(path)
     if not isinstance(manifest, dict) or not {"corpora", "scores"} <= manifest.keys():

@@ -44,11 +44,6 @@ def rehashed(bank: Path) -> None:
     (bank / "manifest.json").write_text(json.dumps(manifest))
 
 
-def unsigned(bank: Path) -> None:
-    pq.write_table(pq.read_table(bank / SCORES).replace_schema_metadata(), bank / SCORES)
-    rehashed(bank)
-
-
 def of_table(path: str, change: Change) -> Edit:
     def edit(bank: Path) -> None:
         table = pq.read_table(bank / path)
@@ -131,6 +126,11 @@ def removed(path: str) -> Edit:
     return edit
 
 
+def unsigned(bank: Path) -> None:
+    pq.write_table(pq.read_table(bank / SCORES).replace_schema_metadata(), bank / SCORES)
+    rehashed(bank)
+
+
 def pipe(bank: Path) -> None:
     os.mkfifo(bank / "reports/demo/pipe.md")
 
@@ -198,10 +198,7 @@ EDITS: dict[str, tuple[Edit, str]] = {
         "Features|differ|not good - bad",
     ),
     # signatures
-    "no signature": (
-        unsigned,
-        "carries no signature",
-    ),
+    "no signature": (unsigned, "carries no signature"),
     "a broken signature": (of_signature(lambda text: text[:-20]), "its signature is not JSON"),
     "a signature that is a list": (of_signature(lambda _: b"[]"), "signature is none of pairbank's"),
     "a signature that is no UTF-8": (of_signature(lambda _: b"\xff\xfe{}"), "its signature is not JSON"),
