@@ -85,6 +85,6 @@ def test_importances_sum_to_r_squared_and_one_predictor_has_all_of_it() -> None:
 
 @pytest.mark.parametrize("kind", ["normal", "heavy", "spread grows"])
 def test_intervals_of_partial_and_within_correlations_cover_zero_where_there_is_none(kind: str) -> None:
-    partial, within = association_misses(kind, n_items=120, n_runs=120, seed=1)
-    assert partial <= 0.11
-    assert within <= 0.11
+    partial, within = association_misses(kind, n_items=120, n_runs=25, seed=1)
+    assert partial <= 0.12  # 3 of 25; at .05, more in 3 of 100
+    assert within <= 0.12
