@@ -58,7 +58,7 @@ def title_of(r: Estimate, n: int) -> str:
 
     >>> from pairbank.stats.measures.agreement import pearson
     >>> title_of(pearson([1, 2, 3, 4, 5], [2, 1, 4, 3, 5]), 5)
-    'r = .80 [−.28, .99], n = 5'
+    'r = .80 [−.29, .99], n = 5'
     """
     value = f"r = {share(r.value)} {interval(r.low, r.high)}".strip() if r.is_defined else f"r undefined: {r.reason}"
     return f"{value}, n = {n:,}"

@@ -2,7 +2,8 @@
 
     PYTHONPATH=tests/support python tests/simulations/introspection.py [--repetitions 400]
 
-In: nothing but seeds; out: Markdown. About 25 minutes on two cores; the small form is in the tests of the analysis.
+In: nothing but seeds; out: Markdown. About five minutes on one idle core; the small form is in the tests of the
+analysis.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def designs(repetitions: int, workers: int) -> Iterator[str]:
 def power(repetitions: int, workers: int) -> Iterator[str]:
     """Yield a row a cell: found, where answers correlate so much with the model's own part."""
     columns = list(product(PRIVILEGED, (N_ITEMS[0], N_ITEMS[-1])))
-    yield "| models | of a family | " + " | ".join(f"r = {shown(r)}, {n} items" for r, n in columns) + " |"
+    yield "| models | of a family | " + " | ".join(f"r = {shown(r)}, {n:,} items" for r, n in columns) + " |"
     yield "| --- | --- |" + " --- |" * len(columns)
     for n_models, family_size in CELLS:
         if family_size == 1:
@@ -164,7 +165,7 @@ def sentences(repetitions: int, workers: int) -> Iterator[str]:
         np.mean(Parallel(workers)(delayed(spoken)(seed, cell, design, r) for seed in range(repetitions)), axis=0)
         for (design, r), cell in columns
     ]
-    heads = [f"{design}, r = {shown(r)}, {m} models of {m // f} families" for (design, r), (m, f, _) in columns]
+    heads = [f"r = {shown(r)}, {design}, {m} models" for (design, r), (m, _, _) in columns]
     yield "| sentence | " + " | ".join(heads) + " |"
     yield "| --- |" + " --- |" * len(columns)
     for nth, name in enumerate(names):
@@ -176,7 +177,7 @@ TABLES = {"grid": grid, "designs": designs, "power": power, "sentences": sentenc
 
 def shown(share: float) -> str:
     """Return a share as papers print it."""
-    return "1.00" if share >= 0.995 and share < 1 else f"{share:.3f}".lstrip("0").rstrip("0").rstrip(".") or "0"
+    return "> .99" if 0.995 <= share < 1 else f"{share:.3f}".lstrip("0").rstrip("0").rstrip(".") or "0"
 
 
 if __name__ == "__main__":
