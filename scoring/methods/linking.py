@@ -24,7 +24,7 @@ from pairbank.scoring.api.requests import Request
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS, LinkingFunction
 from pairbank.scoring.methods.unigrams import Unigrams, unigrams_for
-from pairbank.scoring.models.vocabulary import vocabulary_of
+from pairbank.scoring.models.tokens.vocabulary import vocabulary_of
 
 UnigramTables = Unigrams | str | Path | Sequence[Unigrams | str | Path]
 """Counts, or the file that `pairbank unigrams` wrote, or several of these, one a tokenizer."""

@@ -46,7 +46,7 @@ from pairbank.scoring.engine.threads import n_lanes, side_by_side
 from pairbank.scoring.models import generation
 from pairbank.scoring.models.generation import Decoder, greedy
 from pairbank.scoring.models.last_token import last_states
-from pairbank.scoring.models.tokenizing import accepts_system, adds_bos, text_specials, with_unknown_flag
+from pairbank.scoring.models.tokens.tokenizing import accepts_system, adds_bos, text_specials, with_unknown_flag
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

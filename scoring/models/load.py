@@ -19,7 +19,7 @@ from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, located
 from pairbank.scoring.models.options import LoadOptions, completed
 from pairbank.scoring.models.placement import QUANTISATIONS, device_for, stated_quantisation, weights_options
 from pairbank.scoring.models.registry import from_backend
-from pairbank.scoring.models.tokenizing import bos_id_for, prompt_format_for
+from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -169,8 +169,8 @@ def _masked(loaded: _Loaded, chosen: LoadOptions) -> MaskedScorer:
 
 
 def _seq2seq(loaded: _Loaded, chosen: LoadOptions) -> Seq2SeqScorer:
-    from pairbank.scoring.models.decoder_tokens import decoder_start_id
     from pairbank.scoring.models.seq2seq import Seq2SeqScorer
+    from pairbank.scoring.models.tokens.decoder_tokens import decoder_start_id
 
     info = replace(loaded.info, bos_id=decoder_start_id(loaded.model, loaded.info.name))
     _say_template_is_unused(loaded)

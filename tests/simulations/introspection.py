@@ -19,10 +19,10 @@ from joblib import Parallel, delayed
 
 from introspection_nulls import DESIGNS, MEANINGS, Design, made_up_models
 from introspection_quick import quick_own_advantage
-from pairbank.stats.analyses.introspection.beyond_relatives import own_advantage
 from pairbank.stats.analyses.introspection.disagreement import disagreement
 from pairbank.stats.analyses.introspection.model_pairs import of_models, pair_correlations, pair_table
-from pairbank.stats.analyses.introspection.own_verdict import beyond_relatives
+from pairbank.stats.analyses.introspection.own.beyond_relatives import own_advantage
+from pairbank.stats.analyses.introspection.own.own_verdict import beyond_relatives
 from pairbank.stats.analyses.introspection.song_tables import consistency_by_self, consistency_by_similarity
 from pairbank.stats.analyses.introspection.verdict import introspection_verdict
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, own_advantage
 from pairbank.stats.analyses.introspection.item_resamples import resampled_correlations
 from pairbank.stats.analyses.introspection.model_features import SEED_VARIANT, match_type
 from pairbank.stats.analyses.introspection.model_pairs import big_models, of_models, pair_correlations, pair_table
+from pairbank.stats.analyses.introspection.own.beyond_relatives import OwnAdvantage, own_advantage
 from pairbank.stats.analyses.introspection.self_contrast import SelfContrast, self_contrasts
 from pairbank.stats.analyses.introspection.song_tables import (
     by_match_type,

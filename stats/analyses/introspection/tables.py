@@ -15,8 +15,8 @@ from pairbank.stats.measures.paired_tests import corrected
 
 if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.analysis import Introspection
-    from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage
     from pairbank.stats.analyses.introspection.disagreement import Disagreement
+    from pairbank.stats.analyses.introspection.own.beyond_relatives import OwnAdvantage
     from pairbank.stats.analyses.introspection.self_contrast import SelfContrast
     from pairbank.stats.estimates.estimate import Estimate
     from pairbank.stats.scored_table.delta_stack import DeltaStack

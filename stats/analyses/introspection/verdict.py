@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, OTHER, SELF, UNDECLARED
-from pairbank.stats.analyses.introspection.own_verdict import Beyond, beyond_relatives, own_words, why_not_told
+from pairbank.stats.analyses.introspection.own.own_verdict import Beyond, beyond_relatives, own_words, why_not_told
 from pairbank.stats.analyses.introspection.self_contrast import ANY_OTHER
 from pairbank.stats.analyses.introspection.words import bare, p_words, signed, with_interval
 
 if TYPE_CHECKING:
-    from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage
+    from pairbank.stats.analyses.introspection.own.beyond_relatives import OwnAdvantage
     from pairbank.stats.analyses.introspection.self_contrast import SelfContrast
     from pairbank.stats.measures.regression import Coefficient, Regression
 

@@ -27,7 +27,7 @@ from pairbank.scoring.methods.registry import MethodOptions, method_named
 from pairbank.scoring.methods.word_probability import WordProbability
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import FakeScorer
-from pairbank.scoring.models.tokenizing import refuse_special_tokens
+from pairbank.scoring.models.tokens.tokenizing import refuse_special_tokens
 from pairbank.scoring.run import store
 from pairbank.scoring.run.shard import Run
 from prompt_files import BOTH_ORDERS

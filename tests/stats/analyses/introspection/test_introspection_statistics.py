@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, own_advantage
 from pairbank.stats.analyses.introspection.item_resamples import resampled_correlations
 from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, features_in_paper, match_type
 from pairbank.stats.analyses.introspection.model_pairs import pair_correlations, pair_table
+from pairbank.stats.analyses.introspection.own.beyond_relatives import OwnAdvantage, own_advantage
 from pairbank.stats.analyses.introspection.self_contrast import SelfContrast, adjusted_differences, self_contrasts
 from pairbank.stats.analyses.introspection.song_tables import (
     consistency_by_similarity,

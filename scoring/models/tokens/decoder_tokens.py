@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pairbank.errors import ModelLoadError
-from pairbank.scoring.models.tokenizing import left_as_it_was
+from pairbank.scoring.models.tokens.tokenizing import left_as_it_was
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

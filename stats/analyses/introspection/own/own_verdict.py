@@ -13,7 +13,7 @@ import numpy as np
 from pairbank.stats.analyses.introspection.words import signed, with_interval
 
 if TYPE_CHECKING:
-    from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage
+    from pairbank.stats.analyses.introspection.own.beyond_relatives import OwnAdvantage
 
 Beyond = Literal["beyond relatives", "beyond declared relatives only", "not shown", "relatives' more", "cannot be told"]
 

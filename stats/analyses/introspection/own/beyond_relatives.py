@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from pairbank.stats.analyses.introspection.own_advantage import LEAST_YARDSTICK, ModelAdvantages, model_advantages
-from pairbank.stats.analyses.introspection.partial_correlation import mean_partial
-from pairbank.stats.analyses.introspection.relatives import Comparison, closest_relatives, most_similar
+from pairbank.stats.analyses.introspection.own.own_advantage import LEAST_YARDSTICK, ModelAdvantages, model_advantages
+from pairbank.stats.analyses.introspection.own.partial_correlation import mean_partial
+from pairbank.stats.analyses.introspection.own.relatives import Comparison, closest_relatives, most_similar
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 
 if TYPE_CHECKING:

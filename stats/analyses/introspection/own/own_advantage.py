@@ -29,7 +29,7 @@ from pairbank.stats.analyses.introspection.model_pairs import complete_items, st
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.introspection.relatives import Comparison
+    from pairbank.stats.analyses.introspection.own.relatives import Comparison
     from pairbank.stats.scored_table.delta_stack import DeltaStack
 
 LEAST_YARDSTICK = 0.1
@@ -60,7 +60,7 @@ def tetrad_advantages(direct: FloatArray, meta: FloatArray, comparisons: Sequenc
         meta: Correlations of the direct differences of a model (row) with the answers of another (column).
         comparisons: At least one, all of the same asked model.
 
-    >>> from pairbank.stats.analyses.introspection.relatives import Comparison
+    >>> from pairbank.stats.analyses.introspection.own.relatives import Comparison
     >>> weights, asked = np.array([0.9, 0.6, 0.5]), np.array([0.4, 0.3, 0.2])  # one shared part and noise
     >>> rows = np.outer(weights, weights), np.outer(weights, asked)
     >>> tetrad_advantages(*rows, [Comparison(asked=0, relative=1, yardsticks=(2,))]).round(12).tolist()
@@ -76,7 +76,7 @@ def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> Mo
         stack: The deltas of the models.
         comparisons: In the order of the models that are asked.
 
-    >>> from pairbank.stats.analyses.introspection.relatives import Comparison
+    >>> from pairbank.stats.analyses.introspection.own.relatives import Comparison
     >>> from pairbank.stats.scored_table.delta_stack import DeltaStack
     >>> rng = np.random.default_rng(7)
     >>> direct = rng.normal(size=9999) + rng.normal(size=(3, 9999))

@@ -78,7 +78,7 @@ class TokenizerVocabulary:
 
     def ids(self, texts: Sequence[str]) -> list[Sequence[int]]:
         """Return each text's token ids; the text of a special token is read as text."""
-        from pairbank.scoring.models.tokenizing import left_as_it_was
+        from pairbank.scoring.models.tokens.tokenizing import left_as_it_was
 
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
         if backend is None:
