@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -21,7 +22,15 @@ PAUSES_SECONDS = {1.0, 2.0, 4.0, 8.0}
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
     """Yield a hub that the clients talk to, with a clean cache; pauses between tries take no time."""
     waited: list[float] = []
-    monkeypatch.setattr("time.sleep", waited.append)
+    sleep = time.sleep
+
+    def pause(seconds: float) -> None:
+        if seconds < min(PAUSES_SECONDS):  # no pause of ours: a client that polls a lock
+            sleep(seconds)
+        else:
+            waited.append(seconds)
+
+    monkeypatch.setattr("time.sleep", pause)
     with FakeHub() as hub, redirected(hub, tmp_path / "home"):
         hub.waited = waited
         yield hub
