@@ -212,6 +212,8 @@ class MethodLayout:
     """Whether every item is asked in all presentations, or in one that the item decides (the others are NaN)."""
     readout: Literal["options", "generation"] = "options"
     """Whether the options' log-probabilities are read, or the model writes its answer, so that there are none."""
+    label: str = ""
+    """What people call the method, in tables and figures: `MetaQuestionSimple`; empty = its name."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -311,12 +313,12 @@ class MethodLayout:
                 f"method layout {table.get('method')!r}: unknown keys {sorted(table.keys() - known)}, "
                 f"missing keys {sorted(needed - table.keys())}; expected {sorted(known)}"
             )
-        wrong = [name for name in ("method", "kind") if not isinstance(table[name], str)]
+        wrong = [name for name in ("method", "kind", "label") if not isinstance(table.get(name, ""), str)]
         wrong += [name for name, member in _MEMBERS.items() if not _is_list_of(table.get(name, []), member)]
         if wrong:
             raise BankError(
                 f"method layout {table['method']!r}: {wrong[0]} is {table[wrong[0]]!r}; expected strings for "
-                "method and kind, lists of strings for presentations, options and sides, of integers for correct and "
+                "method, kind and label, lists of strings for presentations, options and sides, of integers for correct and "
                 "first"
             )
         for name, choices in _CHOICES.items():

@@ -126,9 +126,10 @@ def flags_of(answers: Sequence[Answered]) -> list[str]:
     return list(dict.fromkeys(flags))
 
 
-def direct_layout(method: str) -> dict[str, Any]:
+def direct_layout(method: str, label: str = "") -> dict[str, Any]:
     """Return the layout of a method without presentations and options."""
-    return {"method": method, "kind": "direct", "presentations": [], "options": [], "correct": []}
+    layout = {"method": method, "kind": "direct", "presentations": [], "options": [], "correct": []}
+    return layout | ({"label": label} if label else {})
 
 
 def side_columns(method: str) -> dict[str, ColumnKind]:

@@ -62,7 +62,7 @@ class Linked(OfSides):
             "formula": self.function.formula,
             **given,
             "sha256": sha256_of_text(self.name, self.function.formula, str(self.n_vocabulary), counted),
-            "layout": direct_layout(self.name),
+            "layout": direct_layout(self.name, self.function.label),
         }
 
     @property

@@ -82,7 +82,14 @@ class Prompted:
             **({"accuracy": prompt.accuracy} if prompt.accuracy != "averaged" else {}),
             **({"counterbalanced": False} if not prompt.counterbalanced else {}),
             **({"asked": "one"} if prompt.is_fixed_order else {}),
+            **({"label": self._label()} if prompt.label else {}),
         }
+
+    def _label(self) -> str:
+        """Return what the paper calls the prompt, and what is asked differently."""
+        n_shots = self.shots.n_shots if self.shots else 0
+        more = [*(["in chat"] if self.in_chat else []), *([f"{n_shots}-shot"] if n_shots else [])]
+        return ", ".join([self.prompt.label, *more])
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
