@@ -84,5 +84,10 @@ PMI_TOKENS_DIFFER = "pmi_tokens_differ"
 PMI = "pmi"
 
 
+TIE = 1e-9
+"""Scores of two sides that differ by no more (in nats, or points of a rating) are a tie; `stats/estimates/ties.py` says
+why this much."""
+
+
 NEAR_TIE = "near_tie"
 """Flag: some token was written that led the second by less than `NEAR_TIE_NATS`."""

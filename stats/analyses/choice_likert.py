@@ -18,6 +18,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.estimates.ties import is_tie
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_SERIES, _cut, _items, file_name
@@ -149,13 +150,13 @@ def measures(frame: pd.DataFrame, layouts: Sequence[MethodLayout]) -> Iterator[M
 
 def _against(item: Measure, rows: _Rows, place: SummaryRow) -> Iterator[dict[str, Any]]:
     for versus, reference in ((DESIGN, np.ones(len(rows.frame))), (HUMAN, rows.human)):
-        kept = ~np.isnan(item.good_minus_bad + reference) & (reference != 0)
+        kept = ~np.isnan(item.good_minus_bad + reference) & ~is_tie(reference)
         if not kept.any():
             continue
         delta, sign = item.good_minus_bad[kept], np.sign(reference[kept])
         side = np.where(rows.good_is_second[kept], 1.0, -1.0)
         table = confusion(sign * side > 0, takes_second(delta * side))
-        cells = _cells(table) | {"measure": item.measure, "reading": item.reading, "n_ties": int(np.sum(delta == 0))}
+        cells = _cells(table) | {"measure": item.measure, "reading": item.reading, "n_ties": int(np.sum(is_tie(delta)))}
         here = replace(place, method=item.name, versus=versus)
         n_rows = kept.size + rows.n_identical
         half = replace(here, metric="accuracy")
@@ -175,7 +176,7 @@ def _between(a: Measure, b: Measure, rows: _Rows, place: SummaryRow) -> Iterator
     cells = _cells(table) | {
         "measure": f"{a.measure}-{b.measure}",
         "reading": "",
-        "n_ties": int(np.sum((x == 0) | (y == 0))),
+        "n_ties": int(np.sum(is_tie(x) | is_tie(y))),
     }
     here = replace(place, method=a.name, versus=b.name, metric="consistency")
     n_rows = kept.size + rows.n_identical

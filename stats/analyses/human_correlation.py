@@ -18,6 +18,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.arrays import paired_vectors
+from pairbank.stats.estimates.ties import signs
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_SERIES, _cut, _items, bin_figures, file_name
@@ -67,6 +68,7 @@ def choice_counts(delta: ArrayLike, human_delta: ArrayLike) -> ChoiceCounts:
     ChoiceCounts(both_good=1, only_method_good=1, only_people_good=1, both_bad=0, n_ties=1)
     """
     a, b = paired_vectors(delta, human_delta, names=("delta", "human_delta"))
+    a, b = signs(a), signs(b)
     return ChoiceCounts(
         both_good=int(np.sum((a > 0) & (b > 0))),
         only_method_good=int(np.sum((a > 0) & (b < 0))),

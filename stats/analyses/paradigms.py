@@ -12,6 +12,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.estimates.ties import is_tie, signs
 from pairbank.stats.figures.charts import heat_map
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import _cut, _items, file_name
@@ -48,7 +49,7 @@ def item_shares(logprobs_nats: FloatArray, correct: Sequence[int]) -> FloatArray
     """
     asked = np.asarray(~np.isnan(logprobs_nats).all(axis=-1), dtype=np.bool_)
     filled = np.where(asked[..., np.newaxis], logprobs_nats, 0.0)
-    top = np.where(filled == filled.max(axis=-1, keepdims=True), 1.0, 0.0)
+    top = is_tie(filled - filled.max(axis=-1, keepdims=True)).astype(np.float64)
     credit = top[:, np.arange(len(correct)), list(correct)] / top.sum(axis=-1)
     n_asked = asked.sum(axis=1)
     share = np.full(n_asked.shape, np.nan)
@@ -128,7 +129,7 @@ def _method_rows(
     if not applies.any():
         return
     kept = codes[applies]
-    found = {"accuracy": wilson_by_group((np.sign(delta[applies]) + 1) / 2, kept, len(names))}
+    found = {"accuracy": wilson_by_group((signs(delta[applies]) + 1) / 2, kept, len(names))}
     if layout.is_judged and layout.has_logprobs:
         lists = layout.reshape(frame.loc[applies, f"{layout.method}_logprobs"].to_list())
         found["accuracy_pooled"] = student_by_group(item_shares(lists, layout.correct), kept, len(names))

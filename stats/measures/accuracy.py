@@ -16,6 +16,7 @@ from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import finite_vector, refuse_non_finite
 from pairbank.stats.estimates.bootstrap import CLUSTERS, bootstrap_mean, bootstrap_statistic
 from pairbank.stats.estimates.estimate import Estimate, undefined
+from pairbank.stats.estimates.ties import is_tie, signs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -29,7 +30,7 @@ WILSON = "wilson"
 def accuracy(
     delta_nats: ArrayLike, *, rng: np.random.Generator, level: float = 0.95, n_resamples: int = 1000
 ) -> Estimate:
-    """Return the share of items whose delta (good - bad) is positive; a delta of exactly 0 counts one half.
+    """Return the share of items whose delta (good - bad) is positive; a tie counts one half.
 
     Args:
         delta_nats: One difference per item, shape (items,), in nats (only the sign is used).
@@ -44,7 +45,7 @@ def accuracy(
     0.625
     """
     delta = finite_vector(delta_nats, name="delta_nats")
-    credit = (np.sign(delta) + 1) / 2
+    credit = (signs(delta) + 1) / 2
     return _with_wilson(bootstrap_mean(credit, rng=rng, level=level, n_resamples=n_resamples))
 
 
@@ -153,7 +154,7 @@ def _chosen(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
     one = layout.asked == "one"
     asked = ~np.isnan(numbers).all(axis=-1) if one else np.ones(numbers.shape[:2], dtype=np.bool_)
     refuse_non_finite(numbers[asked] if one else numbers, name=f"{layout.method}_logprobs")
-    top = (numbers == numbers.max(axis=-1, keepdims=True)).astype(np.float64)
+    top = is_tie(numbers - numbers.max(axis=-1, keepdims=True)).astype(np.float64)
     chosen = np.full(numbers.shape, np.nan)
     chosen[asked] = top[asked] / top[asked].sum(axis=-1, keepdims=True)
     return chosen
@@ -194,7 +195,7 @@ def balanced_accuracy(
     """Return the mean of the shares of right answers to good and to bad sentences.
 
     Args:
-        yes_minus_no: log P(yes) - log P(no) of each sentence judged, shape (sentences,), in nats; 0 is one half.
+        yes_minus_no: log P(yes) - log P(no) of each sentence judged, shape (sentences,), in nats; a tie is one half.
         is_good: Whether the sentence is good, same shape.
         rng: Source of the resamples.
         items: Item of each sentence, same shape, where several sentences (of a pair) make one item: items are then
@@ -216,7 +217,7 @@ def balanced_accuracy(
     good = np.asarray(is_good, dtype=np.bool_)
     if good.shape != answers.shape:
         raise BankError(f"{answers.size} answers and labels of shape {good.shape}; expected one label per answer")
-    credit = (np.sign(np.where(good, answers, -answers)) + 1) / 2
+    credit = (signs(np.where(good, answers, -answers)) + 1) / 2
     item = np.arange(answers.size) if items is None else np.unique(np.asarray(items), return_inverse=True)[1]
     if item.shape != answers.shape:
         raise BankError(f"items has shape {item.shape}; expected one item per answer, {answers.shape}")

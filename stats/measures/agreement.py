@@ -16,6 +16,7 @@ import numpy as np
 from pairbank.stats.estimates.arrays import check_level, paired_vectors
 from pairbank.stats.estimates.bootstrap import ROWS, bootstrap_mean, bootstrap_statistic
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.ties import is_tie, signs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -192,6 +193,7 @@ def raw_agreement(
 def _choices(delta_a: ArrayLike, delta_b: ArrayLike) -> tuple[BoolArray, BoolArray]:
     """Return whether each method prefers the good side, over items where neither ties."""
     a, b = paired_vectors(delta_a, delta_b, names=("delta_a", "delta_b"))
+    a, b = signs(a), signs(b)
     decided = (a != 0) & (b != 0)
     return a[decided] > 0, b[decided] > 0
 
@@ -208,12 +210,14 @@ def _why_uncorrelated(x: FloatArray, y: FloatArray) -> str | None:
 
 
 def rank_codes(values: FloatArray) -> IntArray:
-    """Return for each value its place among the distinct values, 0 for the smallest, shape (n,).
+    """Return for each value its place among the distinct values, 0 for the smallest, shape (n,); ties share a place.
 
     >>> rank_codes(np.array([0.5, -1.0, 0.5]))
     array([1, 0, 1])
     """
-    return np.unique(values, return_inverse=True)[1]
+    distinct, places = np.unique(values, return_inverse=True)
+    opens = np.concatenate([[0], ~is_tie(np.diff(distinct))])  # 1 where a value is no tie of the one below it
+    return np.asarray(np.cumsum(opens)[places], dtype=np.int64)
 
 
 def rank_correlation(x: IntArray, y: IntArray) -> FloatArray:

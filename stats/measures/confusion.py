@@ -15,6 +15,7 @@ from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import finite_vector
 from pairbank.stats.estimates.bootstrap import bootstrap_mean
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.ties import signs
 from pairbank.stats.measures.agreement import cohens_kappa
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def takes_second(second_minus_first: ArrayLike) -> BoolArray:
     >>> takes_second([0.5, 0.0, -1.0])
     array([ True, False, False])
     """
-    return np.asarray(finite_vector(second_minus_first, name="second_minus_first") > 0, dtype=np.bool_)
+    return np.asarray(signs(finite_vector(second_minus_first, name="second_minus_first")) > 0, dtype=np.bool_)
 
 
 def confusion(reference_second: ArrayLike, other_second: ArrayLike) -> Confusion:

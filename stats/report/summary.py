@@ -18,6 +18,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.estimates.bootstrap import bootstrap_mean
 from pairbank.stats.estimates.estimate import Estimate, without_interval
+from pairbank.stats.estimates.ties import is_tie
 from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, position_bias, unparsed_share
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman, spearman_value
 from pairbank.stats.scored_table.choice_rows import MOST_SUBSETS
@@ -135,7 +136,7 @@ def _rating_rows(
     first = table.is_first_context[used]
     if first.size and not np.isnan(first).any():
         here = replace(here, metric="accuracy_argmax_ties_first")
-        yield here.row(accuracy(np.where(gap == 0, first - 0.5, gap), **here.draws), n_rows=n_rows)
+        yield here.row(accuracy(np.where(is_tie(gap), first - 0.5, gap), **here.draws), n_rows=n_rows)
 
 
 def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:

@@ -97,9 +97,9 @@ def test_averaging_over_orders_and_pooling_them_differ_by_up_to_a_quarter(summar
     asked = summary[summary["method"] == ASKED].pivot_table(index="model", columns="metric", values="value")
     gap = (asked["accuracy"] - asked["accuracy_pooled"]).abs()
     # ANALYSES.md 3.5: averaging the difference over orders changes accuracy by up to .26. There a tie is wrong; here
-    # it is one half: Llama-2 13B has 17 ties in 725 items, .0117 more.
+    # it is one half: Llama-2 13B has 19 ties in 725 items (2 of them -2e-16 for rounding), .0131 more.
     assert gap.idxmax() == "Llama-2 13B"
-    assert gap.max() == pytest.approx(0.26 + 0.5 * 17 / 725, abs=0.006)
+    assert gap.max() == pytest.approx(0.26 + 0.5 * 19 / 725, abs=0.006)
     assert asked.loc["Llama-2 13B", "accuracy_pooled"] == 0.5
     assert asked.loc["Llama-2 13B", "position_bias"] == 1.0
 
