@@ -7,6 +7,8 @@ as text columns of the corpus.
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +17,7 @@ from typing import Any, cast
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import COLUMNS, Column, Item, Scalar, Task
-from pairbank.builders.sources.readers import decode, read_delimited, read_json_lines
+from pairbank.builders.sources.readers import read_delimited, read_json_lines, utf8_lines
 from pairbank.builders.sources.source import LocatedFile, Source
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
 
@@ -40,6 +42,10 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "context_good": ("context", "prefix"),
     "pair_id": ("id", "pair_ID", "pairID"),
 }
+ROWS_A_BATCH = 16_384
+"""Of a parquet file, read at a time."""
+MOST_POINTS = 1e9
+"""A rating or score farther from 0 than this is taken for a fault of the file."""
 MAPPABLE = tuple(c.name for c in COLUMNS if c.name not in ("item_id", "corpus"))
 
 
@@ -123,16 +129,18 @@ def table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line or row number, row) of a CSV, TSV, JSON-lines or parquet file."""
     suffix = path.suffix.lower()
     if suffix == ".jsonl":
-        yield from read_json_lines(decode(path.read_bytes(), str(path)).splitlines(), (), where=str(path))
+        with utf8_lines(path) as lines:
+            yield from read_json_lines(lines, (), where=str(path))
     elif suffix == ".parquet":
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
-            table = pq.read_table(path)
+            with pq.ParquetFile(path) as file:
+                batches = (batch.to_pylist() for batch in file.iter_batches(batch_size=ROWS_A_BATCH))
+                yield from enumerate(itertools.chain.from_iterable(batches), 1)
         except pa.ArrowException as error:
             raise CorpusError(f"{path}: not a readable parquet file ({error}); write it again") from error
-        yield from enumerate(table.to_pylist(), 1)
     else:
         yield from read_delimited(path, (), delimiter="\t" if suffix == ".tsv" else ",")
 
@@ -188,10 +196,10 @@ def tabular_item(
         "pair_id": cells.get("pair_id"),
     }
     for name in ("human_good", "human_bad"):
-        values[name] = _number(cells.get(name), where, mapping.get(name, name))
+        values[name] = number_in(cells.get(name), where, mapping.get(name, name))
     if values["human_scale"] is None and (values["human_good"], values["human_bad"]) != (None, None):
         values["human_scale"] = "unstated"
-    human_n = _number(cells.get("human_n"), where, mapping.get("human_n", "human_n"))
+    human_n = number_in(cells.get("human_n"), where, mapping.get("human_n", "human_n"))
     extra: dict[str, Scalar] = {_extra_name(name): _text(row.get(name)) for name in kept}
     return Item(
         item_id=f"{slug}/{subset}/{number}",
@@ -220,10 +228,21 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else str(value)
 
 
-def _number(cell: str | None, where: str, column: str) -> float | None:
+def number_in(cell: str | None, where: str, column: str) -> float | None:
+    """Return the number that a cell holds, None for an empty cell.
+
+    Raises:
+        CorpusError: no number, or one that is infinite or absurd.
+    """
     if cell is None or cell.lower() in ("na", "nan"):
         return None
     try:
-        return float(cell)
+        value = float(cell)
     except ValueError as error:
         raise CorpusError(f"{where}: column {column!r} holds {cell!r}, expected a number or an empty cell") from error
+    if not math.isfinite(value) or abs(value) > MOST_POINTS:
+        raise CorpusError(
+            f"{where}: column {column!r} holds {cell!r}, expected a finite number of at most {MOST_POINTS:g}, or an "
+            "empty cell: correct or empty it"
+        )
+    return value

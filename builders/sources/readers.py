@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import functools
 import io
@@ -40,12 +41,28 @@ def decode(data: bytes, where: str) -> str:
 def read_delimited(
     path: Path, required: Sequence[str], *, delimiter: str = ","
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield (line number, row) of a CSV or TSV file with a header.
+    """Yield (line number, row) of a CSV or TSV file with a header, which is never held in memory whole.
 
     Raises:
-        CorpusError: a required column is missing, or a row has too few or too many cells.
+        CorpusError: a required column is missing, a row has too few or too many cells, or text is not UTF-8.
     """
-    yield from delimited(decode(path.read_bytes(), str(path)), required, where=str(path), delimiter=delimiter)
+    with utf8_lines(path) as lines:
+        yield from _delimited(lines, required, where=str(path), delimiter=delimiter)
+
+
+@contextlib.contextmanager
+def utf8_lines(path: Path) -> Iterator[Iterator[str]]:
+    """Open a file as UTF-8 lines with their line ends (a byte-order mark is dropped).
+
+    Raises:
+        CorpusError: as for `decode`.
+    """
+    with path.open(encoding="utf-8-sig", newline="") as handle:
+        try:
+            yield handle
+        except UnicodeDecodeError:
+            decode(path.read_bytes(), str(path))
+            raise
 
 
 def delimited(
@@ -56,8 +73,14 @@ def delimited(
     Raises:
         CorpusError: as for `read_delimited`.
     """
+    yield from _delimited(io.StringIO(text, newline=""), required, where=where, delimiter=delimiter)
+
+
+def _delimited(
+    lines: Iterable[str], required: Sequence[str], *, where: str, delimiter: str
+) -> Iterator[tuple[int, dict[str, str]]]:
     limit = csv.field_size_limit(MAX_FIELD_BYTES)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         header = next(reader, None)
         if not header:

@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 import pairbank
 from pairbank.cli import app
 from pairbank.errors import CorpusError, UnknownNameError
-from pairbank.scoring.importing.profile import ScoreImportError, load_profile, profile_names
+from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.importing.profile import load_profile, profile_names
 from pairbank.scoring.scored import Scored
 from pairbank.scoring.signature import signature_line
 
