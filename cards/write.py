@@ -1,4 +1,4 @@
-"""`write_bank`: corpora, scored tables and reports to a folder in the Hub's dataset layout (`pairbank.cards.bank.layout`).
+"""`write_bank`: corpora, scored tables and reports to a folder in the Hub's dataset layout (`cards.bank.layout`).
 
 Everything is checked before anything is written; the manifest is written last.
 """

@@ -57,8 +57,8 @@ def score(
         items: a Dataset in the shared schema, of one corpus (`load_corpus` gives one).
         model: what `load_model` gives.
         methods: `direct`, `direct_wb` (`pairbank.scoring.methods.word_probability`), linking functions
-            (`pairbank.scoring.methods.linking_functions`) and ids of prompts (`pairbank methods` lists them), perhaps asked after
-            examples drawn from these items ("meta_question_simple@4shot") or in a chat
+            (`pairbank.scoring.methods.linking_functions`) and ids of prompts (`pairbank methods` lists them), perhaps
+            asked after examples drawn from these items ("meta_question_simple@4shot") or in a chat
             ("hl23_sent_comp_meta_instruct@chat").
         over_length: what to do with a text longer than the model's context: an error that names the item,
             or NaN and the flag `over_length`.

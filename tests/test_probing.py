@@ -10,7 +10,6 @@ import datasets
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_models import ARCHITECTURES, saved_model
 from typer.testing import CliRunner
 
 import pairbank
@@ -22,6 +21,7 @@ from pairbank.scoring.models.load import load_model
 from pairbank.stats.analyses.neuro.probed import Probed
 from pairbank.stats.analyses.neuro.rows import LAYER_DTYPES
 from pairbank.stats.scored_table.summary_row import DTYPES
+from tiny_models import ARCHITECTURES, saved_model
 
 if TYPE_CHECKING:
     from pairbank.scoring.models.load import LoadedModel

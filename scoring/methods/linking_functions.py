@@ -35,6 +35,7 @@ def mean_logprob(logprobs_nats: FloatArray) -> float:
     Args:
         logprobs_nats: (N,) log p of each token.
 
+    >>> import numpy as np
     >>> mean_logprob(np.array([-1.0, -3.0]))
     -2.0
     """
@@ -48,6 +49,7 @@ def bayes_uniform(logprobs_nats: FloatArray, n_vocabulary: int) -> float:
         logprobs_nats: (N,) log p of each token.
         n_vocabulary: |Σ|, as in the paper the number of tokens: 50,257 for gpt2, 128,256 for Llama 3.
 
+    >>> import numpy as np
     >>> round(bayes_uniform(np.log([0.5, 0.25]), 8), 12) == round(math.log(0.5 * 0.25 * 8 * 8), 12)
     True
     """
@@ -61,6 +63,7 @@ def bayes_unigram(logprobs_nats: FloatArray, unigram_logprobs_nats: FloatArray) 
         logprobs_nats: (N,) log p of each token in its context.
         unigram_logprobs_nats: (N,) log p_uni of the same tokens.
 
+    >>> import numpy as np
     >>> bayes_unigram(np.array([-1.0, -3.0]), np.array([-5.0, -6.0]))
     7.0
     """
@@ -77,6 +80,7 @@ def slor(logprobs_nats: FloatArray, unigram_logprobs_nats: FloatArray) -> float:
         logprobs_nats: (N,) log p of each token in its context.
         unigram_logprobs_nats: (N,) log p_uni of the same tokens.
 
+    >>> import numpy as np
     >>> slor(np.array([-1.0, -3.0]), np.array([-5.0, -6.0]))
     3.5
     """
@@ -90,6 +94,7 @@ def slln_lp(logprobs_nats: FloatArray, exponent: float = SLLN_EXPONENT) -> float
         logprobs_nats: (N,) log p of each token.
         exponent: α, between 0 (the sum) and 1 (the mean).
 
+    >>> import numpy as np
     >>> slln_lp(np.array([-1.0, -2.0, -3.0, -4.0]))
     -5.0
     """

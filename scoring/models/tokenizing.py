@@ -1,4 +1,4 @@
-"""What tokenizers are asked beside ids: special tokens in a text, unknown ones, chat templates, settings left as they were."""
+"""What tokenizers are asked beside ids: special tokens in a text, unknown ones, chat templates, their settings."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from prompt_files import BOTH_ORDERS
 from typer.testing import CliRunner
 
 import pairbank
@@ -14,6 +13,7 @@ from pairbank.cli import app
 from pairbank.errors import ScoringError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.prompts.registry import prompts
+from prompt_files import BOTH_ORDERS
 
 PAIR = ("--item", "The hens cluck.", "--item", "The hens clucks.")
 

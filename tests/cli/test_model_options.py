@@ -6,7 +6,6 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from tiny_models import ARCHITECTURES, saved_model
 from typer.testing import CliRunner
 
 import pairbank
@@ -14,6 +13,7 @@ from pairbank.cli import app
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.options import DEFAULTS, LoadOptions, completed
+from tiny_models import ARCHITECTURES, saved_model
 
 GIVEN = {
     "kind": "causal",

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from rated_tables import DIRECT
 from statsmodels.stats.contingency_tables import mcnemar
 
 from pairbank.stats.analyses.comparisons import section as comparisons
 from pairbank.stats.analyses.grammaticality import section as grammaticality
 from pairbank.stats.scored_table.frame import ScoredFrame
+from rated_tables import DIRECT
 
 pytestmark = pytest.mark.upstream
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import datasets
 import pytest
-from tiny_models import ARCHITECTURES, saved_model
 
 import pairbank
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.study.declaration import load_study
 from pairbank.study.run import limited, run_study, with_corpora
+from tiny_models import ARCHITECTURES, saved_model
 
 STUDIES = {
     "hu-levy-2023": ((), {"agreement_summary", "prediction"}),

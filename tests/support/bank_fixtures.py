@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
+
 from hub_emulator import FakeHub, redirected
 
 if TYPE_CHECKING:

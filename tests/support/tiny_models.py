@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 import torch
 import transformers
-from tiny_tokenizers import TOKENIZERS
 from transformers import PreTrainedModel
+
+from tiny_tokenizers import TOKENIZERS
 
 HIDDEN, HEADS, LAYERS, MAX_LENGTH, WINDOW = 32, 2, 2, 640, 16
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus_files import json_lines, table, write_tar, write_tree
 
 import pairbank
+from corpus_files import json_lines, table, write_tar, write_tree
 from pairbank.builders.dataset import manifest_of
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 

@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from corpus_files import write_tar, write_tree
 
 import pairbank
+from corpus_files import write_tar, write_tree
 from pairbank.builders.dataset import manifest_of
 from pairbank.errors import CorpusError
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from corpus_files import table, write_tar, write_tree
 
 import pairbank
+from corpus_files import table, write_tar, write_tree
 from pairbank.builders.corpora.syntaxgym import SUITES
 from pairbank.builders.dataset import manifest_of
 from pairbank.errors import CorpusError

@@ -8,8 +8,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from corpus_files import write_tar, write_tree
 
+from corpus_files import write_tar, write_tree
 from pairbank.builders.sources.readers import member_texts
 from pairbank.errors import CorpusError
 

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from hub_emulator import FakeHub
 
 import pairbank
+from hub_emulator import FakeHub
 from pairbank.errors import BankError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored

@@ -15,9 +15,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from browser_bank import HOSTILE, METHODS, write_hard_bank
 
 import pairbank
+from browser_bank import HOSTILE, METHODS, write_hard_bank
 from pairbank.builders.schema.columns import Item, features
 from pairbank.cards.browser import agreement, charts, compare, data, export, filters, items, leaderboard, people, source
 from pairbank.cards.browser.controls import controls

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
+
 from browser_bank import HOSTILE, write_hard_bank
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from unittest import mock
 import matplotlib.pyplot as plt
 import pytest
 import yaml
-from bank_fixtures import Score
 
 import pairbank
+from bank_fixtures import Score
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.cards.bank.tables import read_summary

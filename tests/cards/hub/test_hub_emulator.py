@@ -6,9 +6,10 @@ from pathlib import Path
 
 import datasets
 import pytest
-from hub_emulator import FakeHub, redirected
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, hf_hub_download
 from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
+
+from hub_emulator import FakeHub, redirected
 
 CARD = "---\nconfigs:\n- config_name: en\n  data_files:\n  - split: npi\n    path: data/en.parquet\n---\n# Demo\n"
 

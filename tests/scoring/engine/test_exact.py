@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from naive_reference import option_logprob, sentence_logprob
 
 import pairbank
+from naive_reference import option_logprob, sentence_logprob
 from pairbank.scoring.api.names import SPECIAL_TOKEN
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.models.causal import CausalScorer

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tiny_models import ARCHITECTURES, saved_model
 
 STATUS = Path("/proc/self/status")

@@ -11,7 +11,6 @@ from typing import Any
 import datasets
 import numpy as np
 import pytest
-from tiny_models import ARCHITECTURES, saved_model
 
 import pairbank
 from pairbank.errors import ScoringError
@@ -22,6 +21,7 @@ from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.scored import read_scored
+from tiny_models import ARCHITECTURES, saved_model
 
 PROMPTS = """
 [[prompts]]

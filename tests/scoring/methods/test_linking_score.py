@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import datasets
-import naive_reference as naive
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from tiny_models import ARCHITECTURES, saved_model
 from typer.testing import CliRunner
 
+import naive_reference as naive
 import pairbank
 from pairbank.cli import app
 from pairbank.errors import ScoringError
@@ -28,6 +27,7 @@ from pairbank.scoring.models.fake import BOS, FakeScorer
 from pairbank.scoring.models.load import load_model
 from pairbank.study.declaration import load_study
 from pairbank.study.run import run_study
+from tiny_models import ARCHITECTURES, saved_model
 
 TEXT = ["The cook cut the bread.", "A nurse wrote a note to the doctor."]
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_bidirectional_models import t5_model
 from transformers import PreTrainedTokenizerBase
 
 from pairbank.scoring.api.method import Answered
@@ -16,6 +15,7 @@ from pairbank.scoring.api.requests import EncodedRequest
 from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.models.seq2seq import Seq2SeqScorer
 from pairbank.scoring.models.tokenizing import with_unknown_flag
+from tiny_bidirectional_models import t5_model
 
 INFO = ModelInfo(
     name="tiny",

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tiny_tokenizers import TOKENIZERS
 from transformers import PreTrainedTokenizerFast
 
 import pairbank
@@ -21,6 +20,7 @@ from pairbank.scoring.methods.documents import documents_of_dataset, documents_o
 from pairbank.scoring.methods.unigrams import Unigrams, count_unigrams, read_unigrams, unigrams_for
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.vocabulary import vocabulary_of
+from tiny_tokenizers import TOKENIZERS
 
 TEXTS = [
     "The keys to the cabinet are on the table.",

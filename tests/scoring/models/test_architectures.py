@@ -15,11 +15,9 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from naive_reference import token_logprobs, tokens_of
-from tiny_models import ARCHITECTURES, MAX_LENGTH, WINDOW, Architecture, saved_model, tiny_model
-from tiny_tokenizers import SENTENCES, TOKENIZERS
 
 import pairbank
+from naive_reference import token_logprobs, tokens_of
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.api.requests import Request
@@ -29,6 +27,8 @@ from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.self_check import packing_problem
+from tiny_models import ARCHITECTURES, MAX_LENGTH, WINDOW, Architecture, saved_model, tiny_model
+from tiny_tokenizers import SENTENCES, TOKENIZERS
 
 TOLERANCE_NATS = 1e-4
 """The promise is 1e-3; what is seen on these models is at most 5e-5 a sequence."""

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_reference import target_logprob, token_logprobs, tokens_of
-from tiny_models import ARCHITECTURES, saved_model
-from tiny_tokenizers import CHAT_TOKENS, SENTENCES, TOKENIZERS
 from tokenizers import AddedToken
 
 import pairbank
+from naive_reference import target_logprob, token_logprobs, tokens_of
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import BosPolicy
 from pairbank.scoring.api.names import BOUNDARY_MERGE, FIRST_TOKEN_UNSCORED
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import load_model
+from tiny_models import ARCHITECTURES, saved_model
+from tiny_tokenizers import CHAT_TOKENS, SENTENCES, TOKENIZERS
 
 TOLERANCE_NATS = 1e-4
 LLAMA = ARCHITECTURES["llama"]

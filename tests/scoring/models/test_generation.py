@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from tiny_bidirectional_models import bart_model, masked_model, saved, t5_model
-from tiny_models import ARCHITECTURES, saved_model
 
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import Ask
@@ -19,6 +17,8 @@ from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.generation import write
 from pairbank.scoring.models.load import load_model
+from tiny_bidirectional_models import bart_model, masked_model, saved, t5_model
+from tiny_models import ARCHITECTURES, saved_model
 
 if TYPE_CHECKING:
     from pairbank.scoring.models.load import LoadedModel

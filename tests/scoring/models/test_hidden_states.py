@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
-from tiny_bidirectional_models import bart_model, masked_model, saved, t5_model
-from tiny_models import ARCHITECTURES, saved_model
 
 from pairbank.errors import ScoringError
 from pairbank.files import cache_dir
@@ -18,6 +16,8 @@ from pairbank.scoring.models import hidden_states
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.hidden_states import last_token_states
 from pairbank.scoring.models.load import load_model
+from tiny_bidirectional_models import bart_model, masked_model, saved, t5_model
+from tiny_models import ARCHITECTURES, saved_model
 
 if TYPE_CHECKING:
     from pairbank.scoring.models.load import LoadedModel

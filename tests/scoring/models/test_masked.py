@@ -9,7 +9,6 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from tiny_bidirectional_models import SIZES, masked_model, saved
 
 import pairbank
 from pairbank.errors import ScoringError
@@ -19,6 +18,7 @@ from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.masked import MaskedScorer, Pll
+from tiny_bidirectional_models import SIZES, masked_model, saved
 
 FAMILIES = ["bert", "roberta", "xlm-r"]
 VARIANTS: list[Pll] = ["original", "within_word_l2r"]

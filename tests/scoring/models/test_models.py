@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
-from naive_reference import target_logprob
-from tiny_bidirectional_models import SIZES, bart_model, byte_bpe, masked_model, saved, t5_model
 
+from naive_reference import target_logprob
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.models import placement
@@ -20,6 +19,7 @@ from pairbank.scoring.models.load import kind_of, load_model
 from pairbank.scoring.models.masked import MaskedScorer
 from pairbank.scoring.models.placement import quantisation_config
 from pairbank.scoring.models.seq2seq import Seq2SeqScorer
+from tiny_bidirectional_models import SIZES, bart_model, byte_bpe, masked_model, saved, t5_model
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from naive_reference import sentence_logprob
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from naive_reference import sentence_logprob
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.api.requests import EncodedRequest, Request

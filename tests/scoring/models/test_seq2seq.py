@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_bidirectional_models import bart_model, saved, t5_model
 
 import pairbank
 from pairbank.errors import ModelLoadError, ScoringError
@@ -17,6 +16,7 @@ from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.seq2seq import BLANK_CONTEXT, Seq2SeqMode, Seq2SeqRequest, Seq2SeqScorer
+from tiny_bidirectional_models import bart_model, saved, t5_model
 
 TOLERANCE_NATS = 1e-4
 INFO = ModelInfo(

@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import naive_reference as naive
 import pytest
 import torch
 import transformers
-from tiny_models import ARCHITECTURES, tiny_model
-from tiny_tokenizers import SENTENCES, SPACE, TOKENIZERS
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
+import naive_reference as naive
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.method import Answered, Method
 from pairbank.scoring.methods.direct import Direct
@@ -26,6 +24,8 @@ from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.word_boundaries import WordEdgeScorer, word_edge_scorer
+from tiny_models import ARCHITECTURES, tiny_model
+from tiny_tokenizers import SENTENCES, SPACE, TOKENIZERS
 
 EOS = "<eos>"
 

@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from prompt_files import BOTH_ORDERS
 
 from pairbank.errors import ScoringError, UnknownNameError
 from pairbank.scoring.api.names import MethodName
@@ -14,6 +13,7 @@ from pairbank.scoring.methods.registry import in_order, method_named
 from pairbank.scoring.prompts.prompt import ANY, PromptError
 from pairbank.scoring.prompts.registry import prompts, prompts_of
 from pairbank.scoring.prompts.toml import parse_prompts
+from prompt_files import BOTH_ORDERS
 
 PROMPT = """
 [[prompts]]

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from prompt_files import BOTH_ORDERS
-from tiny_models import ARCHITECTURES, saved_model
 
 import pairbank
 from pairbank.errors import ScoringError
 from pairbank.scoring.engine.logprobs import head_logprobs_nats, linear_head
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.tokenizing import refuse_special_tokens
+from prompt_files import BOTH_ORDERS
+from tiny_models import ARCHITECTURES, saved_model
 
 ENGLISH = [("The keys are here.", "The keys is here."), ("She saw him.", "She saw he.")]
 CHINESE = [("他来了。", "来他了。"), ("书在这里。", "在书这里。")]

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scored_frames import scored_frame
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.agreement_summary import agreement_ranges, mean_agreement, section
+from scored_frames import scored_frame
 
 METHODS = ("meta_question_simple", "meta_instruct", "meta_question_complex")
 # Hu & Levy 2023, analysis.ipynb: Pearson r of each model and corpus, two digits, columns as METHODS. Where only the

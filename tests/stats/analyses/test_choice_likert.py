@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from rated_tables import DIRECT, META, keyed
 from sklearn import metrics
 
 from pairbank.errors import BankError
@@ -16,6 +15,7 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.choice_likert import measures, section
 from pairbank.stats.measures.confusion import Confusion, agreement_share, confusion, confusion_kappa, takes_second
 from pairbank.stats.scored_table.frame import ScoredFrame
+from rated_tables import DIRECT, META, keyed
 
 MODELS = ("gpt2_xl", "mpt_7b", "mpt_7b_chat", "mpt_30b", "mpt_30b_chat", "human")
 # Ivanova et al. 2024, Figure 2 (their notebook): people chose context 1 (then: model 1, model 2), people chose 2 (...)

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from rated_tables import DIRECT, keyed, rated_table
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.comparisons import section
 from pairbank.stats.measures.paired_tests import corrected, mcnemar_mid_p
 from pairbank.stats.scored_table.frame import ScoredFrame
+from rated_tables import DIRECT, keyed, rated_table
 
 
 def models(n_models: int = 4) -> list[ScoredFrame]:

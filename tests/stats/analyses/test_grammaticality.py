@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from rated_tables import DIRECT, keyed, rated_table
 from scipy import stats
 from sklearn import metrics
 
@@ -15,6 +14,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.grammaticality import section
 from pairbank.stats.scored_table.frame import ScoredFrame
+from rated_tables import DIRECT, keyed, rated_table
 
 MEAN = MethodLayout(method="mean_logprob", kind="direct", presentations=(), options=(), correct=())
 

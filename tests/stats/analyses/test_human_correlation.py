@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from rated_tables import keyed, rated_table
 from scipy import stats
 
 from pairbank.builders.corpora.hll import edit_distance
@@ -17,6 +16,7 @@ from pairbank.errors import BankError
 from pairbank.stats.analyses.human_correlation import ceiling_of, choice_counts, section
 from pairbank.stats.measures.distance_bins import distance_filter
 from pairbank.stats.scored_table.frame import ScoredFrame
+from rated_tables import keyed, rated_table
 
 
 def changed(table: ScoredFrame, **columns: Any) -> ScoredFrame:  # noqa: ANN401

@@ -11,13 +11,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from rated_tables import keyed, rated_table
 
 from pairbank.builders.languages import typology
 from pairbank.errors import BankError
 from pairbank.stats.analyses.languages.section import section
 from pairbank.stats.analyses.languages.statistics import leave_one_out, method_correlations, typology_means
 from pairbank.stats.scored_table.frame import ScoredFrame
+from rated_tables import keyed, rated_table
 
 LANGUAGES = ["en", "ca", "nl", "fr", "fa", "es", "ar", "de", "el", "he", "ru", "uk", "zh", "vi", "hu", "ja", "ko", "tr"]
 # He et al. 2025, Figure 1, Llama-3.1-8B-Instruct: cells of the 18 languages above

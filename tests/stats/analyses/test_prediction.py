@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from rated_tables import DIRECT, META, keyed, rated_table
 from scipy import stats
 from sklearn import metrics
 
@@ -17,6 +16,7 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.prediction import section
 from pairbank.stats.measures.accuracy import accuracy_pooled, balanced_accuracy
 from pairbank.stats.scored_table.frame import ScoredFrame
+from rated_tables import DIRECT, META, keyed, rated_table
 
 
 def generator() -> np.random.Generator:

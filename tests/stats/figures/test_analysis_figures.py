@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rated_tables import rated_table
 
 from pairbank.stats.analyses import choice_likert, comparisons, grammaticality, paradigms
 from pairbank.stats.analyses import human_correlation as people
@@ -16,6 +15,7 @@ from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.languages import section as multilingual
 from pairbank.stats.figures.style import save_figure
 from pairbank.stats.scored_table.frame import ScoredFrame
+from rated_tables import rated_table
 
 
 def concepts(table: ScoredFrame) -> ScoredFrame:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from rated_tables import META, keyed, rated_table
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
@@ -16,6 +15,7 @@ from pairbank.errors import BankError
 from pairbank.stats.analyses.paradigms import item_shares, section
 from pairbank.stats.measures.accuracy import accuracy_pooled
 from pairbank.stats.measures.group_intervals import student_by_group, wilson_by_group
+from rated_tables import META, keyed, rated_table
 
 
 def test_wilson_is_that_of_statsmodels() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scored_frames import related_frames, scored_frame
 
 import pairbank
 from pairbank.errors import BankError
@@ -19,6 +18,7 @@ from pairbank.stats.analyses.introspection.model_features import ModelFeatures, 
 from pairbank.stats.analyses.introspection.section import section
 from pairbank.stats.figures.style import save_figure
 from pairbank.stats.scored_table.frame import ScoredFrame
+from scored_frames import related_frames, scored_frame
 
 PUBLISHED_MODELS = features_in_paper("song-2025")
 

@@ -8,7 +8,6 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from scored_frames import prompted, scored_frame
 
 from pairbank.errors import BankError, UnknownNameError
 from pairbank.stats.analyses.introspection.disagreement import disagreement
@@ -23,6 +22,7 @@ from pairbank.stats.analyses.introspection.model_features import (
 )
 from pairbank.stats.analyses.introspection.model_pairs import big_models, pair_correlations, pair_table
 from pairbank.stats.scored_table.delta_stack import DeltaStack, stack_deltas
+from scored_frames import prompted, scored_frame
 
 
 def stack(direct: np.ndarray, meta: np.ndarray) -> DeltaStack:

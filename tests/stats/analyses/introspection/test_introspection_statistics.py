@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scored_frames import related_frames, scored_frame
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.introspection.item_resamples import resampled_correlations
@@ -26,6 +25,7 @@ from pairbank.stats.analyses.introspection.tables import means_by_match_type
 from pairbank.stats.analyses.introspection.verdict import introspection_verdict
 from pairbank.stats.measures.regression import Coefficient, Regression, binomial, least_squares
 from pairbank.stats.scored_table.delta_stack import DeltaStack, stack_deltas
+from scored_frames import related_frames, scored_frame
 
 KINDS = ["seed variant", "base/instruct", "same family", "other"]
 
