@@ -1,12 +1,14 @@
 """The Hugging Face side of a corpus: a `datasets.GeneratorBasedBuilder` over its pure `rows`.
 
-In: a `Corpus` and its located files. Out: a prepared `datasets.Dataset` in the shared schema, and a manifest
-(counts, flags, file hashes) beside it in the cache, written last.
+In: a `Corpus` and its located files. Out: a prepared `datasets.Dataset` in the shared schema that carries its manifest
+(what the corpus declares, counts, flags, file hashes). Rows and counts are kept in the cache, the counts written last.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,14 +19,24 @@ from typing import Any, ClassVar
 import datasets
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
-from pairbank.builders.schema.columns import IDENTICAL_SIDES, features
+from pairbank.builders.schema.columns import features
+from pairbank.builders.schema.flags import IDENTICAL_SIDES
 from pairbank.builders.schema.validation import Validator
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import PairbankError
 from pairbank.files import cache_dir, read_json, sha256_of_text, write_json
 
 SPLIT = "items"
-MANIFEST = "pairbank_manifest.json"
+COUNTS = "pairbank_counts.json"
+"""File beside the rows in the cache: the part of the manifest that is counted in them."""
+MANIFEST = "pairbank_manifest"
+"""Key of the manifest in `DatasetInfo.download_checksums`, the field of a dataset for facts about the files it is made
+of. `datasets` hands it on from a dataset to what is selected, filtered, mapped, pickled or saved of it, and drops it
+where different datasets are put together."""
+BUILDERS_VERSION = 1
+"""Of `schema/`, `sources/` and this file. Prepared rows are kept under it, the corpus's `version` and its files'
+hashes: raise it when the rows of many corpora move, and only then (of one corpus: raise that corpus's `version`).
+`tests/builders/test_golden_rows.py` fails when rows move and neither does."""
 
 
 @dataclass
@@ -33,6 +45,17 @@ class CorpusConfig(datasets.BuilderConfig):  # type: ignore[misc]
 
     subset: str | None = None
     repair: bool = True
+
+
+def _declared_info(corpus: Corpus) -> datasets.DatasetInfo:
+    source = corpus.source
+    return datasets.DatasetInfo(
+        description=corpus.description,
+        citation=source.citation,
+        homepage=source.homepage,
+        license=source.licence,
+        features=features(corpus.extra_columns),
+    )
 
 
 class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
@@ -46,14 +69,7 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
         super().__init__(**kwargs)
 
     def _info(self) -> datasets.DatasetInfo:
-        source = self.corpus.source
-        return datasets.DatasetInfo(
-            description=self.corpus.description,
-            citation=source.citation,
-            homepage=source.homepage,
-            license=source.licence,
-            features=features(self.corpus.extra_columns),
-        )
+        return _declared_info(self.corpus)
 
     def _split_generators(self, _dl_manager: object) -> list[datasets.SplitGenerator]:
         return [datasets.SplitGenerator(name=SPLIT, gen_kwargs={})]
@@ -81,7 +97,7 @@ def builder_class(corpus: Corpus) -> type[CorpusBuilder]:
 def prepare(
     corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOptions, *, variant: str = ""
 ) -> datasets.Dataset:
-    """Return the corpus as a Dataset, from the cache where content and code are unchanged.
+    """Return the corpus as a Dataset, from the cache where its files and versions are unchanged.
 
     Args:
         corpus: what to build.
@@ -93,7 +109,8 @@ def prepare(
         CorpusError: a file or row that cannot be accepted.
     """
     content = (f"{name}={file.sha256}" for name, file in sorted(files.items()))
-    key = sha256_of_text(*content, str(options), variant, corpus.version, version("pairbank"), _code_hash())
+    columns = (f"{column.name}:{column.type}" for column in corpus.extra_columns)
+    key = sha256_of_text(*content, str(options), variant, corpus.version, str(BUILDERS_VERSION), *columns)
     builder = builder_class(corpus)(
         files=files,
         cache_dir=str(cache_dir() / "corpora"),
@@ -113,25 +130,34 @@ def prepare(
             raise
         raise cause from None
     dataset = builder.as_dataset(split=SPLIT)
-    manifest_path = Path(builder.cache_dir) / MANIFEST
-    if not manifest_path.exists():
-        write_json(manifest_path, _manifest(corpus, files, options, dataset))
+    counts_path = Path(builder.cache_dir) / COUNTS
+    if not counts_path.exists():
+        write_json(counts_path, _counted(corpus, files, dataset))
+    _declare(dataset, corpus, _declared(corpus, files, options) | read_json(counts_path))
     return dataset
 
 
 def manifest_of(dataset: datasets.Dataset) -> dict[str, Any] | None:
-    """Return the manifest of the corpus that a Dataset was built from, or None if pairbank did not build it."""
-    for file in dataset.cache_files:
-        path = Path(file["filename"]).with_name(MANIFEST)
-        if path.is_file():
-            manifest: dict[str, Any] = read_json(path)
-            return manifest
-    return None
+    """Return the manifest of the corpus that a Dataset was built from, or None where there is no knowing.
+
+    What is selected, filtered, mapped or saved to disk of a loaded corpus keeps it. A Dataset that pairbank did not
+    build has none, nor has one that is made anew from rows (`from_list`, `from_parquet`) or put together from several.
+    """
+    carried: dict[str, Any] | None = (dataset.info.download_checksums or {}).get(MANIFEST)
+    return copy.deepcopy(carried)
 
 
-def _manifest(
-    corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOptions, dataset: datasets.Dataset
-) -> dict[str, Any]:
+def _declare(dataset: datasets.Dataset, corpus: Corpus, manifest: dict[str, Any]) -> None:
+    """Let a dataset say what the corpus declares today, whenever its rows were prepared, and carry its manifest."""
+    today = _declared_info(corpus)
+    for name in ("description", "citation", "homepage", "license"):
+        setattr(dataset.info, name, getattr(today, name))
+    # as JSON has it, keys in order: a signature's bytes do not depend on whether the counts come from the cache
+    dataset.info.download_checksums = {MANIFEST: json.loads(json.dumps(manifest, sort_keys=True))}
+
+
+def _declared(corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOptions) -> dict[str, Any]:
+    """Return the part of the manifest that is known without the rows."""
     source = corpus.source
     return {
         "corpus": corpus.name,
@@ -151,6 +177,12 @@ def _manifest(
             "citation": source.citation,
         },
         "human": corpus.human,
+    }
+
+
+def _counted(corpus: Corpus, files: Mapping[str, LocatedFile], dataset: datasets.Dataset) -> dict[str, Any]:
+    """Return the part of the manifest that is counted in the rows, or read in the files."""
+    return {
         "n_rows": len(dataset),
         "n_usable": sum(IDENTICAL_SIDES not in flags for flags in dataset["flags"][:]),
         "n_by_subset": dict(Counter(dataset["subset"][:])),
@@ -159,9 +191,3 @@ def _manifest(
         "n_by_flag": dict(Counter(flag for flags in dataset["flags"][:] for flag in flags)),
         "facts": dict(corpus.metadata(files)),
     }
-
-
-@functools.cache
-def _code_hash() -> str:
-    folder = Path(__file__).parent
-    return sha256_of_text(*(p.read_text(encoding="utf-8") for p in sorted(folder.glob("*.py"))))

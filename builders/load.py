@@ -73,21 +73,36 @@ def load_corpus(
             raise unknown_name(f"language of {corpus.name}", language, corpus.languages)
         if subset is None and language in corpus.subset_files:
             options = replace(options, subset=language)
-        dataset = prepare(corpus, _files(corpus, data_dir, options, progress), options)
+        dataset = prepare(corpus, located_files(corpus, data_dir, options, progress=progress), options)
         if language is not None and len(corpus.languages) > 1:
             dataset = dataset.select([i for i, value in enumerate(dataset["language"][:]) if value == language])
     return dataset if limit is None else first_of_each_paradigm(dataset, limit)
 
 
-def _files(
-    corpus: Corpus, data_dir: str | Path | None, options: BuildOptions, progress: Progress | None
+def located_files(
+    corpus: Corpus,
+    data_dir: str | Path | None,
+    options: BuildOptions | None = None,
+    *,
+    progress: Progress | None = None,
 ) -> Mapping[str, LocatedFile]:
+    """Return the files of a built-in corpus by upstream name: the package's own, in `data_dir`, or downloaded.
+
+    Args:
+        corpus: whose files.
+        data_dir: folder with the upstream files, or a root that holds one folder a corpus; None downloads.
+        options: a subset that one file holds needs that file alone.
+        progress: told of every piece of a file that is downloaded.
+
+    Raises:
+        CorpusFileNotFoundError: a file is missing and cannot be downloaded.
+    """
     if not corpus.embedded:
         folder = None if data_dir is None else Path(data_dir)
         if folder is not None and corpus.folder and (folder / corpus.folder).is_dir():
             folder /= corpus.folder
         source = corpus.source
-        if only := corpus.subset_files.get(options.subset or ""):
+        if only := corpus.subset_files.get((options and options.subset) or ""):
             source = replace(source, files=tuple(file for file in source.files if file.name == only))
         return locate(corpus.name, source, folder, progress=progress)
     root = Path(str(resources.files("pairbank.builders") / "data"))

@@ -177,6 +177,6 @@ def _holds_texts(root: Path, manifest: Mapping[str, Any], corpus: str) -> bool:
 
     models = manifest["scores"].get(corpus, {})
     paths = [items_path(corpus), *(scores_path(corpus, slug) for slug in models)]
-    methods = {method for signature in models.values() for method in signature["methods"]}
+    methods = {name: definition for signature in models.values() for name, definition in signature["methods"].items()}
     schemas = [pq.read_schema(root / path) for path in paths]
     return any(text_columns(datasets.Features.from_arrow_schema(schema), methods) for schema in schemas)

@@ -31,12 +31,13 @@ from pairbank.cards.bank.layout import (
     scores_path,
 )
 from pairbank.cards.bank.redistribution import (
+    TEXTS,
     ids_and_scores,
     is_left_out,
-    is_score,
     locked,
     may_publish,
     refuse_quoted_texts,
+    score_columns,
     with_licence,
 )
 from pairbank.cards.bank.tables import read_table, summary_of, write_summary, write_table
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 Texts = Literal["all", "redistributable"]
 """Which corpora keep their texts: all, or those that a published bank may hold."""
 PACKAGES = ("pairbank", "torch", "transformers", "tokenizers", "datasets", "huggingface_hub", "numpy", "pandas")
-SAME_TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -127,7 +127,8 @@ def write_bank(
         _write_tables(draft, summary)
         for name in reports or {}:
             shutil.rmtree(draft.root / REPORTS / name, ignore_errors=True)
-            shutil.copytree(made / REPORTS / name, draft.root / REPORTS / name)
+            (draft.root / REPORTS).mkdir(exist_ok=True)
+            shutil.move(made / REPORTS / name, draft.root / REPORTS / name)
     return finish(draft.root, draft.manifest, summary, command=command)
 
 
@@ -191,7 +192,8 @@ def _check_alike(table: Scored, slug: str, other: Mapping[str, Any]) -> None:
 
 def items_of_scored(table: Scored) -> datasets.Dataset:
     """Return the items of a scored table: its columns without those of the methods."""
-    return table.dataset.remove_columns([name for name in table.dataset.column_names if is_score(name, table.methods)])
+    scores = score_columns(table.signature["methods"])
+    return table.dataset.remove_columns([name for name in table.dataset.column_names if name in scores])
 
 
 def _check_old_scores(draft: _Draft) -> None:
@@ -207,7 +209,7 @@ def _check_old_scores(draft: _Draft) -> None:
 
 def _holds(items: datasets.Dataset, table: Scored) -> bool:
     """Return whether a table's items stand among these, word for word; a table without texts has ids alone."""
-    columns = ["item_id", *(c for c in SAME_TEXTS if c in table.dataset.column_names and c in items.column_names)]
+    columns = ["item_id", *(c for c in TEXTS if c in table.dataset.column_names and c in items.column_names)]
     known = set(zip(*(items[c][:] for c in columns), strict=True))
     return known.issuperset(zip(*(table.dataset[c][:] for c in columns), strict=True))
 
@@ -248,7 +250,7 @@ def _leave_out_texts(draft: _Draft, texts: Texts, reports: Path) -> None:
             signature = scores[name][slug]
             draft.scored[name, slug] = Scored(dataset=ids_and_scores(table, signature["methods"]), signature=signature)
         else:
-            draft.items[name] = ids_and_scores(table)
+            draft.items[name] = ids_and_scores(table, {})
 
 
 def _write_tables(draft: _Draft, summary: pd.DataFrame | None) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from rapidfuzz.distance import Levenshtein
 
 from pairbank.builders.languages import joined
 from pairbank.errors import ModelLoadError, ScoringError
@@ -112,33 +113,10 @@ def add_edit_distance(items: Items) -> Items:
 def levenshtein(a: str, b: str) -> int:
     """Return the least number of characters (code points) inserted, deleted or replaced that turn one into the other.
 
-    A column of the table of distances is two integers of one bit a row (Myers 1999, as in Hyyro 2003, figure 3).
-
     >>> levenshtein("kitten", "sitting"), levenshtein("", "abc"), levenshtein("same", "same")
     (3, 3, 0)
     """
-    start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    a, b = a[start:], b[start:]
-    while a and b and a[-1] == b[-1]:
-        a, b = a[:-1], b[:-1]
-    if not a or not b:
-        return len(a) + len(b)
-    places: dict[str, int] = {}
-    for i, character in enumerate(a):
-        places[character] = places.get(character, 0) | 1 << i
-    every, last = (1 << len(a)) - 1, 1 << (len(a) - 1)
-    higher, lower, distance = every, 0, len(a)
-    for character in b:
-        equal = places.get(character, 0)
-        vertical = equal | lower
-        horizontal = (((equal & higher) + higher) ^ higher) | equal
-        plus = (lower | ~(horizontal | higher)) & every
-        minus = higher & horizontal
-        distance += bool(plus & last) - bool(minus & last)
-        plus, minus = plus << 1 | 1, minus << 1
-        higher = (minus | ~(vertical | plus)) & every
-        lower = plus & vertical & every
-    return distance
+    return Levenshtein.distance(a, b)
 
 
 class SentenceTransformerEmbedder:

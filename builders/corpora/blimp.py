@@ -13,6 +13,7 @@ from typing import Any
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import Column, Item, Scalar
 from pairbank.builders.sources.readers import decode, read_delimited, read_json_lines, read_zip_member, zip_members
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -183,14 +184,6 @@ PARADIGMS = (
     "wh_vs_that_with_gap_long_distance",
 )
 
-CITATION = """@article{warstadt2020blimp,
-  author = {Warstadt, Alex and Parrish, Alicia and Liu, Haokun and Mohananey, Anhad and Peng, Wei and
-            Wang, Sheng-Fu and Bowman, Samuel R.},
-  title = {{BLiMP}: The Benchmark of Linguistic Minimal Pairs for {English}},
-  journal = {Transactions of the Association for Computational Linguistics},
-  volume = {8}, pages = {377--392}, year = {2020}, doi = {10.1162/tacl_a_00321}
-}"""
-
 _RAW = "https://raw.githubusercontent.com/alexwarstadt/blimp"
 
 BLIMP = Corpus(
@@ -212,7 +205,7 @@ BLIMP = Corpus(
         revision="f5949a22b36a0e3a90b9932d4abe35ca77c5e8c8",
         licence="cc-by-4.0",
         redistributable=True,
-        citation=CITATION,
+        citation=bibtex("warstadt2020blimp"),
         files=(
             SourceFile(
                 name=ARCHIVE,

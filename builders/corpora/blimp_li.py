@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pairbank.builders.corpora.blimp import CITATION as BLIMP_CITATION
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.corpora.li import CITATION as LI_CITATION
 from pairbank.builders.corpora.li import sides_of
 from pairbank.builders.schema.columns import Column, Item
-from pairbank.builders.sources.citations import SONG_2025
 from pairbank.builders.sources.readers import read_delimited, read_rating
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -75,8 +73,6 @@ def _item(row: Mapping[str, str], where: str, options: BuildOptions) -> Item:
     )
 
 
-CITATION = "\n".join((SONG_2025, BLIMP_CITATION, LI_CITATION))
-
 _REVISION = "828191573d6d7f5a9a9993b43ba9903d2189ae73"
 
 BLIMP_LI = Corpus(
@@ -98,7 +94,9 @@ BLIMP_LI = Corpus(
         licence="unknown",
         licence_note="The repository has no licence file; BLiMP's part is CC-BY 4.0. Ask before you republish it.",
         redistributable=False,
-        citation=CITATION,
+        citation=bibtex(
+            "song2025introspect", "warstadt2020blimp", "sprouse2013comparison", "mahowald2016snap", between="\n"
+        ),
         files=(
             SourceFile(
                 name=FILE,

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import Column, Item
 from pairbank.builders.sources.readers import member_texts
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -57,13 +58,6 @@ def _item(split: str, number: int, line: str, where: str) -> Item:
     )
 
 
-CITATION = """@article{warstadt2019neural,
-  author = {Warstadt, Alex and Singh, Amanpreet and Bowman, Samuel R.},
-  title = {Neural Network Acceptability Judgments},
-  journal = {Transactions of the Association for Computational Linguistics},
-  volume = {7}, pages = {625--641}, year = {2019}, doi = {10.1162/tacl_a_00290}
-}"""
-
 COLA = Corpus(
     name="cola",
     title="CoLA",
@@ -83,7 +77,7 @@ COLA = Corpus(
         licence_note="Texts are excerpts of published works whose copyright remains with authors and publishers; "
         "the distributors expect research use within the US to be fair use. Do not republish the sentences.",
         redistributable=False,
-        citation=CITATION,
+        citation=bibtex("warstadt2019neural"),
         files=(
             SourceFile(
                 name=ARCHIVE,

@@ -15,6 +15,7 @@ from typing import Any
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import Column, Item, Scalar
 from pairbank.builders.sources.readers import decode, read_json_lines
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -112,13 +113,6 @@ def _text(value: object) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-CITATION = """@inproceedings{misra2023comps,
-  author = {Misra, Kanishka and Rayz, Julia and Ettinger, Allyson},
-  title = {{COMPS}: Conceptual Minimal Pair Sentences for testing Robust Property Knowledge and its Inheritance in
-           Pre-trained Language Models},
-  booktitle = {Proceedings of EACL}, year = {2023}, doi = {10.18653/v1/2023.eacl-main.213}
-}"""
-
 _REVISION = "5a9dc6c403b32a276c80a8ccef9956faf50ed074"
 
 COMPS = Corpus(
@@ -140,7 +134,7 @@ COMPS = Corpus(
         revision=_REVISION,
         licence="apache-2.0",
         redistributable=True,
-        citation=CITATION,
+        citation=bibtex("misra2023comps"),
         files=tuple(
             SourceFile(
                 name=name,

@@ -13,8 +13,8 @@ from functools import partial
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.corpora.words import word_flags
 from pairbank.builders.schema.columns import Column, Item
-from pairbank.builders.sources.citations import SONG_2025
 from pairbank.builders.sources.readers import read_delimited
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -82,7 +82,7 @@ def _corpus(*, name: str, file: str, sha256: str, title: str, description: str, 
             licence="unknown",
             licence_note=licence_note,
             redistributable=False,
-            citation=SONG_2025,
+            citation=bibtex("song2025introspect"),
             files=(
                 SourceFile(
                     name=file,

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.schema.columns import Column, Item, Scalar
-from pairbank.builders.sources.citations import HU_LEVY_2023
 from pairbank.builders.sources.readers import read_delimited
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -116,12 +116,6 @@ def _rating(cell: str, where: str) -> float:
     return rating
 
 
-VASSALLO_2018 = """@inproceedings{vassallo2018event,
-  author = {Vassallo, Paolo and Chersoni, Emmanuele and Santus, Enrico and Lenci, Alessandro and Blache, Philippe},
-  title = {Event knowledge in sentence processing: A new dataset for the evaluation of argument typicality},
-  booktitle = {LREC Workshop on Linguistic and Neurocognitive Resources}, year = {2018}
-}"""
-
 _REVISION = "2dadd0e135449fa4de100e294177d92660d988fe"
 _FOLDER = f"https://raw.githubusercontent.com/jennhu/metalinguistic-prompting/{_REVISION}/datasets/exp2/dtfit"
 
@@ -144,7 +138,7 @@ DTFIT = Corpus(
         licence_note="Neither this repository nor https://github.com/carina-kauf/lm-event-knowledge, from which it "
         "has the ratings, has a licence file: use the items, but ask before you republish them.",
         redistributable=False,
-        citation=f"{VASSALLO_2018}\n{HU_LEVY_2023}",
+        citation=bibtex("vassallo2018event", "hu2023prompting", between="\n"),
         files=(
             SourceFile(
                 name=PAIRS,

@@ -18,6 +18,7 @@ from typing import Any
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 
@@ -178,16 +179,6 @@ def _rating(cell: object, where: str) -> float | None:
     return rating
 
 
-CITATION = """@article{ivanova2024elements,
-  author = {Ivanova, Anna A. and Sathe, Aalok and Lipkin, Benjamin and Kumar, Unnathi and Radkani, Setayesh and
-            Clark, Thomas H. and Kauf, Carina and Hu, Jennifer and Pramod, R. T. and Grand, Gabriel and
-            Paulun, Vivian and Ryskina, Maria and Aky{\\"u}rek, Ekin and Wilcox, Ethan and Rashid, Nafisa and
-            Choshen, Leshem and Levy, Roger and Fedorenko, Evelina and Tenenbaum, Joshua and Andreas, Jacob},
-  title = {Elements of World Knowledge ({EWoK}): A cognition-inspired framework for evaluating basic world
-           knowledge in language models},
-  journal = {arXiv preprint arXiv:2405.09605}, year = {2024}
-}"""
-
 EWOK = Corpus(
     name="ewok",
     title="EWoK-core 1.0",
@@ -208,7 +199,7 @@ EWOK = Corpus(
         licence_note="Gated, with terms of use: no items in plain text on the internet (only in password-protected "
         "archives), and any use in training must be declared. Publish ids and scores, not texts.",
         redistributable=False,
-        citation=CITATION,
+        citation=bibtex("ivanova2024elements"),
         files=tuple(
             SourceFile(name=name, url="", sha256="", optional=True, unpacked=pattern, by_hand=BY_HAND)
             for name, pattern in UNPACKED.items()

@@ -20,9 +20,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from rapidfuzz.distance import Levenshtein
+
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.schema.columns import Column, Item
 from pairbank.builders.sources.readers import read_delimited, read_rating
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -115,26 +118,13 @@ def _item(group: str, good: _Sentence, bad: _Sentence, distance: int, limit: flo
 
 
 def edit_distance(one: str, other: str) -> int:
-    """Return the Levenshtein distance in characters.
+    """Return the Levenshtein distance in characters (code points).
 
     >>> edit_distance("kitten", "sitting"), edit_distance("", "abc"), edit_distance("他们", "他们")
     (3, 3, 0)
     """
-    previous = list(range(len(other) + 1))
-    for i, a in enumerate(one, 1):
-        current = [i]
-        for j, b in enumerate(other, 1):
-            current.append(min(previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (a != b)))
-        previous = current
-    return previous[-1]
+    return Levenshtein.distance(one, other)
 
-
-CITATION = """@article{chen2020assessing,
-  author = {Chen, Zhong and Xu, Yuhang and Xie, Zhiguo},
-  title = {Assessing introspective linguistic judgments quantitatively: the case of {The} {Syntax} of {Chinese}},
-  journal = {Journal of East Asian Linguistics}, volume = {29}, pages = {311--336}, year = {2020},
-  doi = {10.1007/s10831-020-09210-y}
-}"""
 
 HLL = Corpus(
     name="hll",
@@ -156,7 +146,7 @@ HLL = Corpus(
         licence="unknown",
         licence_note="Supplementary material of a journal article (Springer): use your own copy, do not republish it.",
         redistributable=False,
-        citation=CITATION,
+        citation=bibtex("chen2020assessing"),
         files=(
             SourceFile(
                 name=FILE,

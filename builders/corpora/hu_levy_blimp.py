@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pairbank.builders.corpora.blimp import CITATION as BLIMP_CITATION
 from pairbank.builders.corpora.blimp import FIELD, MISSPELT_FIELD, REPAIRED_FIELD
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import Column, Item
-from pairbank.builders.sources.citations import HU_LEVY_2023
 from pairbank.builders.sources.readers import read_delimited
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -87,8 +86,6 @@ def _item(row: Mapping[str, str], options: BuildOptions) -> Item:
     )
 
 
-CITATION = HU_LEVY_2023 + "\n" + BLIMP_CITATION
-
 _REVISION = "2dadd0e135449fa4de100e294177d92660d988fe"
 
 HU_LEVY_BLIMP = Corpus(
@@ -109,7 +106,7 @@ HU_LEVY_BLIMP = Corpus(
         licence="cc-by-4.0",
         licence_note="The sentences are BLiMP's (CC-BY 4.0); the repository with the sample has no licence file.",
         redistributable=True,
-        citation=CITATION,
+        citation=bibtex("hu2023prompting", "warstadt2020blimp", between="\n"),
         files=(
             SourceFile(
                 name=FILE,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import Column, Item, Scalar
 from pairbank.builders.sources.readers import read_delimited, read_rating
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -164,18 +165,6 @@ def mark_of(identifier: str) -> str | None:
     return parts[-2] if len(parts) > 2 else None
 
 
-CITATION = """@article{sprouse2013comparison,
-  author = {Sprouse, Jon and Sch{\\"u}tze, Carson T. and Almeida, Diogo},
-  title = {A comparison of informal and formal acceptability judgments using a random sample from
-           {Linguistic} {Inquiry} 2001--2010},
-  journal = {Lingua}, volume = {134}, pages = {219--248}, year = {2013}
-}
-@article{mahowald2016snap,
-  author = {Mahowald, Kyle and Graff, Peter and Hartman, Jeremy and Gibson, Edward},
-  title = {{SNAP} judgments: A small {N} acceptability paradigm ({SNAP}) for linguistic acceptability judgments},
-  journal = {Language}, volume = {92}, number = {3}, pages = {619--635}, year = {2016}
-}"""
-
 _REVISION = "828191573d6d7f5a9a9993b43ba9903d2189ae73"
 
 LI = Corpus(
@@ -197,7 +186,7 @@ LI = Corpus(
         licence="unknown",
         licence_note="The repository has no licence file: use the items, but ask before you republish them.",
         redistributable=False,
-        citation=CITATION,
+        citation=bibtex("sprouse2013comparison", "mahowald2016snap", between="\n"),
         files=(
             SourceFile(
                 name=FILE,

@@ -14,6 +14,7 @@ from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.corpora.li import mark_of
 from pairbank.builders.schema.columns import Column, Item
 from pairbank.builders.sources.readers import read_delimited, read_rating
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -125,25 +126,6 @@ def _type(identifier: str) -> str:
     return identifier.rsplit(".", 2)[0]
 
 
-CITATION = """@inproceedings{vazquezmartinez2021acceptability,
-  author = {V{\\'a}zquez Mart{\\'i}nez, H{\\'e}ctor Javier},
-  title = {The Acceptability Delta Criterion: Testing Knowledge of Language using the Gradience of Sentence
-           Acceptability},
-  booktitle = {Proceedings of the Fourth BlackboxNLP Workshop on Analyzing and Interpreting Neural Networks for NLP},
-  year = {2021}
-}
-@article{sprouse2013comparison,
-  author = {Sprouse, Jon and Sch{\\"u}tze, Carson T. and Almeida, Diogo},
-  title = {A comparison of informal and formal acceptability judgments using a random sample from
-           {Linguistic} {Inquiry} 2001--2010},
-  journal = {Lingua}, volume = {134}, pages = {219--248}, year = {2013}
-}
-@article{sprouse2012assessing,
-  author = {Sprouse, Jon and Almeida, Diogo},
-  title = {Assessing the reliability of textbook data in syntax: {Adger's} {Core} {Syntax}},
-  journal = {Journal of Linguistics}, volume = {48}, number = {3}, pages = {609--652}, year = {2012}
-}"""
-
 _REVISION = "ea4f26fe49181e7b0eff6d14184f12fe13e71ceb"
 _RAW = f"https://raw.githubusercontent.com/hjvm/acceptability_delta_criterion/{_REVISION}/data"
 
@@ -166,7 +148,9 @@ LI_ADGER = Corpus(
         licence="unknown",
         licence_note="The repository has no licence file: use the items, but ask before you republish them.",
         redistributable=False,
-        citation=CITATION,
+        citation=bibtex(
+            "vazquezmartinez2021acceptability", "sprouse2013comparison", "sprouse2012assessing", between="\n"
+        ),
         files=(
             SourceFile(
                 name=PAIRS,

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.corpora.words import word_flags
 from pairbank.builders.schema.columns import Column, Item
-from pairbank.builders.sources.citations import HU_LEVY_2023
 from pairbank.builders.sources.readers import read_delimited
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 
 FILE = "corpus.csv"
@@ -66,7 +66,7 @@ NEWS_2023 = Corpus(
         licence="unknown",
         licence_note="Scraped news: the copyright stays with the publishers; use the items, do not republish them.",
         redistributable=False,
-        citation=HU_LEVY_2023,
+        citation=bibtex("hu2023prompting"),
         files=(
             SourceFile(
                 name=FILE,

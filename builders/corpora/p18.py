@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.corpora.words import word_flags
 from pairbank.builders.schema.columns import Item
-from pairbank.builders.sources.citations import HU_LEVY_2023
 from pairbank.builders.sources.readers import read_delimited
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 
 FILE = "corpus.csv"
@@ -34,14 +34,6 @@ def rows(files: Mapping[str, LocatedFile], _options: BuildOptions) -> Iterator[I
         )
 
 
-PEREIRA_2018 = """@article{pereira2018toward,
-  author = {Pereira, Francisco and Lou, Bin and Pritchett, Brianna and Ritter, Samuel and Gershman, Samuel J. and
-            Kanwisher, Nancy and Botvinick, Matthew and Fedorenko, Evelina},
-  title = {Toward a universal decoder of linguistic meaning from brain activation},
-  journal = {Nature Communications}, volume = {9}, number = {1}, pages = {963}, year = {2018},
-  doi = {10.1038/s41467-018-03068-4}
-}"""
-
 _REVISION = "2dadd0e135449fa4de100e294177d92660d988fe"
 
 P18 = Corpus(
@@ -62,7 +54,7 @@ P18 = Corpus(
         licence_note="The repository has no licence file (the sentences come from https://osf.io/crwz7): use the "
         "items, but ask before you republish them.",
         redistributable=False,
-        citation=f"{PEREIRA_2018}\n{HU_LEVY_2023}",
+        citation=bibtex("pereira2018toward", "hu2023prompting", between="\n"),
         files=(
             SourceFile(
                 name=FILE,

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import member_texts
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -50,13 +51,6 @@ def _items(subset: str, paradigm: str, text: str, where: str) -> Iterator[Item]:
         )
 
 
-CITATION = """@article{mccoy2025modeling,
-  author = {McCoy, R. Thomas and Griffiths, Thomas L.},
-  title = {Modeling rapid language learning by distilling {Bayesian} priors into artificial neural networks},
-  journal = {Nature Communications}, volume = {16}, pages = {4676}, year = {2025},
-  doi = {10.1038/s41467-025-59957-y}
-}"""
-
 _REVISION = "f5911e0685d67a67e75b9ea35cec07ee1adadc39"
 
 SCAMP = Corpus(
@@ -76,7 +70,7 @@ SCAMP = Corpus(
         revision=_REVISION,
         licence="mit",
         redistributable=True,
-        citation=CITATION,
+        citation=bibtex("mccoy2025modeling"),
         files=(
             SourceFile(
                 name=ARCHIVE,

@@ -13,6 +13,7 @@ from typing import Any
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import Column, Item
 from pairbank.builders.sources.readers import member_texts, read_json_lines
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -114,13 +115,6 @@ def _item(stem: str, row: Mapping[str, Any], where: str, options: BuildOptions) 
     )
 
 
-CITATION = """@inproceedings{song2022sling,
-  author = {Song, Yixiao and Krishna, Kalpesh and Bhatt, Rajesh and Iyyer, Mohit},
-  title = {{SLING}: Sino Linguistic Evaluation of Large Language Models},
-  booktitle = {Proceedings of the 2022 Conference on Empirical Methods in Natural Language Processing},
-  pages = {4606--4634}, year = {2022}, doi = {10.18653/v1/2022.emnlp-main.305}
-}"""
-
 _REVISION = "fda75e24d8750348215462d867890c512830913d"
 
 SLING = Corpus(
@@ -141,7 +135,7 @@ SLING = Corpus(
         revision=_REVISION,
         licence="mit",
         redistributable=True,
-        citation=CITATION,
+        citation=bibtex("song2022sling"),
         files=(
             SourceFile(
                 name=ARCHIVE,

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import Column, Item
 from pairbank.builders.sources.readers import read_delimited
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source
 
 LANGUAGES = (
@@ -145,12 +146,6 @@ def _concepts(file: LocatedFile, language: str) -> Iterator[Item]:
         )
 
 
-CITATION = """@software{pairbank,
-  author = {{pairbank maintainers}},
-  title = {pairbank: a bank of linguistic judgment items and of what language models say about them},
-  year = {2026}
-}"""
-
 STARTER = Corpus(
     name="starter",
     title="pairbank starter",
@@ -169,7 +164,7 @@ STARTER = Corpus(
         revision="1.1.0",
         licence="apache-2.0",
         redistributable=True,
-        citation=CITATION,
+        citation=bibtex("pairbank"),
         files=(),
     ),
 )

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import Column, Item
-from pairbank.builders.sources.citations import HU_LEVY_2023
 from pairbank.builders.sources.readers import delimited, member_texts
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -152,17 +152,6 @@ def _sample(n_pairs: int) -> frozenset[int]:
     return frozenset(draw.choice(n_pairs, size=min(SAMPLE_SIZE, n_pairs), replace=False).tolist())
 
 
-CITATION = (
-    """@inproceedings{hu2020systematic,
-  author = {Hu, Jennifer and Gauthier, Jon and Qian, Peng and Wilcox, Ethan and Levy, Roger},
-  title = {A Systematic Assessment of Syntactic Generalization in Neural Language Models},
-  booktitle = {Proceedings of the 58th Annual Meeting of the Association for Computational Linguistics},
-  pages = {1725--1744}, year = {2020}, doi = {10.18653/v1/2020.acl-main.158}
-}
-"""
-    + HU_LEVY_2023
-)
-
 _REVISION = "c691b921531b1960fd6d4004e6dbe1e7dcc5d478"
 
 SYNTAXGYM = Corpus(
@@ -182,7 +171,7 @@ SYNTAXGYM = Corpus(
         revision=_REVISION,
         licence="mit",
         redistributable=True,
-        citation=CITATION,
+        citation=bibtex("hu2020systematic", "hu2023prompting", between="\n"),
         files=(
             SourceFile(
                 name=ARCHIVE,

@@ -17,6 +17,7 @@ from typing import Any
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import Column, Item, Scalar
 from pairbank.builders.sources.readers import decode
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -158,15 +159,6 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-CITATION = """@inproceedings{he2025xcomps,
-  author = {He, Linyang and Nie, Ercong and Dindar, Sukru Samet and Firoozi, Arsalan and Nguyen, Van and
-            Puffay, Corentin and Shimizu, Riki and Ye, Haotian and Brennan, Jonathan and Schmid, Helmut and
-            Sch{\\"u}tze, Hinrich and Mesgarani, Nima},
-  title = {{XCOMPS}: A multilingual benchmark of conceptual minimal pairs},
-  booktitle = {Proceedings of the 7th Workshop on Research in Computational Linguistic Typology and Multilingual NLP},
-  pages = {75--81}, year = {2025}
-}"""
-
 XCOMPS = Corpus(
     name="xcomps",
     title="XCOMPS",
@@ -187,7 +179,7 @@ XCOMPS = Corpus(
         licence="mit",
         licence_note="No commit of the data is pinned: the hash of the file that was read stands in the manifest.",
         redistributable=True,
-        citation=CITATION,
+        citation=bibtex("he2025xcomps"),
         files=tuple(
             SourceFile(name=name, url=f"https://raw.githubusercontent.com/LinyangHe/XCOMPS/main/data/{name}", sha256="")
             for name in FILES.values()

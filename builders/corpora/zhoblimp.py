@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import member_texts, read_delimited, read_json_lines
+from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
@@ -194,13 +195,6 @@ PARADIGMS = (
     "you_yige",
 )
 
-CITATION = """@misc{liu2024zhoblimp,
-  author = {Liu, Yikang and Shen, Yeting and Zhu, Hongao and Xu, Lilong and Qian, Zhiheng and Song, Siyuan and
-            Zhang, Kejia and Tang, Jialong and Zhang, Pei and Yang, Baosong and Wang, Rui and Hu, Hai},
-  title = {{ZhoBLiMP}: a Systematic Assessment of Language Models with Linguistic Minimal Pairs in {Chinese}},
-  year = {2024}, eprint = {2411.06096}, archivePrefix = {arXiv}
-}"""
-
 _REVISION = "5dc4aeb95dc33bf82f9b9fa35fd41a927c3a1d10"
 _RAW = f"https://raw.githubusercontent.com/sjtu-compling/ZhoBLiMP/{_REVISION}/data"
 
@@ -222,7 +216,7 @@ ZHOBLIMP = Corpus(
         licence="unknown",
         licence_note="The repository has no licence file: use the items, but ask before you republish them.",
         redistributable=False,
-        citation=CITATION,
+        citation=bibtex("liu2024zhoblimp"),
         files=(
             SourceFile(
                 name=ARCHIVE,

@@ -29,13 +29,6 @@ TASKS: tuple[Task, ...] = (
 )
 ONE_SIDED_TASKS: tuple[Task, ...] = ("word_prediction", "sentence")
 
-IDENTICAL_SIDES = "identical_sides"
-"""Flag: both sides are the same string; no choice can be scored."""
-DUPLICATE_PAIR = "duplicate_pair"
-"""Flag: the same two strings stand in an earlier row of the corpus."""
-NOT_NFC = "not_nfc"
-"""Flag: a text is not in Unicode normal form C (reported, never changed)."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:

@@ -9,9 +9,6 @@ from dataclasses import dataclass, fields
 
 from pairbank.builders.schema.columns import (
     COLUMNS,
-    DUPLICATE_PAIR,
-    IDENTICAL_SIDES,
-    NOT_NFC,
     ONE_SIDED_TASKS,
     TASKS,
     Column,
@@ -19,6 +16,7 @@ from pairbank.builders.schema.columns import (
     Item,
     Scalar,
 )
+from pairbank.builders.schema.flags import DUPLICATE_PAIR, IDENTICAL_SIDES, NOT_NFC
 from pairbank.errors import CorpusError
 
 

@@ -6,7 +6,7 @@ README.md                              the dataset card; its `configs:` are what
 data/<corpus>/items.parquet            config `<corpus>`, split `items`
 scores/<corpus>/<model>.parquet        config `<corpus>_scored`, one split a model
 results/summary.parquet                config `summary`, split `results`
-reports/<study>/                       report.md, CSV tables and figures
+reports/<study>/                       report.md, CSV tables, figures and captions.json beside them
 manifest.json                          signatures, counts and file hashes; written last
 """
 

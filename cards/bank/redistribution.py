@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LABELS = ("item_id", "corpus", "subset", "language", "task", "phenomenon", "paradigm", "pair_id", "flags")
 """Columns of the items that stay where texts may not be published."""
+TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
+"""Columns of the items that hold their texts."""
 READABLE = (".md", ".csv", ".svg", ".json", ".txt", ".html", ".tex")
 LEAST_CHARACTERS = 15
 """A text shorter than this is not looked for in reports: words stand in every report."""
@@ -60,31 +62,45 @@ def with_licence(corpus: str, facts: Mapping[str, Any], licence: str) -> dict[st
     return {**facts, "source": {**empty, **(facts.get("source") or {}), **stated}}
 
 
-def is_score(column: str, methods: Collection[str]) -> bool:
-    """Return whether a column is a method's: the columns of method m begin with `m_`.
+def score_columns(methods: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
+    """Return the columns that methods made: those that their definitions name, and no other.
 
-    >>> is_score("direct_good", ["direct"]), is_score("target_good", ["direct"])
-    (True, False)
+    >>> sorted(score_columns({"direct": {"columns": ["direct_good", "direct_bad"]}}))
+    ['direct_bad', 'direct_good']
+
+    Args:
+        methods: name -> definition, of a signature.
+
+    Raises:
+        BankError: a definition that does not say which columns its method made.
     """
-    return any(column.startswith(f"{method}_") for method in methods)
+    if unsaid := [name for name, definition in methods.items() if "columns" not in definition]:
+        raise BankError(
+            f"method {unsaid[0]!r}: its signature names no columns; score the items again with this version"
+        )
+    return frozenset(column for definition in methods.values() for column in definition["columns"])
 
 
-def text_columns(features: datasets.Features, methods: Collection[str]) -> list[str]:
-    """Return the columns that ids and scores do without: texts, human judgments, and what a model wrote."""
-    return [name for name, kind in features.items() if not _stays(name, kind, methods)]
+def text_columns(features: datasets.Features, methods: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the columns that ids and scores do without: texts, human judgments, and what a model wrote.
+
+    Args:
+        features: of the table.
+        methods: name -> definition, of its signature; none for a table of items.
+    """
+    scores, flags = score_columns(methods), {f"{method}_flags" for method in methods}
+    stay = {name for name in scores if name in flags or (name in features and _is_number(features[name]))}
+    return [name for name in features if name not in stay and name not in LABELS]
 
 
-def _stays(name: str, kind: Any, methods: Collection[str]) -> bool:  # noqa: ANN401 - a datasets feature
-    if name in LABELS:
-        return True
-    if not is_score(name, methods):
-        return False
+def _is_number(kind: Any) -> bool:  # noqa: ANN401 - a datasets feature
+    """Return whether a column has numbers, or lists of them."""
     value = getattr(kind, "feature", kind)
-    return name.endswith("_flags") or getattr(value, "dtype", "string") not in ("string", "large_string", "binary")
+    return getattr(value, "dtype", "string") not in ("string", "large_string", "binary")
 
 
-def ids_and_scores(table: datasets.Dataset, methods: Collection[str] = ()) -> datasets.Dataset:
-    """Return a table without its texts."""
+def ids_and_scores(table: datasets.Dataset, methods: Mapping[str, Mapping[str, Any]]) -> datasets.Dataset:
+    """Return a table without its texts; `methods` as `text_columns` takes them."""
     return table.remove_columns(text_columns(table.features, methods))
 
 
@@ -107,10 +123,7 @@ def refuse_quoted_texts(root: Path, tables: Iterable[tuple[str, datasets.Dataset
 
 
 def _texts(items: datasets.Dataset) -> Iterator[str]:
-    from pairbank.builders.schema.columns import COLUMNS
-
-    named = {c.name for c in COLUMNS if c.name.startswith(("context_", "target_"))}
-    for column in sorted(named & set(items.column_names)):
+    for column in sorted(set(TEXTS) & set(items.column_names)):
         yield from (text for text in items[column][:] if text and len(text) >= LEAST_CHARACTERS)
 
 

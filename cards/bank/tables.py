@@ -65,7 +65,7 @@ def summary_of(
     """
     import pandas as pd
 
-    from pairbank.stats.report.report import report
+    from pairbank.stats.report.report import table_summary
 
     old = read_summary(root)
     parts = []
@@ -73,7 +73,7 @@ def summary_of(
         table = new.get((corpus, slug)) or read_scored(root / scores_path(corpus, slug))
         if "human_good" in table.dataset.column_names:
             known = [found for one in reports if (found := one.summary_of(table)) is not None]
-            parts.append(known[0] if known else report([table]).summary)
+            parts.append(known[0] if known else table_summary(table))
             continue
         kept = None if old is None else old[(old["corpus"] == corpus) & (old["model"] == table.model)]
         if kept is None or not len(kept):

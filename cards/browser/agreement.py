@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pairbank.cards.browser.data import HUMAN
 from pairbank.cards.browser.filters import chosen
 from pairbank.cards.browser.parts import empty, note, pick
 from pairbank.cards.browser.text import esc, identifier, interval, share
 from pairbank.cards.browser.view import MEASURES, axes_of
+from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
 
 if TYPE_CHECKING:

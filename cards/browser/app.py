@@ -17,7 +17,7 @@ import gradio as gr
 
 from pairbank.cards.browser import agreement, compare, download, items, leaderboard, people
 from pairbank.cards.browser.controls import LABELS, Control, controls
-from pairbank.cards.browser.data import HUMAN, Bank, open_bank
+from pairbank.cards.browser.data import Bank, open_bank
 from pairbank.cards.browser.export import routes
 from pairbank.cards.browser.header import header, navigation, title_of
 from pairbank.cards.browser.parts import empty
@@ -25,6 +25,7 @@ from pairbank.cards.browser.source import Folder
 from pairbank.cards.browser.text import esc
 from pairbank.cards.browser.view import BOARD_FIELDS, ROW_TABS, Resolved, View, resolved
 from pairbank.errors import PairbankError
+from pairbank.stats.estimates.metrics import HUMAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable

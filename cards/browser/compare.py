@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.cards.browser.charts import MOST_DOTS, Scatter, axis_of, hexagons
-from pairbank.cards.browser.data import DIRECT, HUMAN
 from pairbank.cards.browser.filters import chosen
 from pairbank.cards.browser.items import SHORT_COLUMNS, sides
 from pairbank.cards.browser.parts import empty, note, pick
 from pairbank.cards.browser.text import clipped, esc, identifier, interval, logprob, nats, share
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.measures.agreement import pearson
 
 if TYPE_CHECKING:

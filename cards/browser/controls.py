@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pairbank.cards.browser.data import DIRECT, HUMAN
 from pairbank.cards.browser.leaderboard import groups_of
 from pairbank.cards.browser.text import words
 from pairbank.cards.browser.view import FILTERS, MEASURES, ROW_TABS, axes_of, groupings
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.estimates.metrics import HUMAN
 
 if TYPE_CHECKING:
     from pairbank.cards.browser.data import Bank, Table

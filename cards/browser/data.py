@@ -19,11 +19,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pairbank.builders.schema.columns import ONE_SIDED_TASKS
+from pairbank.builders.schema.flags import IDENTICAL_SIDES
 from pairbank.cards.bank.layout import SUMMARY, items_path, scores_path
 from pairbank.cards.browser.source import Source, manifest_of, open_source
 from pairbank.errors import BankError, unknown_name
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.scored_table.scored_table import IDENTICAL_SIDES
+from pairbank.stats.estimates.metrics import HUMAN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray
 
 CACHE_BYTES = 768 * 2**20
-DIRECT = "direct"
-HUMAN = "human"
-TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
 Made = TypeVar("Made")
 
 

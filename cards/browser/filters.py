@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
-from pairbank.cards.browser.data import DIRECT, HUMAN, TEXTS
+from pairbank.cards.bank.redistribution import TEXTS
 from pairbank.cards.browser.view import FILTERS
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.estimates.metrics import HUMAN
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairbank.cards.bank.redistribution import TEXTS, score_columns
 from pairbank.cards.browser.charts import MOST_TOKENS, token_bars
-from pairbank.cards.browser.data import DIRECT, TEXTS
 from pairbank.cards.browser.parts import note
 from pairbank.cards.browser.text import both_marked, esc, identifier, isolated, logprob, nats, words
+from pairbank.scoring.api.names import DIRECT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,7 @@ def detail(bank: Bank, table: Table, view: View) -> str:
     row = table.row(position)
     parts = [
         f"<h3>{isolated(row['item_id'])}</h3>",
-        _facts(row),
+        _facts(table, row),
         _texts(row),
         _human(row),
         _scores(table, row),
@@ -43,18 +44,18 @@ def detail(bank: Bank, table: Table, view: View) -> str:
     return f'<article class="pb-card pb-detail">{"".join(parts)}</article>'
 
 
-def _facts(row: Mapping[str, Any]) -> str:
+def _facts(table: Table, row: Mapping[str, Any]) -> str:
     chips = [(words(name), row.get(name)) for name in FACTS]
-    chips += [(words(name), row[name]) for name in own_columns(row)]
+    chips += [(words(name), row[name]) for name in own_columns(table, row)]
     shown = [f"<span><i>{esc(name)}</i> {isolated(words(str(value)))}</span>" for name, value in chips if _told(value)]
     flags = [f'<span class="flag"><i>flag</i> {esc(words(flag))}</span>' for flag in row.get("flags") or []]
     return f'<div class="pb-chips">{"".join(shown + flags)}</div>'
 
 
-def own_columns(row: Mapping[str, Any]) -> list[str]:
+def own_columns(table: Table, row: Mapping[str, Any]) -> list[str]:
     """Return the corpus's own columns: those after the shared ones that no method made."""
-    methods = [name.removesuffix("_delta") for name in row if name.endswith("_delta")]
-    return [name for name in row if name not in _KNOWN and not any(name.startswith(f"{m}_") for m in methods)]
+    scores = score_columns(table.signature.get("methods", {}))
+    return [name for name in row if name not in _KNOWN and name not in scores]
 
 
 def _told(value: object) -> bool:

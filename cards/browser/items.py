@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.browser.data import DIRECT, HUMAN, TEXTS
+from pairbank.cards.bank.redistribution import TEXTS
 from pairbank.cards.browser.filters import ordered
 from pairbank.cards.browser.item import detail
 from pairbank.cards.browser.parts import PAGE_ROWS, Heading, empty, headings, pager, pages, pick
 from pairbank.cards.browser.parts import table as table_of
 from pairbank.cards.browser.text import both_marked, clipped, esc, isolated, logprob, nats, words
 from pairbank.cards.browser.view import axes_of
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.estimates.metrics import HUMAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.browser.charts import whisker
-from pairbank.cards.browser.data import HUMAN
 from pairbank.cards.browser.parts import PAGE_ROWS, Heading, empty, headings, note, pager, pages, table
 from pairbank.cards.browser.text import esc, identifier, interval, isolated, share, words
+from pairbank.stats.estimates.metrics import HUMAN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
@@ -30,13 +30,33 @@ NOTE = (
     "interval; the tick is chance. Orders pooled: every presentation of a prompt is one trial. First option: how often "
     "option 1 is the most probable, .50 without a position bias. n: items used."
 )
-_PARTS = ("", "_low", "_high", "_reason")
+
+
+def wide(estimates: pd.DataFrame, columns: Mapping[str, str], keys: Sequence[str]) -> pd.DataFrame:
+    """Return a row for each value of the keys: these, n, and value, low, high and reason under each metric's column.
+
+    Args:
+        estimates: rows of a summary.
+        columns: metric -> its column; metrics of one column have no row in common.
+        keys: columns of the summary. People's judgments are the same whatever model is beside them: it is left empty.
+    """
+    import pandas as pd
+
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    for estimate in estimates.to_dict("records"):
+        told = estimate | {"model": ""} if estimate["method"] == HUMAN else estimate
+        key = tuple(str(told[name]) for name in keys)
+        row = rows.setdefault(key, dict(zip(keys, key, strict=True)) | {"n": 0})
+        column = columns[estimate["metric"]]
+        row[column] = estimate["value"]
+        row |= {f"{column}_{name}": estimate[name] for name in ("low", "high", "reason")}
+        row["n"] = max(row["n"], estimate["n"])
+    parts = [f"{name}{part}" for name in dict.fromkeys(columns.values()) for part in ("", "_low", "_high", "_reason")]
+    return pd.DataFrame(list(rows.values()), columns=[*keys, "n", *parts])
 
 
 def board(bank: Bank, view: View) -> pd.DataFrame:
     """Return the leaderboard's rows in the view's order: keys, n, and value, low, high and reason of each metric."""
-    import pandas as pd
-
     summary = bank.summary
     keep = summary["metric"].isin(list(METRICS))
     if view.within:
@@ -44,18 +64,7 @@ def board(bank: Bank, view: View) -> pd.DataFrame:
     if view.group:
         keep &= summary["group"] == view.group
     keep &= _of_task(bank, view) if view.task else summary["group_by"] == view.by
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    for estimate in summary[keep].to_dict("records"):
-        key = tuple(str(estimate[name]) for name in KEYS)
-        if estimate["method"] == HUMAN:
-            key = ("", *key[1:])  # people's judgments are the same whatever model is beside them
-        row = rows.setdefault(key, dict(zip(KEYS, key, strict=True)) | {"n": 0})
-        metric = METRICS[estimate["metric"]]
-        row[metric] = estimate["value"]
-        row |= {f"{metric}_{name}": estimate[name] for name in ("low", "high", "reason")}
-        row["n"] = max(row["n"], estimate["n"])
-    columns = [*KEYS, "n", *(f"{m}{part}" for m in dict.fromkeys(METRICS.values()) for part in _PARTS)]
-    frame = pd.DataFrame(list(rows.values()), columns=columns)
+    frame = wide(summary[keep], METRICS, KEYS)
     return sorted_board(frame, view.sort)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.browser.charts import whisker
-from pairbank.cards.browser.leaderboard import figure, method_name
+from pairbank.cards.browser.leaderboard import figure, method_name, wide
 from pairbank.cards.browser.parts import PAGE_ROWS, Heading, empty, headings, note, pager, pages, table
 from pairbank.cards.browser.text import esc, isolated, words
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 METRICS = {"pearson_human": "pearson", "spearman_human": "spearman"}
 KEYS = ["corpus", "group_by", "group", "method", "model"]
-_PARTS = ("", "_low", "_high", "_reason")
 NOTE = (
     "Correlation over items between a method’s difference and that of the mean human judgments, good − bad. Pearson r "
     "with Fisher’s interval, Spearman’s ρ with a bootstrap interval, both at level .95."
@@ -28,23 +27,13 @@ NOTE = (
 
 def correlations(bank: Bank, view: View) -> pd.DataFrame:
     """Return the rows in the view's order: keys, n, and value, low, high and reason of each correlation."""
-    import pandas as pd
-
     summary = bank.summary
     keep = summary["metric"].isin(list(METRICS))
     if view.within:
         keep &= summary["corpus"] == view.within
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    for estimate in summary[keep].to_dict("records"):
-        key = tuple(str(estimate[name]) for name in KEYS)
-        row = rows.setdefault(key, dict(zip(KEYS, key, strict=True)) | {"n": estimate["n"]})
-        metric = METRICS[estimate["metric"]]
-        row[metric] = estimate["value"]
-        row |= {f"{metric}_{name}": estimate[name] for name in ("low", "high", "reason")}
-    columns = [*KEYS, "n", *(f"{m}{part}" for m in METRICS.values() for part in _PARTS)]
-    frame = pd.DataFrame(list(rows.values()), columns=columns)
+    frame = wide(summary[keep], METRICS, KEYS)
     column = view.sort.removeprefix("-")
-    if column in columns:
+    if column in frame.columns:
         return frame.sort_values(column, ascending=not view.sort.startswith("-"), kind="stable", na_position="last")
     order = ["corpus", "group_by", "group", "pearson"]
     return frame.sort_values(order, ascending=[True, True, True, False], kind="stable")

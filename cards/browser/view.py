@@ -12,7 +12,8 @@ from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
-from pairbank.cards.browser.data import DIRECT, HUMAN
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.estimates.metrics import HUMAN
 
 if TYPE_CHECKING:
     from pairbank.cards.browser.data import Bank, Table

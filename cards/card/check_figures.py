@@ -10,26 +10,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.card.markdown import parsed_tables, shown
+from pairbank.cards.card.foreign_text import CELL_CHARACTERS, parsed_tables, shown
 from pairbank.cards.card.render import results_shown
+from pairbank.stats.estimates.metrics import metrics_by_heading
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ACCURACY = {
-    "accuracy": ("accuracy", "human_accuracy"),
-    "orders pooled": ("accuracy_pooled",),
-    "first option chosen": ("position_bias",),
-    "of likeliest ratings": ("accuracy_argmax",),
-    "no answer found": ("unparsed",),
-    "mean log P (nats)": ("mean_logprob",),
-}
-AGREEMENT = {
-    "Pearson r": ("pearson", "pearson_human", "pearson_logprob"),
-    "Spearman rho": ("spearman", "spearman_human", "spearman_logprob"),
-    "Cohen's kappa": ("kappa",),
-    "same choice": ("raw_agreement",),
-}
+ACCURACY, AGREEMENT = metrics_by_heading("accuracy"), metrics_by_heading("agreement")
 """Headings of the card's tables, and the metrics of the summary that stand under each."""
 _NUMBER = r"-?\d+\.\d\d"
 Row = Mapping[str, str]
@@ -73,7 +61,7 @@ def _all_metrics() -> set[str]:
 def _key(row: Mapping[Any, Any]) -> Key:
     group = "all" if row["group_by"] == "all" else f"{row['group_by']}: {row['group']}"
     names = (row["model"], row["corpus"], group, row["method"], row["versus"] or "")
-    return (*(shown(str(name), limit=1_000) for name in names), str(row["metric"]))
+    return (*(shown(str(name), limit=CELL_CHARACTERS) for name in names), str(row["metric"]))
 
 
 def _key_of_cell(row: Row, metric: str) -> Key:
@@ -109,7 +97,7 @@ def _count_problems(tables: list[list[dict[str, str]]], n_items: Mapping[str, in
     rows = [row for rows in tables for row in rows if "config" in row and "items" in row]
     said = {row["corpus"]: row["items"] for row in rows}
     for corpus, n in n_items.items():
-        got = said.pop(shown(corpus, limit=1_000), "nothing")
+        got = said.pop(shown(corpus, limit=CELL_CHARACTERS), "nothing")
         if got.replace(",", "") != str(n):
             yield f"{corpus}: the card says {got} items, the bank has {n}"
     yield from (f"{corpus}: on the card, not in the bank" for corpus in said)

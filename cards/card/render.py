@@ -1,7 +1,7 @@
 """The dataset card: the YAML head that `load_dataset` reads, and the page that people read.
 
 In: a bank's manifest, summary and figures. Out: README.md as text. Every estimate on the page comes from the summary
-(`pairbank.cards.card.check_figures` reads them back); every foreign text passes `pairbank.cards.card.markdown`.
+(`pairbank.cards.card.check_figures` reads them back); every foreign text passes `pairbank.cards.card.foreign_text`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.bank.layout import REPORTS, config_name, data_files, items_path, scores_path
 from pairbank.cards.bank.redistribution import is_left_out, licence_of
-from pairbank.cards.card import markdown
+from pairbank.cards.card import foreign_text
 from pairbank.cards.card.citations import bibtex_of
 from pairbank.cards.card.signatures import imported_in_words, models_in_words
+from pairbank.errors import BankError
+from pairbank.files import read_json
 from pairbank.scoring.signature import signature_line
+from pairbank.stats.figures.figure import CAPTIONS
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline
 
 if TYPE_CHECKING:
@@ -56,16 +59,22 @@ class Bank:
 
 
 def figures_in(root: Path) -> tuple[FigureFile, ...]:
-    """Return the PNG figures of a bank's reports, with the captions that their pages give them."""
-    found = []
-    for path in sorted((root / REPORTS).rglob("*.png")):
-        report = root / REPORTS / path.relative_to(root / REPORTS).parts[0]
-        page = (report / "report.md").read_text(encoding="utf-8") if (report / "report.md").is_file() else ""
-        link = rf"!\[[^\]]*\]\({re.escape(path.relative_to(report).as_posix())}\)"
-        caption = re.search(rf"{link}\n\n\*(.+)\*$", page, flags=re.MULTILINE)
-        name = path.stem.replace("_", " ")
-        found.append(FigureFile(path=path.relative_to(root).as_posix(), caption=caption[1] if caption else name))
-    return tuple(found)
+    """Return the PNG figures of a bank's reports, with the captions that stand beside them, else their names.
+
+    Raises:
+        BankError: captions that are no table of texts.
+    """
+    captions: dict[Path, str] = {}
+    for path in sorted((root / REPORTS).rglob(CAPTIONS)):
+        stated = read_json(path)
+        if not isinstance(stated, dict) or not all(isinstance(text, str) for text in stated.values()):
+            raise BankError(f"{path}: expected a caption (a text) for each file name; write the report again")
+        captions |= {path.parent / name: text for name, text in stated.items()}
+    figures = sorted((root / REPORTS).rglob("*.png"))
+    return tuple(
+        FigureFile(path=path.relative_to(root).as_posix(), caption=captions.get(path, path.stem.replace("_", " ")))
+        for path in figures
+    )
 
 
 def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:
@@ -99,7 +108,7 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
     template = (resources.files("pairbank.cards.card") / "templates" / "dataset.md.j2").read_text(encoding="utf-8")
     environment = Environment(autoescape=False, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - Markdown
     environment.filters |= {
-        f.__name__: f for f in (markdown.inline, markdown.code, markdown.fenced, markdown.alternative)
+        f.__name__: f for f in (foreign_text.inline, foreign_text.code, foreign_text.fenced, foreign_text.alternative)
     }
     body = environment.from_string(template).render(**_facts(bank, name))
     return str(DatasetCard(f"---\n{head.to_yaml()}\n---\n\n{body}"))
@@ -107,7 +116,7 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
 
 def pretty_name(corpora: Mapping[str, Any]) -> str:
     """Return the bank's title: the corpora's, or their number where there are many."""
-    titles = [markdown.shown(str(facts.get("title") or name), limit=60) for name, facts in corpora.items()]
+    titles = [foreign_text.shown(str(facts.get("title") or name), limit=60) for name, facts in corpora.items()]
     return f"pairbank: {', '.join(titles)}" if len(titles) <= 4 else f"pairbank: {len(titles)} corpora"
 
 
@@ -176,10 +185,10 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "name": name,
         "is_placeholder": name == THIS_BANK,
         "has_scores": bool(signatures),
-        "corpus_table": markdown.table(_corpus_table(corpora, scores)),
+        "corpus_table": foreign_text.table(_corpus_table(corpora, scores)),
         "left_out": [n for n, facts in corpora.items() if is_left_out(facts)],
-        "accuracy_table": "" if shown is None else markdown.table(accuracy_table(shown)),
-        "agreement_table": "" if shown is None else markdown.table(agreement_table(shown)),
+        "accuracy_table": "" if shown is None else foreign_text.table(accuracy_table(shown)),
+        "agreement_table": "" if shown is None else foreign_text.table(agreement_table(shown)),
         "figures": bank.figures,
         "is_measured": any("imported" not in s for s in signatures),
         "models": models_in_words(signatures),
@@ -201,11 +210,11 @@ def _source(corpus: str, facts: Mapping[str, Any]) -> dict[str, str]:
     source = facts["source"]
     homepage = str(source.get("homepage") or "")
     is_link = re.fullmatch(r"https?://[\w./%#?=&+~:-]+", homepage)
-    where = f"<{homepage}>" if is_link else markdown.inline(homepage) if homepage else "no address"
+    where = f"<{homepage}>" if is_link else foreign_text.inline(homepage) if homepage else "no address"
     revision = str(source.get("revision") or "")
     return {
         "where": "written for pairbank" if corpus == "starter" else where,
-        "revision": f" at {markdown.code(revision)}" if revision else "",
+        "revision": f" at {foreign_text.code(revision)}" if revision else "",
         "licence": licence_of(corpus, facts),
     }
 
@@ -218,12 +227,12 @@ def _corpus_table(corpora: Mapping[str, Any], scores: Mapping[str, Any]) -> pd.D
             {
                 "corpus": name,
                 "config": config_name(name),
-                "what": markdown.shown(str(facts.get("description", ""))),
+                "what": foreign_text.shown(str(facts.get("description", ""))),
                 "items": f"{facts['n_items']:,}",
                 "of": f"{facts['n_rows']:,}" if "n_rows" in facts else "",
                 "models": f"{len(scores.get(name, {})):,}",
                 "languages": _few([str(tag) for tag in facts.get("languages", [])]),
-                "human judgments": markdown.shown(str(facts.get("human") or "none")),
+                "human judgments": foreign_text.shown(str(facts.get("human") or "none")),
                 "licence": licence_id(name, facts),
                 "texts": "left out" if is_left_out(facts) else "yes",
             }
@@ -233,5 +242,5 @@ def _corpus_table(corpora: Mapping[str, Any], scores: Mapping[str, Any]) -> pd.D
 
 
 def _few(tags: list[str]) -> str:
-    shown = ", ".join(markdown.shown(tag, limit=20) for tag in tags[:20])
+    shown = ", ".join(foreign_text.shown(tag, limit=20) for tag in tags[:20])
     return shown if len(tags) <= 20 else f"{shown} and {len(tags) - 20} more"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pairbank.cards.card.markdown import code, inline
+from pairbank.cards.card.foreign_text import code, inline
 
 Signature = Mapping[str, Any]
 FORMATS = {"chat": "prompts in its chat template", "base": "prompts as plain text"}

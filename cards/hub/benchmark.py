@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.bank.layout import config_name
 from pairbank.cards.bank.redistribution import may_publish
-from pairbank.cards.card.markdown import shown
+from pairbank.cards.card.foreign_text import shown
 from pairbank.cards.card.render import pretty_name
 from pairbank.scoring.signature import signature_line
 

@@ -89,5 +89,9 @@ TIE = 1e-9
 why this much."""
 
 
+TIE_ANSWER = "tie"
+"""A decision that prefers neither side."""
+
+
 NEAR_TIE = "near_tie"
 """Flag: some token was written that led the second by less than `NEAR_TIE_NATS`."""

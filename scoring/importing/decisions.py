@@ -1,4 +1,4 @@
-"""Decisions: in, what a model (or its judge) chose, one column of a file or two; out, shares of answers, no probability.
+"""Decisions: in, what a model (or its judge) chose, one or two columns; out, shares of answers, no probabilities.
 
 How a file has them says what can be known. A column `NAME` holds one answer an item; with `NAME:shown_first`, it is
 known which side the question showed first, and with `NAME:good_first` and `NAME:bad_first` both orders were asked: only
@@ -16,13 +16,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.names import UNPARSED
+from pairbank.scoring.api.names import TIE_ANSWER, UNPARSED
 from pairbank.scoring.importing.columns import HALF_EMPTY
 from pairbank.scoring.importing.declared import (
     JUDGED,
     SHOWN,
     SIDES,
-    TIE_ANSWER,
     DeclaredScore,
     ScoreImportError,
 )
@@ -161,7 +160,8 @@ class ImportedDecisions:
             at = SIDES.index(first)
             return [self._option(chunk, row, cells[0], self.numbers[0], at) if i == at else None for i in (0, 1)]
         return [
-            self._option(chunk, row, cell, name, at) for at, (cell, name) in enumerate(zip(cells, self.numbers, strict=True))
+            self._option(chunk, row, cell, name, at)
+            for at, (cell, name) in enumerate(zip(cells, self.numbers, strict=True))
         ]
 
     def _option(self, chunk: Chunk, row: int, cell: str, name: str, at: int) -> str:

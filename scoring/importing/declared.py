@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from pairbank.errors import PairbankError
-from pairbank.scoring.api.names import DIRECT, UNPARSED
+from pairbank.scoring.api.names import DIRECT, TIE_ANSWER, UNPARSED
 
 Kind = Literal["logprob", "surprisal", "perplexity", "score", "rating", "decision"]
 Direction = Literal["higher", "lower"]
@@ -25,8 +25,6 @@ NATS: Mapping[str, float] = {"nats": 1.0, "bits": math.log(2), "log10": math.log
 SIDES = ("good", "bad")
 SHOWN = ("first", "second")
 JUDGED = ("yes", "no")
-TIE_ANSWER = "tie"
-"""An answer that prefers neither side."""
 _ANSWERS = (*SIDES, *SHOWN, *JUDGED, TIE_ANSWER, UNPARSED)
 _MEANINGS: Mapping[str, tuple[str, ...]] = {"answers": _ANSWERS, "shown_first": SIDES}
 
@@ -52,7 +50,7 @@ class DeclaredScore:
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of a decision: what stands in the file for `good`, `bad`, `first`, `second`, `yes`, `no`, `tie`, `unparsed`."""
     shown_first: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Of a decision: what stands in the column `NAME:shown_first` where the `good` or the `bad` side was shown first."""
+    """Of a decision: what stands in the column `NAME:shown_first` where the `good` or the `bad` side came first."""
 
     def meaning_of(self, cell: str, *, among: Sequence[str], key: str = "answers") -> str | None:
         """Return what a cell stands for, whatever its case; None where that is not known.
@@ -151,7 +149,9 @@ def _meanings(key: str, table: Mapping[str, Any], of: str) -> dict[str, tuple[st
     if not isinstance(said, Mapping) or (extra := sorted(said.keys() - set(expected))):
         found = extra if isinstance(said, Mapping) else said
         raise ScoreImportError(f"{of}.{key} has {found!r}; of a {kind} expected {', '.join(expected) or 'nothing'}")
-    meanings = {name: tuple(map(str, cells if isinstance(cells, list | tuple) else [cells])) for name, cells in said.items()}
+    meanings = {
+        name: tuple(map(str, cells if isinstance(cells, list | tuple) else [cells])) for name, cells in said.items()
+    }
     cells = [_plain(cell) for found in meanings.values() for cell in found]
     if twice := sorted({cell for cell in cells if cells.count(cell) > 1}):
         raise ScoreImportError(f"{of}.{key}: {twice[0]!r} stands for two things; expected each once")

@@ -16,15 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairbank.builders.corpora.tabular import ROWS_A_BATCH, TabularOptions, number_in, tabular_item
-from pairbank.builders.schema.columns import (
-    COLUMNS,
-    DUPLICATE_PAIR,
-    IDENTICAL_SIDES,
-    NOT_NFC,
-    TASKS,
-    Item,
-    features,
-)
+from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, features
+from pairbank.builders.schema.flags import DUPLICATE_PAIR, IDENTICAL_SIDES, NOT_NFC
 from pairbank.builders.schema.validation import Validator
 from pairbank.scoring.importing.columns import flag_column
 from pairbank.scoring.importing.declared import ScoreImportError

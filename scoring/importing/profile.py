@@ -17,6 +17,7 @@ from typing import Any
 
 from pairbank.builders.corpora.tabular import MAPPABLE, SYNONYMS
 from pairbank.builders.schema.columns import TASKS, Task
+from pairbank.builders.sources.references import references
 from pairbank.errors import unknown_name
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.importing.answers import ImportedAnswers
@@ -43,6 +44,8 @@ class ImportProfile:
     description: str = ""
     paper: str = ""
     """Where the numbers were published."""
+    cites: tuple[str, ...] = ()
+    """Keys of that work, and of others to cite with the numbers, in `builders/data/references.bib`."""
     homepage: str = ""
     licence: str = "unknown"
     licence_note: str = ""
@@ -109,18 +112,23 @@ def _profile(table: Mapping[str, Any], path: Path) -> ImportProfile:
     known = {f.name for f in fields(ImportProfile)}
     if extra := sorted(table.keys() - known):
         raise ScoreImportError(f"{path}: unknown key(s) {extra}; known: {', '.join(sorted(known))}")
-    texts = {key: value for key, value in table.items() if key not in ("columns", "prompts", "scores")}
+    texts = {key: value for key, value in table.items() if key not in ("columns", "prompts", "scores", "cites")}
     if bad := [key for key, value in texts.items() if not isinstance(value, str)]:
         raise ScoreImportError(f"{path}: {bad[0]} is {texts[bad[0]]!r}, expected a text")
     if table.get("task", "sentence_pair") not in TASKS:
         raise ScoreImportError(f"{path}: task is {table['task']!r}, expected one of {', '.join(TASKS)}")
+    cites = table.get("cites", [])
+    if not isinstance(cites, list) or not references().keys() >= set(map(str, cites)):
+        raise ScoreImportError(f"{path}: cites is {cites!r}; expected a list of keys of {', '.join(references())}")
     own: tuple[Prompt, ...] = ()
     if file := table.get("prompts"):
         beside = path.parent / str(file)
         if not beside.is_file():
             raise ScoreImportError(f"{path}: no file {beside} of prompts")
         own = tuple(parse_prompts(beside.read_text(encoding="utf-8"), beside))
-    profile = with_scores_declared(ImportProfile(**texts, prompts=own), table.get("scores", {}), where=str(path))
+    profile = with_scores_declared(
+        ImportProfile(**texts, cites=tuple(cites), prompts=own), table.get("scores", {}), where=str(path)
+    )
     return with_columns_mapped(profile, table.get("columns", {}), where=str(path))
 
 

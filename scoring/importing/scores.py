@@ -42,7 +42,7 @@ from pairbank.scoring.signature import corpus_signature
 if TYPE_CHECKING:
     import datasets
 
-    from pairbank.arrays import BoolArray
+    from pairbank.arrays import BoolArray, FloatArray
 
 NOT_IMPORTED = "not_imported"
 """Counted in the signature: items of which the file has no number of the method."""
@@ -149,7 +149,9 @@ class _ModelTable:
     def has_numbers(self, method: Imported) -> bool:
         """Return whether the file has a number or an answer of the method."""
         known = [part[f"{method.name}_good"] for part in self.parts[method.name]]
-        known += [part[name] for part in self.parts[method.name] if (name := f"{method.name}_unparsed") in part.column_names]
+        known += [
+            part[name] for part in self.parts[method.name] if (name := f"{method.name}_unparsed") in part.column_names
+        ]
         return any(column.null_count < len(column) for column in known)
 
     def scored(self, origin: Mapping[str, Any]) -> Scored:
@@ -168,7 +170,13 @@ class _ModelTable:
             "pairbank": version("pairbank"),
             "model": _unseen_model(self.model),
             "methods": {
-                m.name: {**m.definition, "paper": _source_of(m, how), "columns": [*m.columns]} for m in self.methods
+                m.name: {
+                    **m.definition,
+                    "paper": _source_of(m, how),
+                    "cites": list(dict.fromkeys([*m.definition.get("cites", ()), *how.cites])),
+                    "columns": [*m.columns],
+                }
+                for m in self.methods
             },
             "over_length": "unknown",
             "seed": "unknown",
@@ -201,9 +209,7 @@ class _TheirItems:
             place = self._known.get(item_id)
             if place is None:
                 error = unknown_name("item", item_id, list(self._known)[:1])
-                raise ScoreImportError(
-                    f"{where}: {error}, … ({len(self._known)} items of {self._items['corpus'][0]})"
-                )
+                raise ScoreImportError(f"{where}: {error}, … ({len(self._known)} items of {self._items['corpus'][0]})")
             if place in self._seen:
                 raise ScoreImportError(f"{where}: {item_id} of {model} stands in {self._seen[place]} too")
             self._seen[place] = where
@@ -228,10 +234,12 @@ def _check_numbers(path: Path, how: ImportProfile, methods: Sequence[Imported], 
             n_half = sum(sum(table.n_by_flag(method).values()) for table in tables)
             n_empty = sum(table.n_by_flag(method).get(NOT_IMPORTED, 0) for table in tables)
             raise ScoreImportError(
-                f"{path}: no scores of {method.name} in any row ({n_empty} empty, {n_half - n_empty} half empty); looked "
-                f"for them in {looked}: map the columns that hold them, or leave these out of the file"
+                f"{path}: no scores of {method.name} in any row ({n_empty} empty, {n_half - n_empty} half empty); "
+                f"looked for them in {looked}: map the columns that hold them, or leave these out of the file"
             )
-        deltas = [part[f"{method.name}_delta"].combine_chunks() for table in tables for part in table.parts[method.name]]
+        deltas = [
+            part[f"{method.name}_delta"].combine_chunks() for table in tables for part in table.parts[method.name]
+        ]
         differences = np.abs(np.concatenate([delta.drop_null().to_numpy() for delta in deltas]))
         n_small, n_differing = int(((differences > 0) & (differences <= TIE)).sum()), int((differences > 0).sum())
         if 2 * n_small > n_differing:

@@ -29,9 +29,10 @@ class Direct:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, hash and (empty) layout."""
+        """Paper, works to cite, hash and (empty) layout."""
         return {
             "paper": "log P(target | context), summed over the target's tokens (Hu & Levy 2023, section 2)",
+            "cites": ["hu2023prompting"],
             "sha256": sha256_of_text("direct", "1", *(["per token"] if self.per_token else [])),
             "layout": {"method": DIRECT, "kind": "direct", "presentations": [], "options": [], "correct": []},
         }

@@ -49,7 +49,7 @@ class Linked:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, formula, what it was given, hash of all that, and the (empty) layout."""
+        """Paper, works to cite, formula, what it was given, hash of all that, and the (empty) layout."""
         given: dict[str, Any] = {}
         if self.function.needs == "vocabulary":
             given["n_vocabulary"] = self.n_vocabulary
@@ -58,6 +58,7 @@ class Linked:
         counted = "" if self.unigrams is None else self.unigrams.sha256
         return {
             "paper": self.function.paper,
+            "cites": list(self.function.cites),
             "formula": self.function.formula,
             **given,
             "sha256": sha256_of_text(self.name, self.function.formula, str(self.n_vocabulary), counted),

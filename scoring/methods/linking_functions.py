@@ -108,6 +108,8 @@ class LinkingFunction:
     name: str
     formula: str
     paper: str
+    cites: tuple[str, ...]
+    """Keys of `builders/data/references.bib`."""
     needs: Needs
     score: Callable[[FloatArray, FloatArray, int], float]
     """From log p, log p_uni (empty where not needed) and |Σ| (0 where not needed)."""
@@ -119,6 +121,7 @@ _FUNCTIONS = (
         name="mean_logprob",
         formula="Σ log p / N",
         paper=f"{_HU}, metric 5",
+        cites=("hu2026string",),
         needs="nothing",
         score=lambda logprobs, _unigram, _size: mean_logprob(logprobs),
     ),
@@ -126,6 +129,7 @@ _FUNCTIONS = (
         name="slln_lp",
         formula=f"Σ log p / N^{SLLN_EXPONENT}",
         paper="Liu et al. 2026 (ZhoBLiMP), SLLN-LP; exponent of their released code",
+        cites=("liu2024zhoblimp",),
         needs="nothing",
         score=lambda logprobs, _unigram, _size: slln_lp(logprobs),
     ),
@@ -133,6 +137,7 @@ _FUNCTIONS = (
         name="bayes_uniform",
         formula="Σ log p + N log |Σ|",
         paper=f"{_HU}, metric 2",
+        cites=("hu2026string",),
         needs="vocabulary",
         score=lambda logprobs, _unigram, size: bayes_uniform(logprobs, size),
     ),
@@ -140,6 +145,7 @@ _FUNCTIONS = (
         name="bayes_unigram",
         formula="Σ log p − Σ log p_uni",
         paper=f"{_HU}, metric 3",
+        cites=("hu2026string",),
         needs="unigrams",
         score=lambda logprobs, unigram, _size: bayes_unigram(logprobs, unigram),
     ),
@@ -147,6 +153,7 @@ _FUNCTIONS = (
         name="slor",
         formula="(Σ log p − Σ log p_uni) / N",
         paper=f"Pauls & Klein 2012; Lau et al. 2017; {_HU}, metric 4",
+        cites=("pauls2012treelets", "lau2017grammaticality", "hu2026string"),
         needs="unigrams",
         score=lambda logprobs, unigram, _size: slor(logprobs, unigram),
     ),

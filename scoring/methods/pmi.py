@@ -27,10 +27,11 @@ class Pmi:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, formula, hash and (empty) layout."""
+        """Paper, works to cite, formula, hash and (empty) layout."""
         formula = "log P(target | context) − log P(target)"
         return {
             "paper": "Church & Hanks 1990 (pointwise mutual information)",
+            "cites": ["church1990word"],
             "formula": formula,
             "sha256": sha256_of_text(self.name, formula, "1"),
             "layout": direct_layout(self.name),

@@ -51,12 +51,13 @@ class Prompted:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, hash and layout; with examples, how many, and the seed and pool that they are drawn with."""
+        """Paper, works to cite, hash and layout; with examples, how many, and the seed and pool they are drawn with."""
         prompt = self.prompt
         shots = self.shots.definition if self.shots else {}
         plain = not self.in_chat and not shots
         return {
             "paper": prompt.paper,
+            "cites": list(prompt.cites),
             "sha256": prompt.sha256 if plain else sha256_of_text(prompt.sha256, str(self.in_chat), repr(shots)),
             **shots,
             "layout": self._layout(),

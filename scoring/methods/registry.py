@@ -85,6 +85,19 @@ def method_named(name: str, *, per_token: bool = False, options: MethodOptions |
     return Prompted(prompt, in_chat=asked.in_chat, shots=shots)
 
 
+def cites_of(name: str) -> tuple[str, ...]:
+    """Return the keys of the works to cite for a method, as the registry has it; none for one that it does not have.
+
+    >>> cites_of("meta_question_simple@2shot"), cites_of("mine")
+    (('song2025introspect',), ())
+    """
+    found = MethodName.parsed(name).id
+    if found in FAMILIES:
+        return tuple(FAMILIES[found](MethodOptions()).definition["cites"])
+    prompt = prompts().get(found)
+    return () if prompt is None else prompt.cites
+
+
 def _generated(prompt: Prompt, asked: MethodName) -> Method:
     """Return the method that lets the model write its answer."""
     if asked.n_shots:

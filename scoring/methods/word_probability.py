@@ -36,10 +36,11 @@ class WordProbability:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, formula, hash and (empty) layout."""
+        """Paper, works to cite, formula, hash and (empty) layout."""
         formula = "log P(target | context) − log B(context) + log B(context∘target), B = Σ p(s), s in S_bow ∪ EOS"
         return {
             "paper": "Pimentel & Meister 2024 (How to compute the probability of a word); Oh & Schuler 2024",
+            "cites": ["pimentel2024probability", "oh2024leading"],
             "formula": formula,
             "sha256": sha256_of_text(DIRECT_WB, formula, "1"),
             "layout": direct_layout(DIRECT_WB),

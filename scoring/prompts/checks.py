@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from pairbank.builders.schema.columns import TASKS
+from pairbank.builders.sources.references import references
+from pairbank.errors import unknown_name
 from pairbank.scoring.prompts.prompt import (
     ANY,
     Accuracy,
@@ -21,7 +23,7 @@ from pairbank.scoring.prompts.prompt import (
 )
 from pairbank.scoring.prompts.slots import SLOTS, fill, slots_of
 
-LISTS = ("tasks", "languages", "options", "answers", "source")
+LISTS = ("tasks", "languages", "options", "answers", "source", "cites")
 NUMBERS = ("good", "bad")
 FLAGS = ("chat", "counterbalanced")
 TABLES = ("slots", "when")
@@ -80,6 +82,8 @@ def check_prompt(prompt: Prompt, where: str) -> None:
         raise PromptError(f"{where}: unknown task(s) {bad}; known: {', '.join(TASKS)}")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", prompt.id):
         raise PromptError(f"{where}: id must be lower case with underscores, for it names columns")
+    if unknown := [key for key in prompt.cites if key not in references()]:
+        raise PromptError(f"{where}: cites has {unknown_name('reference', unknown[0], references())}")
     _check_options(prompt, where)
     names = [p.name for p in prompt.presentations]
     if not names or len(set(names)) < len(names):

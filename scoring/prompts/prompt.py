@@ -94,12 +94,14 @@ class Prompt:
     status: Status = "published"
     """`dropped`: its authors left it out of their analysis; `ours`: no paper has it."""
     note: str = ""
+    cites: tuple[str, ...] = ()
+    """Keys of the works to cite, in `builders/data/references.bib`."""
 
     @property
     def sha256(self) -> str:
         """Hash of all that decides what is asked, of which items, and how the answer is read."""
         decides = asdict(self)
-        for key in ("paper", "note", "status", "accuracy"):
+        for key in ("paper", "note", "status", "accuracy", "cites"):
             del decides[key]
         for presentation in decides["presentations"]:
             del presentation["source"]

@@ -38,7 +38,7 @@ def designs() -> Mapping[str, Mapping[str, Any]]:
 
 
 def parse_prompts(text: str, path: Path) -> list[Prompt]:
-    """Return the prompts of one TOML file.
+    """Return the prompts of one TOML file; its `cites` are those of all its prompts that have none of their own.
 
     Raises:
         PromptError: broken TOML, unknown or missing keys, or values that do not fit each other.
@@ -47,9 +47,11 @@ def parse_prompts(text: str, path: Path) -> list[Prompt]:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PromptError(f"{path}: not TOML ({error})") from error
-    if table.keys() != {"prompts"} or not isinstance(table["prompts"], list):
-        raise PromptError(f"{path}: top-level keys are {sorted(table)}, expected only [[prompts]]")
-    found = [_prompt(entry, path) for entry in table["prompts"]]
+    if not {"prompts"} <= table.keys() <= {"prompts", "cites"} or not isinstance(table["prompts"], list):
+        raise PromptError(f"{path}: top-level keys are {sorted(table)}, expected [[prompts]], and perhaps cites")
+    shared = {key: value for key, value in table.items() if key == "cites"}
+    check_types(shared, str(path))
+    found = [_prompt(shared | entry, path) for entry in table["prompts"]]
     ids = [prompt.id for prompt in found]
     if twice := [name for name in ids if ids.count(name) > 1]:
         raise PromptError(f"{path}: prompt id {twice[0]!r} stands twice; choose another")

@@ -20,8 +20,15 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.stats.analyses.neuro.probe_tables import (
+    LAYER_DTYPES,
+    METRICS,
+    ProbeScores,
+    layer_rows,
+    mean_rows,
+    summary_rows,
+)
 from pairbank.stats.analyses.neuro.probed import Probed
-from pairbank.stats.analyses.neuro.rows import LAYER_DTYPES, METRICS, ProbeScores, layer_rows, mean_rows, summary_rows
 from pairbank.stats.measures.probes import (
     N_FOLDS,
     FoldScores,

@@ -1,4 +1,4 @@
-"""Agreement between direct and prompted scores over many models: in, the long summary; out, means and ranges.
+"""Agreement between direct and prompted scores over many models: scored tables (or their summary) in, a section out.
 
 Hu & Levy 2023, figures 3 and 6: Pearson's r of each method, the unweighted mean over corpora of each model, then over
 models. Song, Hu & Mahowald 2025, figure 5: Cohen's kappa of every model and prompt, its mean and range.
@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
-from pairbank.stats.scored_table.delta_stack import DIRECT
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 
@@ -28,7 +28,7 @@ ALL_METHODS = "all methods"
 _NEEDED = ("model", "corpus", "group_by", "method", "versus", "metric", "value")
 
 
-def mean_agreement(summary: pd.DataFrame, *, metric: str = "pearson", versus: str = "direct") -> pd.DataFrame:
+def mean_agreement(summary: pd.DataFrame, *, metric: str = "pearson", versus: str = DIRECT) -> pd.DataFrame:
     """Return the mean agreement of each method: over corpora for each model, then over models.
 
     Means are unweighted: a corpus counts as much as another whatever its size, and a model as much as another
@@ -59,7 +59,7 @@ def mean_agreement(summary: pd.DataFrame, *, metric: str = "pearson", versus: st
     return pd.DataFrame(rows).astype({"reason": "string"})
 
 
-def agreement_ranges(summary: pd.DataFrame, *, metric: str = "kappa", versus: str = "direct") -> pd.DataFrame:
+def agreement_ranges(summary: pd.DataFrame, *, metric: str = "kappa", versus: str = DIRECT) -> pd.DataFrame:
     """Return the mean and range of agreement over models and corpora, for each method and for all together.
 
     Args:
@@ -185,8 +185,8 @@ def section(tables: Sequence[ScoredFrame], *, seed: int = 0, n_resamples: int = 
 
 def _model_cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
     """Yield r and kappa of each prompted method, as rows of a summary."""
-    read = read_table(table.frame, table.layouts)
-    direct = next((scores for scores in read.methods if scores.layout.method == DIRECT), None)
+    read = read_table(table)
+    direct = read.method(DIRECT)
     for scores in read.methods:
         if direct is None or not scores.layout.is_prompted:
             continue

@@ -18,23 +18,23 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.ties import is_tie
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.shared import MOST_SERIES, _cut, _items, file_name
+from pairbank.stats.figures.shared import MOST_SERIES, file_name, first_cells, n_said
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.confusion import Confusion, agreement_share, confusion, confusion_kappa, takes_second
-from pairbank.stats.scored_table.choice_rows import long_table, numbers, usable_rows
 from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.summary_row import SummaryRow
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 
 if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray
-    from pairbank.scoring.api.layout import MethodLayout
+    from pairbank.arrays import FloatArray
 
 TASK = "context_pair"
 CHOICE, LIKERT, LOGPROBS = "CHOICE", "LIKERT", "LOGPROBS"
-HUMAN, DESIGN = "human", "design"
+DESIGN = "design"
 ARGMAX = "argmax"
 CELLS = ("first_first", "first_second", "second_first", "second_second")
 EXTRA = {"measure": "string", "reading": "string", "n_ties": "int64", **dict.fromkeys(CELLS, "int64")}
@@ -72,18 +72,15 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     against: list[dict[str, Any]] = []
     between: list[dict[str, Any]] = []
     for table in tables:
-        rows = _context_pairs(table)
-        if rows is None:
-            continue
-        place = SummaryRow(
-            model=table.model, corpus=table.corpus, group_by="all", group="", seed=seed, n_resamples=n_resamples
-        )
-        found = list(measures(rows.frame, table.layouts))
+        read = read_table(table)
+        pairs = read.rows(read.has_value("task", TASK))
+        place = SummaryRow(**pairs.place, seed=seed, n_resamples=n_resamples)
+        found = list(measures(pairs.choices))
         for item in found:
-            against += _against(item, rows, place)
+            against += _against(item, pairs, place)
         for a, b in itertools.combinations(found, 2):
             if a.method != b.method:
-                between += _between(a, b, rows, place)
+                between += _between(a, b, pairs, place)
     if not against:
         raise BankError(
             f"none of {sorted({t.corpus for t in tables})} has scored items of the task {TASK}; score ewok, or "
@@ -101,64 +98,45 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rows:
-    frame: pd.DataFrame
-    good_is_second: BoolArray
-    """Whether the right context is the item's second one; all False where the items do not say."""
-    human: FloatArray
-    """Human good - bad, NaN where there is none."""
-    n_identical: int
-
-
-def _context_pairs(table: ScoredFrame) -> _Rows | None:
-    if "task" not in table.frame.columns:
-        return None
-    usable = usable_rows(replace(table, frame=table.frame[table.frame["task"] == TASK]))
-    if usable.frame.empty:
-        return None
-    return _Rows(
-        frame=usable.frame,
-        good_is_second=numbers(usable.frame, "target_number") == 2,
-        human=numbers(usable.frame, "human_good") - numbers(usable.frame, "human_bad"),
-        n_identical=usable.n_identical,
-    )
-
-
-def measures(frame: pd.DataFrame, layouts: Sequence[MethodLayout]) -> Iterator[Measure]:
+def measures(pairs: ScoredTable) -> Iterator[Measure]:
     """Yield the preferences of each method that chooses, rates or scores; a rating in both its readings.
 
     Args:
-        frame: Rows of the shared schema with the methods' columns. A rating method m has the columns m_argmax_good
-            and m_argmax_bad beside its expected ratings.
-        layouts: The methods.
+        pairs: Rows of a scored table. A rating method m has the columns m_argmax_good and m_argmax_bad beside its
+            expected ratings.
     """
-    for layout in layouts:
-        delta = numbers(frame, f"{layout.method}_delta")
+    for layout in pairs.layouts:
+        delta = pairs.delta(layout.method)
         if np.isnan(delta).all():
             continue
-        good, bad = (numbers(frame, f"{layout.method}_{ARGMAX}_{side}") for side in ("good", "bad"))
         if layout.kind == "rating":
             yield Measure(method=layout.method, measure=LIKERT, reading="expected", good_minus_bad=delta)
-            if not np.isnan(good - bad).all():
-                yield Measure(method=layout.method, measure=LIKERT, reading=ARGMAX, good_minus_bad=good - bad)
+            likeliest = pairs.argmax(layout.method)
+            gap = likeliest[:, 0] - likeliest[:, 1]
+            if not np.isnan(gap).all():
+                yield Measure(method=layout.method, measure=LIKERT, reading=ARGMAX, good_minus_bad=gap)
         elif layout.kind == "forced_choice":
             yield Measure(method=layout.method, measure=CHOICE, reading="", good_minus_bad=delta)
         elif not layout.is_prompted:
             yield Measure(method=layout.method, measure=LOGPROBS, reading="", good_minus_bad=delta)
 
 
-def _against(item: Measure, rows: _Rows, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    for versus, reference in ((DESIGN, np.ones(len(rows.frame))), (HUMAN, rows.human)):
+def _sides(pairs: ScoredTable) -> FloatArray:
+    """Return 1 where the right context is the item's second one, -1 where it is the first or the items do not say."""
+    return np.where(pairs.is_first_context == 0, 1.0, -1.0)
+
+
+def _against(item: Measure, pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    sides, human = _sides(pairs.choices), pairs.choices.human_delta
+    for versus, reference in ((DESIGN, np.ones(len(human))), (HUMAN, human)):
         kept = ~np.isnan(item.good_minus_bad + reference) & ~is_tie(reference)
         if not kept.any():
             continue
-        delta, sign = item.good_minus_bad[kept], np.sign(reference[kept])
-        side = np.where(rows.good_is_second[kept], 1.0, -1.0)
+        delta, sign, side = item.good_minus_bad[kept], np.sign(reference[kept]), sides[kept]
         table = confusion(sign * side > 0, takes_second(delta * side))
         cells = _cells(table) | {"measure": item.measure, "reading": item.reading, "n_ties": int(np.sum(is_tie(delta)))}
         here = replace(place, method=item.name, versus=versus)
-        n_rows = kept.size + rows.n_identical
+        n_rows = kept.size + pairs.n_identical
         half = replace(here, metric="accuracy")
         yield half.row(accuracy(delta * sign, **half.draws), n_rows=n_rows) | cells
         first = replace(here, metric="accuracy_ties_first")
@@ -166,11 +144,11 @@ def _against(item: Measure, rows: _Rows, place: SummaryRow) -> Iterator[dict[str
         yield replace(here, metric="kappa").row(confusion_kappa(table), n_rows=n_rows) | cells
 
 
-def _between(a: Measure, b: Measure, rows: _Rows, place: SummaryRow) -> Iterator[dict[str, Any]]:
+def _between(a: Measure, b: Measure, pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
     kept = ~np.isnan(a.good_minus_bad + b.good_minus_bad)
     if not kept.any():
         return
-    side = np.where(rows.good_is_second[kept], 1.0, -1.0)
+    side = _sides(pairs.choices)[kept]
     x, y = a.good_minus_bad[kept], b.good_minus_bad[kept]
     table = confusion(takes_second(x * side), takes_second(y * side))
     cells = _cells(table) | {
@@ -179,7 +157,7 @@ def _between(a: Measure, b: Measure, rows: _Rows, place: SummaryRow) -> Iterator
         "n_ties": int(np.sum(is_tie(x) | is_tie(y))),
     }
     here = replace(place, method=a.name, versus=b.name, metric="consistency")
-    n_rows = kept.size + rows.n_identical
+    n_rows = kept.size + pairs.n_identical
     yield here.row(agreement_share(table, **here.draws), n_rows=n_rows) | cells
     yield replace(here, metric="kappa").row(confusion_kappa(table), n_rows=n_rows) | cells
 
@@ -243,12 +221,12 @@ def agreement_figures(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> It
     right = accuracies[(accuracies["metric"] == "accuracy") & accuracies["value"].notna()]
     for (corpus, versus), part in right.groupby(["corpus", "versus"], sort=False):
         shown = part[part["model"].isin(list(dict.fromkeys(part["model"]))[:MOST_SERIES])]
-        whom = "people" if versus == "human" else "the items' design"
+        whom = "people" if versus == HUMAN else "the items' design"
         look: dict[str, Any] = {"x_label": f"same choice as {whom}", "chance": 0.5, "limits": (0, 1)}
         yield Figure(
             name=file_name("choice_likert", corpus, versus),
             caption=(
-                f"Share of items of {corpus!s} on which a method chooses as {whom} ({_items(part['n'])}), ties "
+                f"Share of items of {corpus!s} on which a method chooses as {whom} ({n_said(part['n'])}), ties "
                 "one half. Lines are 95 % intervals (bootstrap over items)."
             ),
             draw=partial(intervals, shown, rows="method", series="model", title=str(corpus), **look),
@@ -262,5 +240,5 @@ def agreement_figures(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> It
         yield Figure(
             name=file_name("choice_likert_consistency", corpus),
             caption=f"Share of items of {corpus} on which two methods choose the same context{over}.",
-            draw=partial(heat_map, _cut(matrix), value_label="same choice", limits=(0, 1), diverging=False),
+            draw=partial(heat_map, first_cells(matrix), value_label="same choice", limits=(0, 1), diverging=False),
         )

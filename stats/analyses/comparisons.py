@@ -16,13 +16,14 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.shared import DIRECT, MOST_CELLS, MOST_LINES, MOST_SERIES, _items, file_name
+from pairbank.stats.figures.shared import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, n_said
 from pairbank.stats.measures.paired_tests import Comparison, compare, corrected, no_comparison
-from pairbank.stats.scored_table.choice_rows import numbers, usable_rows
 from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow
 
 if TYPE_CHECKING:
@@ -104,10 +105,10 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
 
 
 def _deltas(table: ScoredFrame) -> Iterator[_Deltas]:
-    frame = usable_rows(table).frame
-    item_ids = frame["item_id"].to_numpy(dtype=object)
-    for layout in table.layouts:
-        delta = numbers(frame, f"{layout.method}_delta")
+    pairs = read_table(table).choices
+    item_ids = np.array(pairs.item_ids, dtype=object)
+    for layout in pairs.layouts:
+        delta = pairs.delta(layout.method)
         if not np.isnan(delta).all():
             yield _Deltas(model=table.model, method=layout.method, item_ids=item_ids, delta=delta)
 
@@ -226,7 +227,7 @@ def comparison_figures(found: pd.DataFrame) -> Iterator[Figure]:
         found: The table of `comparisons`.
     """
     for (corpus, compared), part in found[found["difference"].notna()].groupby(["corpus", "compared"], sort=False):
-        note = f"Differences in accuracy between {compared} on {corpus} ({_items(part['n'])})"
+        note = f"Differences in accuracy between {compared} on {corpus} ({n_said(part['n'])})"
         if len(part) <= MOST_LINES:
             shown = part.assign(pair=part["a"] + " - " + part["b"], value=part["difference"])
             few = shown["within"].nunique() <= MOST_SERIES

@@ -16,19 +16,20 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.human_correlation import BIN_COLUMNS, DISTANCES
 from pairbank.stats.estimates.estimate import undefined
 from pairbank.stats.figures.charts import roc_curves
 from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.shared import DIRECT, MOST_SERIES, _place, bin_figures, file_name
+from pairbank.stats.figures.shared import MOST_SERIES, bin_figures, file_name, place_said
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.distance_bins import correlation_by_bin
 from pairbank.stats.measures.roc import Strings, auc, auc_obuchowski, labelled_strings, pooled_pairs, roc_curve
-from pairbank.stats.scored_table.choice_rows import long_table, numbers, parts_of, usable_rows
 from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.summary_row import SummaryRow
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
@@ -47,7 +48,7 @@ class _Scored:
     bad: FloatArray
     strings: Strings
     """All strings, paired or not."""
-    frame: pd.DataFrame
+    pairs: ScoredTable
     """The pairs' rows."""
     n_rows: int
     """Rows the function applies to, identical sides included."""
@@ -69,8 +70,8 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     binned: list[dict[str, Any]] = []
     separated: list[dict[str, Any]] = []
     curves: list[pd.DataFrame] = []
-    for part in (part for table in tables for part in parts_of(table)):
-        for scored in _scored(part.table):
+    for part in (part for table in tables for part in read_table(table).parts()):
+        for scored in _scored(part):
             place = SummaryRow(method=scored.method, **part.place, seed=seed, n_resamples=n_resamples)
             if scored.good.size:
                 correlations.append(_correlation(scored, place))
@@ -106,16 +107,14 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     )
 
 
-def _scored(table: ScoredFrame) -> Iterator[_Scored]:
-    if "task" not in table.frame.columns:
-        return
-    kept = replace(table, frame=table.frame[table.frame["task"].isin(STRING_TASKS)])
-    frame = usable_rows(kept).frame
-    labels = numbers(frame, "label")
+def _scored(table: ScoredTable) -> Iterator[_Scored]:
+    kept = table.rows(table.has_value("task", *STRING_TASKS))
+    used = kept.choices
+    labels = used.numbers("label")
     for layout in table.layouts:
         if layout.is_prompted:
             continue
-        good, bad = numbers(frame, f"{layout.method}_good"), numbers(frame, f"{layout.method}_bad")
+        good, bad = used.side(layout.method, "good"), used.side(layout.method, "bad")
         paired, single = ~np.isnan(good + bad), ~np.isnan(good + labels) & np.isnan(bad)
         if paired.any():
             strings = pooled_pairs(good[paired], bad[paired])
@@ -128,8 +127,8 @@ def _scored(table: ScoredFrame) -> Iterator[_Scored]:
             good=good[paired],
             bad=bad[paired],
             strings=strings,
-            frame=frame[paired],
-            n_rows=int((~np.isnan(numbers(kept.frame, f"{layout.method}_good"))).sum()),
+            pairs=used.rows(paired),
+            n_rows=int((~np.isnan(kept.side(layout.method, "good"))).sum()),
         )
 
 
@@ -139,7 +138,7 @@ def _correlation(scored: _Scored, place: SummaryRow) -> dict[str, Any]:
 
 def _by_bins(scored: _Scored, place: SummaryRow) -> Iterator[dict[str, Any]]:
     for column in DISTANCES:
-        distance = numbers(scored.frame, column)
+        distance = scored.pairs.numbers(column)
         known = ~np.isnan(distance)
         for found in correlation_by_bin(scored.good[known], scored.bad[known], distance[known]):
             b = found.bin
@@ -183,7 +182,7 @@ def _text(correlations: pd.DataFrame, separated: pd.DataFrame, *, seed: int, n_r
         best = str(means.index[0])
         said = [f"**{corpus}** ({_count(area['n'])} items, {_count_models(part)})."]
         whole = (correlations["corpus"] == corpus) & (correlations["group_by"] == "all")
-        mine = correlations[whole & (correlations["method"] == "direct")]
+        mine = correlations[whole & (correlations["method"] == DIRECT)]
         if mine["value"].notna().any():
             said.append(f"log P of the two strings of a pair correlate at r = {_mean(mine['value'])}.")
         others = _others(area, best)
@@ -256,12 +255,13 @@ def roc_figures(roc: pd.DataFrame, separability: pd.DataFrame) -> Iterator[Figur
             if len(found) < MOST_SERIES:
                 name = f"{model if several else method}: {areas[corpus, subset, model, method]:.2f}"
                 found[name] = (points["false_positive_rate"].to_numpy(), points["true_positive_rate"].to_numpy())
+        where = place_said(corpus, subset)
         who = f"the {len(found)} models' `{first}`" if several else f"each score of {part['model'].iloc[0]}"
         yield Figure(
-            name=file_name("grammaticality_roc", _place(corpus, subset)),
+            name=file_name("grammaticality_roc", where),
             caption=(
-                f"Separating grammatical from ungrammatical strings of {_place(corpus, subset)} by one threshold on "
+                f"Separating grammatical from ungrammatical strings of {where} by one threshold on "
                 f"{who}; the area under each curve stands in the legend, .50 is chance."
             ),
-            draw=partial(roc_curves, found, title=_place(corpus, subset)),
+            draw=partial(roc_curves, found, title=where),
         )

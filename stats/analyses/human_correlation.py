@@ -17,81 +17,43 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.estimates.arrays import paired_vectors
-from pairbank.stats.estimates.ties import signs
+from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.shared import MOST_SERIES, _cut, _items, bin_figures, file_name
+from pairbank.stats.figures.shared import MOST_SERIES, bin_figures, file_name, first_cells, n_said
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement
+from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import correlation_by_bin, distance_filter
 from pairbank.stats.measures.noise_ceiling import VARIANCES, Ceiling, ceiling_from_spreads
-from pairbank.stats.scored_table.choice_rows import Usable, long_table, numbers, parts_of, usable_rows
 from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.summary_row import SummaryRow
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from pairbank.arrays import FloatArray
 
 DISTANCES = ("cosine_distance", "edit_distance")
 EDIT_DISTANCE = "edit_distance"
-HUMAN = "human"
 BIN_COLUMNS = {"subset": "string", "bin": "int64", "bin_low": "float64", "bin_high": "float64", "bin_median": "float64"}
 _LEAST = 3
 _SPREADS = ("human_sd_good", "human_n_good", "human_sd_bad", "human_n_bad")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChoiceCounts:
-    """How often a method and people prefer which side."""
-
-    both_good: int
-    only_method_good: int
-    only_people_good: int
-    both_bad: int
-    n_ties: int
-    """Items on which the method or people prefer neither."""
-
-
-def choice_counts(delta: ArrayLike, human_delta: ArrayLike) -> ChoiceCounts:
-    """Return the confusion counts of a method's choices with those of people.
-
-    Args:
-        delta: Good - bad of the method, shape (items,).
-        human_delta: Good - bad of the mean human judgments, same shape.
-
-    Raises:
-        BankError: If the lengths differ or a number is not finite.
-
-    >>> choice_counts([1, 1, -1, 0], [2, -1, 1, 1])
-    ChoiceCounts(both_good=1, only_method_good=1, only_people_good=1, both_bad=0, n_ties=1)
-    """
-    a, b = paired_vectors(delta, human_delta, names=("delta", "human_delta"))
-    a, b = signs(a), signs(b)
-    return ChoiceCounts(
-        both_good=int(np.sum((a > 0) & (b > 0))),
-        only_method_good=int(np.sum((a > 0) & (b < 0))),
-        only_people_good=int(np.sum((a < 0) & (b > 0))),
-        both_bad=int(np.sum((a < 0) & (b < 0))),
-        n_ties=int(np.sum((a == 0) | (b == 0))),
-    )
-
-
-def ceiling_of(frame: pd.DataFrame) -> Ceiling:
+def ceiling_of(table: ScoredTable) -> Ceiling:
     """Return the ceiling of r with people for the rated pairs of a table, or why its data allow none.
 
     It needs the spread and the number of the ratings of each sentence (columns human_sd_good, human_n_good,
     human_sd_bad, human_n_bad). A source that publishes means only, with or without a number of raters, has none.
 
     Args:
-        frame: Rows of the shared schema.
+        table: Rows that are a choice.
 
-    >>> ceiling_of(pd.DataFrame({"human_good": [1.0, 2.0, 4.0], "human_bad": 0.0, "human_n": 12})).reason
+    >>> frame = pd.DataFrame({"item_id": list("abc"), "human_good": [1.0, 2.0, 4.0], "human_bad": 0.0, "human_n": 12})
+    >>> ceiling_of(read_table(ScoredFrame(corpus="toy", model="m", frame=frame, layouts=()))).reason
     'the source gives mean ratings only; a ceiling needs their spread or single ratings'
     """
-    delta = numbers(frame, "human_good") - numbers(frame, "human_bad")
-    sd_good, n_good, sd_bad, n_bad = (numbers(frame, name) for name in _SPREADS)
+    delta = table.human_delta
+    sd_good, n_good, sd_bad, n_bad = (table.numbers(name) for name in _SPREADS)
     rated = ~np.isnan(delta + sd_good + n_good + sd_bad + n_bad)
     if not rated.any():
         reason = "the source gives mean ratings only; a ceiling needs their spread or single ratings"
@@ -107,7 +69,7 @@ class _Rated:
     method: str
     delta: FloatArray
     human_delta: FloatArray
-    frame: pd.DataFrame
+    pairs: ScoredTable
     n_rows: int
     """Rated pairs that the method applies to, identical sides included."""
     is_prompted: bool
@@ -132,15 +94,14 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     binned: list[dict[str, Any]] = []
     choices: list[dict[str, Any]] = []
     ceilings: dict[str, dict[str, Any]] = {}
-    for part in (part for table in tables for part in parts_of(table)):
-        usable = usable_rows(part.table)
-        for rated in _rated(part.table, usable):
+    for part in (part for table in tables for part in read_table(table).parts()):
+        for rated in _rated(part):
             place = SummaryRow(method=rated.method, versus=HUMAN, **part.place, seed=seed, n_resamples=n_resamples)
             correlations += _correlations(rated, place)
             binned += _by_bins(rated, place) if rated.has_bins(part.subset) else []
             choices += _same_choice(rated, place)
             if not part.subset:
-                ceilings.setdefault(place.corpus, _ceiling_row(place.corpus, usable.frame))
+                ceilings.setdefault(place.corpus, _ceiling_row(part.choices))
     if not correlations:
         raise BankError(
             f"none of {sorted({t.corpus for t in tables})} has {_LEAST} scored pairs that people rated on both sides; "
@@ -170,12 +131,10 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     )
 
 
-def _rated(table: ScoredFrame, usable: Usable) -> Iterator[_Rated]:
-    everything = table.frame
-    judged = ~np.isnan(numbers(everything, "human_good") - numbers(everything, "human_bad"))
-    human = numbers(usable.frame, "human_good") - numbers(usable.frame, "human_bad")
+def _rated(table: ScoredTable) -> Iterator[_Rated]:
+    judged, human = ~np.isnan(table.human_delta), table.choices.human_delta
     for layout in table.layouts:
-        delta = numbers(usable.frame, f"{layout.method}_delta")
+        delta = table.choices.delta(layout.method)
         keep = ~np.isnan(delta + human)
         if keep.sum() < _LEAST:
             continue
@@ -183,16 +142,16 @@ def _rated(table: ScoredFrame, usable: Usable) -> Iterator[_Rated]:
             method=layout.method,
             delta=delta[keep],
             human_delta=human[keep],
-            frame=usable.frame[keep],
+            pairs=table.choices.rows(keep),
             is_prompted=layout.is_prompted,
-            n_rows=int((judged & ~np.isnan(numbers(everything, f"{layout.method}_delta"))).sum()),
+            n_rows=int((judged & ~np.isnan(table.delta(layout.method))).sum()),
         )
 
 
 def _correlations(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
     here = replace(place, metric="pearson_human")
     yield here.row(pearson(rated.delta, rated.human_delta), n_rows=rated.n_rows)
-    distance = numbers(rated.frame, EDIT_DISTANCE)
+    distance = rated.pairs.numbers(EDIT_DISTANCE)
     known = ~np.isnan(distance)
     if known.sum() < _LEAST:
         return
@@ -206,7 +165,7 @@ def _correlations(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
 
 def _by_bins(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
     for column in DISTANCES:
-        distance = numbers(rated.frame, column)
+        distance = rated.pairs.numbers(column)
         known = ~np.isnan(distance)
         for found in correlation_by_bin(rated.delta[known], rated.human_delta[known], distance[known]):
             b = found.bin
@@ -227,10 +186,10 @@ def _same_choice(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
     yield here.row(estimate, n_rows=rated.n_rows) | cells
 
 
-def _ceiling_row(corpus: str, frame: pd.DataFrame) -> dict[str, Any]:
-    found = ceiling_of(frame)
+def _ceiling_row(table: ScoredTable) -> dict[str, Any]:
+    found = ceiling_of(table)
     return {
-        "corpus": corpus,
+        "corpus": table.corpus,
         "n": found.n,
         "reliability": found.reliability,
         "ceiling_r": found.ceiling_r,
@@ -300,7 +259,7 @@ def correlation_figures(found: pd.DataFrame, *, section: str, metric: str, x_lab
     if shown["model"].nunique() == 1 and shown["method"].nunique() <= MOST_SERIES:
         yield Figure(
             name=file_name(section, metric),
-            caption=f"{x_label} of {shown['model'].iloc[0]} ({_items(shown['n'])}). Lines are 95 % intervals.",
+            caption=f"{x_label} of {shown['model'].iloc[0]} ({n_said(shown['n'])}). Lines are 95 % intervals.",
             draw=partial(intervals, shown, rows="corpus", series="method", x_label=x_label, limits=(-1, 1)),
         )
         return
@@ -308,6 +267,6 @@ def correlation_figures(found: pd.DataFrame, *, section: str, metric: str, x_lab
         matrix = part.pivot_table(index="model", columns="method", values="value", sort=False)
         yield Figure(
             name=file_name(section, metric, corpus),
-            caption=f"{x_label} on {corpus}, by model and method ({_items(part['n'])}).",
-            draw=partial(heat_map, _cut(matrix), title=str(corpus), value_label=x_label, limits=(-1, 1)),
+            caption=f"{x_label} on {corpus}, by model and method ({n_said(part['n'])}).",
+            draw=partial(heat_map, first_cells(matrix), title=str(corpus), value_label=x_label, limits=(-1, 1)),
         )

@@ -15,11 +15,12 @@ from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.ties import is_tie, signs
 from pairbank.stats.figures.charts import heat_map
 from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.shared import _cut, _items, file_name
+from pairbank.stats.figures.shared import file_name, first_cells, n_said
 from pairbank.stats.measures.group_intervals import student_by_group, wilson_by_group
-from pairbank.stats.scored_table.choice_rows import long_table, numbers, usable_rows
 from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.summary_row import SummaryRow
+from pairbank.stats.scored_table.method_scores import logprobs_of
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
@@ -71,12 +72,8 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     rows = [
         row
         for table in tables
-        for row in _rows(
-            table,
-            SummaryRow(
-                model=table.model, corpus=table.corpus, group_by="", group="", seed=seed, n_resamples=n_resamples
-            ),
-        )
+        for read in [read_table(table)]
+        for row in _rows(read, SummaryRow(**read.place, seed=seed, n_resamples=n_resamples))
     ]
     if not rows:
         raise BankError(
@@ -95,28 +92,23 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     )
 
 
-def _rows(table: ScoredFrame, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    usable = usable_rows(table)
+def _rows(table: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
     for column in COLUMNS:
-        if column not in usable.frame.columns:
+        if column not in table.frame.columns:
             continue
-        codes, names = pd.factorize(usable.frame[column], sort=True)
+        codes, names = pd.factorize(table.choices.frame[column], sort=True)
         if len(names) < 2:
             continue
-        excluded = _excluded(table.frame, usable.frame, column)
+        no_choice = table.frame[column][~table.is_choice].value_counts()
+        excluded = {str(name): int(n) for name, n in no_choice.items()}
         for layout in table.layouts:
             here = replace(place, group_by=column, method=layout.method)
             labels = [str(name) for name in names]
-            yield from _method_rows(usable.frame, layout, here, codes=codes, names=labels, excluded=excluded)
-
-
-def _excluded(everything: pd.DataFrame, used: pd.DataFrame, column: str) -> dict[str, int]:
-    counts = everything[column].value_counts() - used[column].value_counts()
-    return {str(name): int(n) for name, n in counts.items() if n > 0}
+            yield from _method_rows(table.choices, layout, here, codes=codes, names=labels, excluded=excluded)
 
 
 def _method_rows(
-    frame: pd.DataFrame,
+    pairs: ScoredTable,
     layout: MethodLayout,
     place: SummaryRow,
     *,
@@ -124,15 +116,15 @@ def _method_rows(
     names: Sequence[str],
     excluded: Mapping[str, int],
 ) -> Iterator[dict[str, Any]]:
-    delta = numbers(frame, f"{layout.method}_delta")
+    delta = pairs.delta(layout.method)
     applies = ~np.isnan(delta) & (codes >= 0)
     if not applies.any():
         return
     kept = codes[applies]
     found = {"accuracy": wilson_by_group((signs(delta[applies]) + 1) / 2, kept, len(names))}
     if layout.is_judged and layout.has_logprobs:
-        lists = layout.reshape(frame.loc[applies, f"{layout.method}_logprobs"].to_list())
-        found["accuracy_pooled"] = student_by_group(item_shares(lists, layout.correct), kept, len(names))
+        answers = logprobs_of(pairs.frame, layout, applies=applies)[applies]
+        found["accuracy_pooled"] = student_by_group(item_shares(answers, layout.correct), kept, len(names))
     for metric, estimates in found.items():
         for name, estimate in zip(names, estimates, strict=True):
             if estimate.n:
@@ -181,8 +173,13 @@ def paradigm_figures(found: pd.DataFrame) -> Iterator[Figure]:
         over = "" if mine["model"].nunique() == 1 else f", mean over {mine['model'].nunique()} models"
         yield Figure(
             name=file_name("paradigms", corpus),
-            caption=f"Accuracy on {corpus} by {column} and method, hardest first ({_items(mine['n'])} each{over}).",
+            caption=f"Accuracy on {corpus} by {column} and method, hardest first ({n_said(mine['n'])} each{over}).",
             draw=partial(
-                heat_map, _cut(hardest), title=str(corpus), value_label="accuracy", limits=(0, 1), diverging=False
+                heat_map,
+                first_cells(hardest),
+                title=str(corpus),
+                value_label="accuracy",
+                limits=(0, 1),
+                diverging=False,
             ),
         )

@@ -14,15 +14,15 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.bootstrap import bootstrap_mean
 from pairbank.stats.measures.agreement import pearson
-from pairbank.stats.scored_table.choice_rows import long_table, numbers, usable_rows
 from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.summary_row import SummaryRow
+from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 
 TASK = "word_prediction"
-DIRECT = "direct"
 
 
 def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
@@ -53,24 +53,15 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
 
 
 def _rows(table: ScoredFrame, *, seed: int, n_resamples: int) -> Iterator[dict[str, Any]]:
-    if "task" not in table.frame.columns:
-        return
-    frame = usable_rows(replace(table, frame=table.frame[table.frame["task"] == TASK])).frame
-    direct = numbers(frame, f"{DIRECT}_good")
-    for layout in table.layouts:
-        logprob = numbers(frame, f"{layout.method}_good")
+    read = read_table(table)
+    words = read.rows(read.has_value("task", TASK)).choices
+    direct = words.side(DIRECT, "good")
+    for layout in words.layouts:
+        logprob = words.side(layout.method, "good")
         applies = ~np.isnan(logprob)
         if not applies.any():
             continue
-        place = SummaryRow(
-            model=table.model,
-            corpus=table.corpus,
-            group_by="all",
-            group="",
-            method=layout.method,
-            seed=seed,
-            n_resamples=n_resamples,
-        )
+        place = SummaryRow(method=layout.method, **words.place, seed=seed, n_resamples=n_resamples)
         here = replace(place, metric="mean_logprob")
         yield here.row(bootstrap_mean(logprob[applies], **here.draws), n_rows=int(applies.sum()))
         both = applies & ~np.isnan(direct)

@@ -1,4 +1,4 @@
-"""The kinds of figures that reports draw: in, a tidy table; out, a matplotlib figure in the style of `figure_style`.
+"""The kinds of figures that reports draw: in, a tidy table; out, a matplotlib figure in the style of `style`.
 
 A figure shows its n and its intervals where the table has them; what they are stands in the caption.
 """
@@ -6,7 +6,7 @@ A figure shows its n and its intervals where the table has them; what they are s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -18,11 +18,13 @@ from pairbank.stats.figures.style import (
     DIVERGING,
     FAINT,
     INK,
-    MARKERS,
     SEQUENTIAL,
     drawing,
     grid,
     label,
+    legend,
+    levels,
+    series_look,
     styled,
 )
 
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
     from numpy.typing import ArrayLike
 
-_MOST_VECTOR_POINTS = 3_000
-"""More points than this are drawn as one picture inside the SVG."""
 _WIDTH = 7.2
 
 
@@ -60,7 +60,7 @@ def intervals(
     Raises:
         BankError: The table is empty.
     """
-    names, kinds = _levels(table, rows), _levels(table, series)
+    names, kinds = levels(table, rows), levels(table, series)
     with styled():
         made = drawing(_WIDTH, 1.1 + 0.3 * len(names) * max(1.0, 0.62 * len(kinds)))
         axes = made.add_subplot(title=label(title), xlabel=x_label)
@@ -70,7 +70,7 @@ def intervals(
             at = np.array([names.index(name) for name in part[rows]]) + _offset(nth, len(kinds))
             value, low, high = (part[name].to_numpy(dtype=float) for name in ("value", "low", "high"))
             error = np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None))
-            look = _look(nth) | {"label": label(kind), "markersize": 5, "elinewidth": 1.3, "linestyle": "none"}
+            look = series_look(nth) | {"label": label(kind), "markersize": 5, "elinewidth": 1.3, "linestyle": "none"}
             axes.errorbar(value, at, xerr=error, **look)
         _chance_line(axes, chance)
         axes.set_yticks(range(len(names)), [label(name) for name in names])
@@ -80,7 +80,7 @@ def intervals(
         )
         if limits:
             axes.set_xlim(*limits)
-        _legend(made, axes, len(kinds))
+        legend(made, axes, len(kinds))
     return made
 
 
@@ -129,90 +129,6 @@ def heat_map(
     return made
 
 
-def scatter(
-    table: pd.DataFrame,
-    *,
-    x: str,
-    y: str,
-    x_label: str,
-    y_label: str,
-    title: str = "",
-    series: str | None = None,
-    signs: bool = False,
-) -> Drawing:
-    """Draw points; many are drawn faint.
-
-    Args:
-        table: The points; rows with NaN are left out.
-        x: Column of the horizontal position.
-        y: Column of the vertical position.
-        x_label: What x is, with the unit.
-        y_label: What y is, with the unit.
-        title: Heading.
-        series: Column of the colours; later ones are drawn on top.
-        signs: Whether zero lines part the four quadrants.
-
-    Raises:
-        BankError: No point has both numbers.
-    """
-    points = table.dropna(subset=[x, y])
-    kinds = _levels(points, series) if series else [None]
-    if points.empty:
-        raise BankError(f"{title or y_label}: no point to draw")
-    with styled():
-        made = drawing(5.4, 4.4)
-        axes = made.add_subplot(title=label(title), xlabel=x_label, ylabel=y_label)
-        if signs:
-            axes.axhline(0, color=CHANCE, linewidth=0.8)
-            axes.axvline(0, color=CHANCE, linewidth=0.8)
-        for nth, kind in enumerate(kinds):
-            part = points if kind is None else points[points[series] == kind]
-            look: dict[str, Any] = {"c": COLOURS[nth % len(COLOURS)], "marker": MARKERS[nth % len(MARKERS)]}
-            look |= {
-                "s": 18,
-                "alpha": _opacity(len(points)),
-                "linewidths": 0,
-                "rasterized": len(points) > _MOST_VECTOR_POINTS,
-            }
-            axes.scatter(part[x], part[y], label=label(kind), **look)
-        _legend(made, axes, len(kinds))
-    return made
-
-
-def scatter_panels(table: pd.DataFrame, *, x: str, y: str, panel: str, x_label: str, y_label: str) -> Drawing:
-    """Draw one small scatter a panel, with zero lines; each has its own scale, for units differ between methods.
-
-    Args:
-        table: The points; rows with NaN are left out.
-        x: Column of the horizontal position.
-        y: Column of the vertical position.
-        panel: Column whose values are the panels, in order of appearance.
-        x_label: What x is, with the unit.
-        y_label: What y is, with the unit.
-
-    Raises:
-        BankError: No point has both numbers.
-    """
-    points = table.dropna(subset=[x, y])
-    names = _levels(points, panel)
-    n_columns = min(4, len(names))
-    n_rows = -(-len(names) // n_columns)
-    with styled():
-        made = drawing(max(3.2, 2.3 * n_columns), 0.4 + 2.1 * n_rows)
-        for nth, name in enumerate(names):
-            part = points[points[panel] == name]
-            axes = made.add_subplot(n_rows, n_columns, nth + 1)
-            axes.set_title(f"{label(name)}\nn = {len(part):,}", fontsize=8, fontweight="normal")
-            axes.axhline(0, color=CHANCE, linewidth=0.7)
-            axes.axvline(0, color=CHANCE, linewidth=0.7)
-            look: dict[str, Any] = {"c": COLOURS[0], "s": 7, "linewidths": 0, "alpha": _opacity(len(part))}
-            axes.scatter(part[x], part[y], rasterized=len(points) > _MOST_VECTOR_POINTS, **look)
-            axes.tick_params(labelsize=7.5)
-        made.supxlabel(x_label, fontsize=9)
-        made.supylabel(y_label, fontsize=9)
-    return made
-
-
 def curves(
     table: pd.DataFrame,
     *,
@@ -237,21 +153,21 @@ def curves(
     Raises:
         BankError: The table is empty.
     """
-    kinds = _levels(table, series)
+    kinds = levels(table, series)
     with styled():
         made = drawing(_WIDTH, 3.6)
         axes = made.add_subplot(title=label(title), xlabel=x_label, ylabel=y_label)
         grid(axes, axis="y")
         for nth, kind in enumerate(kinds):
             part = table[(table[series] == kind) & table["value"].notna()]
-            look = _look(nth)
+            look = series_look(nth)
             axes.plot(part[x], part["value"], markersize=4.5, label=label(kind), **look)
             if part[["low", "high"]].notna().any(axis=None):
                 low, high = (part[name].to_numpy(dtype=float) for name in ("low", "high"))
                 axes.fill_between(part[x], low, high, color=look["color"], alpha=0.15, linewidth=0)
         if chance is not None:
             axes.axhline(chance, color=CHANCE, linestyle="--", linewidth=1)
-        _legend(made, axes, len(kinds))
+        legend(made, axes, len(kinds))
     return made
 
 
@@ -280,20 +196,6 @@ def roc_curves(found: Mapping[str, tuple[ArrayLike, ArrayLike]], *, title: str =
     return made
 
 
-def _levels(table: pd.DataFrame, column: str) -> list[Any]:
-    if table.empty:
-        raise BankError(f"no row to draw by {column}")
-    return list(dict.fromkeys(table[column]))
-
-
-def _opacity(n_points: int) -> float:
-    return float(np.clip(12 / np.sqrt(max(1, n_points)), 0.12, 0.85))
-
-
-def _look(nth: int) -> dict[str, Any]:
-    return {"color": COLOURS[nth % len(COLOURS)], "marker": MARKERS[nth % len(MARKERS)]}
-
-
 def _offset(nth: int, n_series: int) -> float:
     """Return where in its line a series stands, so that intervals do not cover each other."""
     return 0.0 if n_series == 1 else (nth / (n_series - 1) - 0.5) * 0.62
@@ -306,12 +208,3 @@ def _chance_line(axes: Axes, chance: float | None) -> None:
             "chance", (chance, 1), xycoords=("data", "axes fraction"), xytext=(3, 2), textcoords="offset points",
             color=CHANCE, fontsize=8,
         )  # fmt: skip
-
-
-def _legend(made: Drawing, axes: Axes, n_series: int) -> None:
-    if n_series > 1:
-        handles, names = axes.get_legend_handles_labels()
-        legend = made.legend(handles, names, loc="outside lower left", ncols=min(4, n_series))
-        for handle in legend.legend_handles:
-            if handle is not None:
-                handle.set_alpha(1)

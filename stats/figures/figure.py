@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+CAPTIONS = "captions.json"
+"""Stands beside the files of figures: file name -> caption, for whoever shows them elsewhere."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:

@@ -1,4 +1,4 @@
-"""The figures of the further analyses: in, their tidy tables; out, figures with captions a reader can quote.
+"""What the figures of several analyses share: in, tidy tables; out, figures, file names and words for their captions.
 
 One model is drawn with its intervals. Several models are drawn as the mean over them, and the caption says so.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,9 +15,6 @@ from pairbank.files import sha256_of_text
 from pairbank.stats.figures.charts import curves
 from pairbank.stats.figures.figure import Figure
 
-if TYPE_CHECKING:
-    pass
-
 MOST_SERIES = 8
 """Colours that can be told apart."""
 MOST_LINES = 24
@@ -26,7 +22,6 @@ MOST_LINES = 24
 MOST_CELLS = 30
 """Rows or columns of a heat map whose numbers can be read."""
 LONGEST_NAME = 80
-DIRECT = "direct"
 
 
 def file_name(*parts: object) -> str:
@@ -61,12 +56,12 @@ def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator
         if not mine["value"].notna().any():
             continue
         shown, over = _over_models(mine, ["method", "bin"])
-        what, where = str(distance).replace("_", " "), _place(corpus, subset)
+        what, where = str(distance).replace("_", " "), place_said(corpus, subset)
         yield Figure(
             name=file_name(section, "bins", where, distance),
             caption=(
                 f"{y_label} within bins of equal size by the {what} of the two sides, closest pairs left "
-                f"({where}, {_items(mine['n'])} a bin{over})."
+                f"({where}, {n_said(mine['n'])} a bin{over})."
             ),
             draw=partial(
                 curves, shown, x="bin", series="method", x_label=f"bin of {what}", y_label=y_label, title=where
@@ -74,7 +69,8 @@ def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator
         )
 
 
-def _place(corpus: object, subset: object) -> str:
+def place_said(corpus: object, subset: object) -> str:
+    """Return the name of a corpus, or of one of its subsets."""
     return f"{corpus}: {subset}" if subset else str(corpus)
 
 
@@ -87,10 +83,16 @@ def _over_models(table: pd.DataFrame, keys: list[str]) -> tuple[pd.DataFrame, st
     return means.assign(low=np.nan, high=np.nan), f"; mean over {n_models} models"
 
 
-def _cut(matrix: pd.DataFrame) -> pd.DataFrame:
+def first_cells(matrix: pd.DataFrame) -> pd.DataFrame:
+    """Return as many of the first rows and columns as a heat map can show with numbers that can be read."""
     return matrix.iloc[:MOST_CELLS, :MOST_CELLS]
 
 
-def _items(n: pd.Series[int]) -> str:
+def n_said(n: pd.Series[int]) -> str:
+    """Return how many items some numbers rest on.
+
+    >>> n_said(pd.Series([1000, 900]))
+    'n = 900 to 1,000'
+    """
     least, most = int(n.min()), int(n.max())
     return f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"

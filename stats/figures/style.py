@@ -12,9 +12,11 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pairbank.errors import BankError
 from pairbank.files import write_bytes
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
@@ -82,6 +84,32 @@ def grid(axes: Axes, *, axis: str) -> None:
     """Draw faint lines behind the data along one axis (`x` or `y`)."""
     axes.set_axisbelow(True)
     getattr(axes, f"{axis}axis").grid(visible=True, color=FAINT, linewidth=0.7)
+
+
+def levels(table: pd.DataFrame, column: str) -> list[Any]:
+    """Return the values of a column in order of appearance.
+
+    Raises:
+        BankError: The table is empty.
+    """
+    if table.empty:
+        raise BankError(f"no row to draw by {column}")
+    return list(dict.fromkeys(table[column]))
+
+
+def series_look(nth: int) -> dict[str, Any]:
+    """Return colour and marker of a series."""
+    return {"color": COLOURS[nth % len(COLOURS)], "marker": MARKERS[nth % len(MARKERS)]}
+
+
+def legend(made: Drawing, axes: Axes, n_series: int) -> None:
+    """Draw a legend below, where there are two series or more; its marks are opaque."""
+    if n_series > 1:
+        handles, names = axes.get_legend_handles_labels()
+        drawn = made.legend(handles, names, loc="outside lower left", ncols=min(4, n_series))
+        for handle in drawn.legend_handles:
+            if handle is not None:
+                handle.set_alpha(1)
 
 
 def save_figure(made: Drawing, path: Path) -> list[Path]:

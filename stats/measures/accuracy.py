@@ -2,7 +2,8 @@
 
 Two definitions, which can differ by a quarter on the same answers: the delta averaged over orders (Song et al. 2025,
 equation 1) and every presentation as a trial of its own (Hu & Levy 2023; Hu & Frank 2024). Ties are credited the
-share that a fair guess among the tied options would get: one half between two.
+share that a fair guess among the tied options would get: one half between two. Beside them: how often the first option
+is chosen, how often no answer is found, and the balanced accuracy of sentences judged one by one.
 """
 
 from __future__ import annotations
@@ -117,6 +118,57 @@ def position_bias(
     0.75
     """
     first = _chosen(logprobs, layout)[:, np.arange(len(layout.presentations)), list(layout.shown_first)]
+    return _share_of_trials(first, rng=rng, level=level, n_resamples=n_resamples)
+
+
+def decided_accuracy(
+    choices: ArrayLike,
+    layout: MethodLayout,
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    n_resamples: int = 1000,
+) -> Estimate:
+    """Return the share of answers that are the correct option, of a method whose decisions alone are known.
+
+    Args:
+        choices: 1 for the option chosen and 0 for others, shared in a tie, shape (items, presentations, options); NaN
+            where there is no answer, which is no trial.
+        layout: Says which option is correct in each presentation.
+        rng: Source of the bootstrap resamples; items are resampled.
+        level: Confidence level, a share.
+        n_resamples: Bootstrap resamples.
+
+    >>> from pairbank.scoring.api.layout import MethodLayout
+    >>> layout = MethodLayout(method="judge", kind="forced_choice", presentations=("good first", "bad first"),
+    ...                       options=("1", "2"), correct=(0, 1), readout="decision")
+    >>> always_one, right_then_nothing = [[1, 0], [1, 0]], [[1, 0], [np.nan, np.nan]]
+    >>> found = decided_accuracy([always_one, right_then_nothing], layout, rng=np.random.default_rng(7))
+    >>> round(found.value, 4), found.n
+    (0.6667, 2)
+    """
+    found = np.asarray(choices, dtype=np.float64)[:, np.arange(len(layout.correct)), list(layout.correct)]
+    return _share_of_trials(found, rng=rng, level=level, n_resamples=n_resamples)
+
+
+def decided_position_bias(
+    choices: ArrayLike,
+    layout: MethodLayout,
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    n_resamples: int = 1000,
+) -> Estimate:
+    """Return how often the option shown first is the answer; arguments as for `decided_accuracy`.
+
+    >>> from pairbank.scoring.api.layout import MethodLayout
+    >>> layout = MethodLayout(method="judge", kind="forced_choice", presentations=("good first", "bad first"),
+    ...                       options=("1", "2"), correct=(0, 1), readout="decision")
+    >>> answers = [[[1, 0], [1, 0]], [[1, 0], [np.nan, np.nan]], [[0, 1], [1, 0]]]
+    >>> decided_position_bias(answers, layout, rng=np.random.default_rng(7)).value
+    0.8
+    """
+    first = np.asarray(choices, dtype=np.float64)[:, np.arange(len(layout.presentations)), list(layout.shown_first)]
     return _share_of_trials(first, rng=rng, level=level, n_resamples=n_resamples)
 
 

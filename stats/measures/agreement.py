@@ -1,7 +1,8 @@
 """Whether two methods, or a model and people, agree on items: in, two vectors of deltas; out, Estimate.
 
 Pearson with Fisher's z interval (Fisher 1921), Spearman with a bootstrap interval, Cohen's kappa on signs
-(Cohen 1960; asymptotic standard error of Fleiss, Cohen & Everitt 1969) and raw agreement. Hu & Levy 2023,
+(Cohen 1960; asymptotic standard error of Fleiss, Cohen & Everitt 1969) and raw agreement; the ranks of many resamples
+at once are whole numbers, whose sums are exact. Hu & Levy 2023,
 section 3; Song et al. 2025, section 3; Ivanova et al. 2024.
 """
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import finite_vector
+from pairbank.stats.estimates.arrays import finite_vector, paired_vectors
 from pairbank.stats.estimates.bootstrap import bootstrap_mean
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.estimates.ties import signs
@@ -141,3 +141,38 @@ def agreement_share(
     """
     same = np.repeat([1.0, 0.0, 0.0, 1.0], table.cells)
     return bootstrap_mean(same, rng=rng, level=level, n_resamples=n_resamples)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceCounts:
+    """How often a method and people prefer which side."""
+
+    both_good: int
+    only_method_good: int
+    only_people_good: int
+    both_bad: int
+    n_ties: int
+    """Items on which the method or people prefer neither."""
+
+
+def choice_counts(delta: ArrayLike, human_delta: ArrayLike) -> ChoiceCounts:
+    """Return the confusion counts of a method's choices with those of people.
+
+    Args:
+        delta: Good - bad of the method, shape (items,).
+        human_delta: Good - bad of the mean human judgments, same shape.
+
+    Raises:
+        BankError: If the lengths differ or a number is not finite.
+
+    >>> choice_counts([1, 1, -1, 0], [2, -1, 1, 1])
+    ChoiceCounts(both_good=1, only_method_good=1, only_people_good=1, both_bad=0, n_ties=1)
+    """
+    a, b = (signs(x) for x in paired_vectors(delta, human_delta, names=("delta", "human_delta")))
+    return ChoiceCounts(
+        both_good=int(np.sum((a > 0) & (b > 0))),
+        only_method_good=int(np.sum((a > 0) & (b < 0))),
+        only_people_good=int(np.sum((a < 0) & (b > 0))),
+        both_bad=int(np.sum((a < 0) & (b < 0))),
+        n_ties=int(np.sum((a == 0) | (b == 0))),
+    )

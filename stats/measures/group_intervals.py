@@ -14,13 +14,13 @@ import numpy as np
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import check_level, finite_vector
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.measures.accuracy import WILSON
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pairbank.arrays import FloatArray, IntArray
 
-WILSON = "wilson"
 STUDENT = "student-t"
 
 

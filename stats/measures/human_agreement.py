@@ -1,4 +1,4 @@
-"""How often people pick the better sentence: raw forced choices or counts in, agreement with the labels out.
+"""How often people pick the better sentence: single forced choices or counts in, agreement with the labels out.
 
 Warstadt et al. 2020 (BLiMP, section 5): individual agreement (a single judgment is right) and aggregate agreement (more
 than half of an item's raters are right), both averaged over paradigms. Liu et al. 2024 (ZhoBLiMP): counts a paradigm.
@@ -17,15 +17,9 @@ from pairbank.stats.estimates.arrays import paired_vectors
 from pairbank.stats.estimates.bootstrap import bootstrap_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from numpy.typing import ArrayLike
 
     from pairbank.stats.estimates.estimate import Estimate
-
-APPROVED = "Approved"
-N_QUESTIONS = 5
-"""Pairs in one task of BLiMP's validation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,49 +143,3 @@ def counted_agreement(n_right: ArrayLike, n_judgments: ArrayLike) -> CountedAgre
         n_judgments=int(total.sum()),
         n_paradigms=right.size,
     )
-
-
-def blimp_judgments(responses: pd.DataFrame, *, paradigms: Collection[str]) -> pd.DataFrame:
-    """Return BLiMP's raw validation file as one row a judgment.
-
-    A task has five pairs; `Input.item_i_condition` is the paradigm with `ans1` or `ans2`, the better option, and
-    `Answer.Choicei` starts with the number chosen (its text is cut at apostrophes). Rejected tasks, attention checks,
-    paradigms that were not released and unanswered questions are left out.
-
-    Args:
-        responses: `human_responses.csv`, read with every column.
-        paradigms: The released paradigms.
-
-    Returns:
-        Columns paradigm, item (the two sentences as shown) and is_right.
-
-    Raises:
-        BankError: If a column is missing.
-
-    >>> row = {"AssignmentStatus": "Approved"}
-    >>> for i in range(1, 6):
-    ...     row |= {f"Input.item_{i}_condition": "islandans2", f"Input.field_{i}_1": "b", f"Input.field_{i}_2": "a",
-    ...             f"Answer.Choice{i}": "2. a"}
-    >>> blimp_judgments(pd.DataFrame([row]), paradigms=["island"]).iloc[0].to_dict()
-    {'paradigm': 'island', 'item': 'a|b', 'is_right': True}
-    """
-    fields = ("Input.item_{}_condition", "Input.field_{}_1", "Input.field_{}_2", "Answer.Choice{}")
-    names = [[field.format(number) for field in fields] for number in range(1, N_QUESTIONS + 1)]
-    wanted = ["AssignmentStatus", *(name for question in names for name in question)]
-    if missing := [name for name in wanted if name not in responses.columns]:
-        raise BankError(f"the file of responses has no columns {missing}; expected BLiMP's human_responses.csv")
-    approved = responses[responses["AssignmentStatus"] == APPROVED]
-    long = pd.concat(
-        [approved[question].set_axis(["condition", "one", "other", "answer"], axis=1) for question in names],
-        ignore_index=True,
-    ).dropna()
-    condition = long["condition"].str.extract(r"^(?P<paradigm>.*)ans(?P<best>[12])$")
-    sides = np.sort(long[["one", "other"]].to_numpy(dtype=str), axis=1)
-    found = pd.DataFrame(
-        {
-            "paradigm": condition["paradigm"],
-            "item": [f"{first}|{second}" for first, second in sides],
-            "is_right": long["answer"].str[0] == condition["best"],
-        }
-    )
-    return found[found["paradigm"].isin(list(paradigms))].reset_index(drop=True)

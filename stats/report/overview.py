@@ -11,15 +11,16 @@ from typing import Any
 
 import pandas as pd
 
-from pairbank.stats.figures.charts import heat_map, intervals, scatter_panels
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.shared import MOST_SERIES, file_name
+from pairbank.stats.figures.scatters import scatter_panels
+from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said
 from pairbank.stats.report.wide_tables import headline
 from pairbank.stats.scored_table.frame import ScoredFrame
 
 MOST_SCATTERS = 6
 """Pairs of corpus and model whose differences are drawn; the rest is in the scored tables."""
-DIRECT = "direct"
 _ACCURACIES = ("accuracy", "human_accuracy")
 
 
@@ -49,13 +50,11 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
         else:
             rows, series = ("model", "method") if n_models > MOST_SERIES else ("method", "model")
             draw = partial(intervals, part, rows=rows, series=series, **look)
-        least, most = int(part["n"].min()), int(part["n"].max())
-        n = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         yield Figure(
             name=file_name("accuracy", place),
             caption=(
-                f"Accuracy on {place} (n = {n} items): share of items whose good side scores higher, ties one half. "
-                "Lines are 95 % intervals (bootstrap over items)."
+                f"Accuracy on {place} ({n_said(part['n'])} items): share of items whose good side scores higher, "
+                "ties one half. Lines are 95 % intervals (bootstrap over items)."
             ),
             draw=draw,
         )

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.files import defused, write_text
+from pairbank.files import defused, write_json, write_text
 from pairbank.markdown import html_as_text, to_markdown
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.registry import analysis_named
-from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.figure import CAPTIONS, Figure
 from pairbank.stats.figures.style import save_figure
 from pairbank.stats.report.overview import overview_figures
 from pairbank.stats.report.parallel import on_all_cores
@@ -119,7 +119,11 @@ class Report:
         return "\n\n".join(parts) + "\n"
 
     def save(self, folder: str | Path) -> Path:
-        """Write `report.md`, a CSV file of every table, and the figures as PNG and SVG; return the folder."""
+        """Write `report.md`, a CSV file of every table, and the figures as PNG and SVG with their captions.
+
+        Returns:
+            The folder.
+        """
         root = Path(folder)
         write_text(root / "report.md", self.markdown())
         tables = {
@@ -135,6 +139,10 @@ class Report:
         written = on_all_cores(partial(_saved, folder=root / FIGURES), figures)
         for stale in {*root.glob(f"{FIGURES}/*.png"), *root.glob(f"{FIGURES}/*.svg")}.difference(*written):
             stale.unlink()
+        if figures:
+            write_json(root / FIGURES / CAPTIONS, {f"{figure.name}.png": figure.caption for figure in figures})
+        else:
+            (root / FIGURES / CAPTIONS).unlink(missing_ok=True)
         return root
 
 
@@ -175,16 +183,7 @@ def report(
     chosen = [analysis_named(name) for name in analyses]
     for name in options or {}:
         analysis_named(name)
-    frames = [
-        ScoredFrame(
-            corpus=table.corpus,
-            model=table.model,
-            frame=table.to_pandas(),
-            layouts=tuple(MethodLayout.from_dict(layout) for layout in table.layouts),
-            signature=table.signature,
-        )
-        for table in scored
-    ]
+    frames = [_frame(table) for table in scored]
     parts = on_all_cores(partial(_summarised, seed=seed, n_resamples=n_resamples), frames)
     summary = pd.concat(parts, ignore_index=True)
     return Report(
@@ -203,6 +202,21 @@ def report(
             *sections,
         ),
         tables=tuple(scored),
+    )
+
+
+def table_summary(table: Scored, *, seed: int = SEED, n_resamples: int = N_RESAMPLES) -> pd.DataFrame:
+    """Return every estimate of one scored table, as a report of it has them in its summary."""
+    return _summarised(_frame(table), seed=seed, n_resamples=n_resamples)
+
+
+def _frame(table: Scored) -> ScoredFrame:
+    return ScoredFrame(
+        corpus=table.corpus,
+        model=table.model,
+        frame=table.to_pandas(),
+        layouts=tuple(MethodLayout.from_dict(layout) for layout in table.layouts),
+        signature=table.signature,
     )
 
 

@@ -16,21 +16,29 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.bootstrap import bootstrap_mean
 from pairbank.stats.estimates.estimate import Estimate, without_interval
+from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.ties import is_tie
-from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, position_bias, unparsed_share
+from pairbank.stats.measures.accuracy import (
+    accuracy,
+    accuracy_pooled,
+    decided_accuracy,
+    decided_position_bias,
+    position_bias,
+    unparsed_share,
+)
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman, spearman_value
-from pairbank.stats.scored_table.choice_rows import MOST_SUBSETS
-from pairbank.stats.scored_table.scored_table import Group, MethodScores, ScoredTable, read_table
+from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import MethodScores
+from pairbank.stats.scored_table.scored_table import MOST_SUBSETS, Group, ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
     from pairbank.scoring.api.layout import MethodLayout
 
-DIRECT = "direct"
-HUMAN = "human"
 _AGREEMENT_GROUPINGS = ("all", "subset")
 _LEAST_WITH_PEOPLE = 3
 
@@ -75,7 +83,8 @@ def summarise(
     """
     if seed < 0:
         raise BankError(f"seed is {seed}; expected 0 or more")
-    table = read_table(frame, layouts)
+    corpus = str(frame["corpus"].iloc[0]) if "corpus" in frame.columns and len(frame) else ""
+    table = read_table(ScoredFrame(corpus=corpus, model=model, frame=frame, layouts=tuple(layouts)))
     rows: list[dict[str, Any]] = []
     for group in table.groups:
         place = SummaryRow(
@@ -104,6 +113,8 @@ def _accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
         used = rows[table.is_choice[rows]]
         here = replace(place, method=scores.layout.method, metric="accuracy")
         yield here.row(accuracy(scores.delta_nats[used], **here.draws), n_rows=rows.size)
+        if scores.layout.has_decisions:
+            yield from _decision_rows(scores, used, here, n_rows=rows.size)
         if not scores.layout.has_logprobs:
             continue
         if scores.layout.kind == "rating":
@@ -114,6 +125,16 @@ def _accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
             yield here.row(accuracy_pooled(logprobs, layout, **here.draws), n_rows=rows.size)
             here = replace(here, metric="position_bias")
             yield here.row(position_bias(logprobs, layout, **here.draws), n_rows=rows.size)
+
+
+def _decision_rows(scores: MethodScores, used: IntArray, here: SummaryRow, *, n_rows: int) -> Iterator[dict[str, Any]]:
+    """Yield, of methods whose decisions alone are known, the accuracy of all answers, and the position bias."""
+    choices, layout = scores.decisions[used], scores.layout
+    here = replace(here, metric="accuracy_pooled")
+    yield here.row(decided_accuracy(choices, layout, **here.draws), n_rows=n_rows)
+    if layout.orders == "known":
+        here = replace(here, metric="position_bias")
+        yield here.row(decided_position_bias(choices, layout, **here.draws), n_rows=n_rows)
 
 
 def _unparsed_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -144,7 +165,7 @@ def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[
 
     Hu & Levy 2023, Experiment 1: the mean is their task performance, Pearson's r their internal consistency.
     """
-    direct = next((scores for scores in table.methods if scores.layout.method == DIRECT), None)
+    direct = table.method(DIRECT)
     for scores in table.methods:
         rows = group.rows[scores.predicts[group.rows]]
         if not rows.size:
@@ -171,7 +192,7 @@ def _human_accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) ->
 
 
 def _agreement_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    direct = next((scores for scores in table.methods if scores.layout.method == DIRECT), None)
+    direct = table.method(DIRECT)
     for scores in table.methods:
         if direct is None or not scores.layout.is_prompted:
             continue

@@ -10,29 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from pairbank.stats.scored_table.choice_rows import MOST_SUBSETS
-
-_ACCURACY = {
-    "accuracy": "accuracy",
-    "human_accuracy": "accuracy",
-    "accuracy_pooled": "orders pooled",
-    "position_bias": "first option chosen",
-    "accuracy_argmax": "of likeliest ratings",
-    "unparsed": "no answer found",
-    "mean_logprob": "mean log P (nats)",
-}
-_WHERE_PRESENT = ("accuracy_argmax", "unparsed", "mean_logprob")
-"""Metrics that get a column only where a method has them."""
-_AGREEMENT = {
-    "pearson": "Pearson r",
-    "pearson_human": "Pearson r",
-    "pearson_logprob": "Pearson r",
-    "spearman": "Spearman rho",
-    "spearman_human": "Spearman rho",
-    "spearman_logprob": "Spearman rho",
-    "kappa": "Cohen's kappa",
-    "raw_agreement": "same choice",
-}
+from pairbank.stats.estimates.metrics import headings
+from pairbank.stats.scored_table.scored_table import MOST_SUBSETS
 
 
 def headline(summary: pd.DataFrame) -> pd.DataFrame:
@@ -69,9 +48,8 @@ def accuracy_table(summary: pd.DataFrame) -> pd.DataFrame:
     >>> accuracy_table(pd.DataFrame([row]))["accuracy"].item()
     '0.82 [0.79, 0.85]'
     """
-    present = set(summary["metric"])
-    headings = {key: name for key, name in _ACCURACY.items() if key in present or key not in _WHERE_PRESENT}
-    return _wide(summary, headings, ["model", "corpus", "group_by", "group", "method"])
+    shown = headings("accuracy", present=set(summary["metric"]))
+    return _wide(summary, shown, ["model", "corpus", "group_by", "group", "method"])
 
 
 def agreement_table(summary: pd.DataFrame) -> pd.DataFrame:
@@ -91,29 +69,29 @@ def agreement_table(summary: pd.DataFrame) -> pd.DataFrame:
     >>> agreement_table(pd.DataFrame([row]))[["group", "Cohen's kappa", "notes"]].values.tolist()
     [['subset: binding', 'undefined', "Cohen's kappa: no items"]]
     """
-    return _wide(summary, _AGREEMENT, ["model", "corpus", "group_by", "group", "method", "versus"])
+    return _wide(summary, headings("agreement"), ["model", "corpus", "group_by", "group", "method", "versus"])
 
 
-def _wide(summary: pd.DataFrame, headings: Mapping[str, str], keys: list[str]) -> pd.DataFrame:
-    chosen = summary[summary["metric"].isin(list(headings))]
+def _wide(summary: pd.DataFrame, shown: Mapping[str, str], keys: list[str]) -> pd.DataFrame:
+    chosen = summary[summary["metric"].isin(list(shown))]
     labels = [name for name in keys if name != "group_by"]
-    columns = [*labels, "n", "excluded", *dict.fromkeys(headings.values()), "notes"]
+    columns = [*labels, "n", "excluded", *dict.fromkeys(shown.values()), "notes"]
     estimates: dict[tuple[Any, ...], list[dict[Any, Any]]] = {}
     for estimate in chosen.to_dict("records"):
         estimates.setdefault(tuple(estimate[name] for name in keys), []).append(estimate)
-    rows = [dict(zip(keys, key, strict=True)) | _cells(part, headings) for key, part in estimates.items()]
+    rows = [dict(zip(keys, key, strict=True)) | _cells(part, shown) for key, part in estimates.items()]
     for row in rows:
         row["group"] = "all" if row["group_by"] == "all" else f"{row['group_by']}: {row['group']}"
     return pd.DataFrame(rows, columns=columns)
 
 
-def _cells(estimates: list[dict[Any, Any]], headings: Mapping[str, str]) -> dict[str, Any]:
+def _cells(estimates: list[dict[Any, Any]], shown: Mapping[str, str]) -> dict[str, Any]:
     """Return the cells of one wide row; a cell names its own n where it rests on fewer items than the row."""
     n = max(x["n"] for x in estimates)
-    row: dict[str, Any] = dict.fromkeys(headings.values(), "")
+    row: dict[str, Any] = dict.fromkeys(shown.values(), "")
     notes: list[str] = []
     for x in estimates:
-        heading = headings[x["metric"]]
+        heading = shown[x["metric"]]
         row[heading] = _number(x) + ("" if x["n"] == n else f" (n = {x['n']})")
         if not pd.isna(x["reason"]):
             notes.append(f"{heading}: {x['reason']}")

@@ -1,5 +1,6 @@
-"""How statistics see a scored table.
+"""The one way in which statistics see a scored table.
 
-In: a DataFrame of one corpus and one model, and the layouts of its methods. Out: arrays, groups, and what was left out.
+In: a ScoredFrame, one corpus by one model. Out: ScoredTable (rows in order, arrays, groups, what is no choice), and
+DeltaStack, the deltas of several models side by side.
 May use: estimates, measures.
 """

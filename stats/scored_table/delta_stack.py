@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.scored_table.scored_table import read_table
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray
     from pairbank.stats.scored_table.frame import ScoredFrame
-
-DIRECT = "direct"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +104,7 @@ _IDENTICAL = "identical sides"
 
 def _deltas(table: ScoredFrame) -> pd.DataFrame:
     """Return the delta of each method, one row an item id, and whether the item's sides are identical."""
-    layouts = [x for x in table.layouts if x.is_prompted or x.method == DIRECT]
-    read = read_table(table.frame, layouts)
+    layouts = tuple(x for x in table.layouts if x.is_prompted or x.method == DIRECT)
+    read = read_table(replace(table, layouts=layouts))
     columns = {scores.layout.method: scores.delta_nats for scores in read.methods}
-    ids = sorted(table.frame["item_id"])
-    return pd.DataFrame(columns | {_IDENTICAL: ~read.is_choice}, index=pd.Index(ids, dtype=object))
+    return pd.DataFrame(columns | {_IDENTICAL: ~read.is_choice}, index=pd.Index(read.item_ids, dtype=object))

@@ -1,31 +1,40 @@
-"""The scored table as arrays: in, a DataFrame of one corpus and one model; out, ScoredTable with its groups.
+"""How every statistic reads a scored table: in, a ScoredFrame; out, its rows in order, as arrays, groups and parts.
 
-Everything that can be wrong with the table is found here, with the item's name, before any statistic is
-computed.
+Rows stand in the order of their ids, so that the order of a file changes no number. Pairs whose sides are the same are
+no choice: they are marked, left out of statistics, and counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from pairbank.builders.schema.flags import IDENTICAL_SIDES
 from pairbank.errors import BankError
+from pairbank.stats.scored_table.frame import flagged, number_column
+from pairbank.stats.scored_table.method_scores import (
+    MethodScores,
+    argmax_of,
+    delta_of,
+    method_scores,
+    needed_columns,
+    side_of,
+)
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.scoring.api.layout import MethodLayout
+    from pairbank.stats.scored_table.frame import ScoredFrame
 
-IDENTICAL_SIDES = "identical_sides"
 GROUPINGS = ("subset", "task", "phenomenon", "language", "negative_type")
 """Columns by whose values accuracies are given, beside the whole corpus."""
-OVER_LENGTH = "over_length"
-"""Flag of an item whose prompt leaves the model no room to write."""
-DIRECT = "direct"
+MOST_SUBSETS = 12
+"""A corpus with more subsets than this is shown as a whole in headlines."""
 _REQUIRED = ("item_id", "corpus", "subset", "phenomenon", "language", "human_good", "human_bad", "flags")
 
 
@@ -41,182 +50,162 @@ class Group:
     """Row numbers in the table."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MethodScores:
-    """One method's numbers for every row of the table."""
-
-    layout: MethodLayout
-    """Says what the log-probabilities are."""
-    delta_nats: FloatArray
-    """Good minus bad, shape (rows,), for a rating in points; NaN where the method does not apply."""
-    logprobs_nats: FloatArray
-    """Shape (rows, presentations, options); NaN where the method does not apply or a presentation is not asked."""
-    word_nats: FloatArray
-    """Log-probability of the target of a one-sided item (a word, a sentence), shape (rows,); NaN elsewhere."""
-    argmax: FloatArray
-    """Most probable ratings of the better and the worse side, shape (rows, 2); NaN for other methods."""
-    unparsed: FloatArray
-    """Share of the texts written for an item without an answer, shape (rows,); NaN for methods that read answers."""
-
-    @property
-    def applies(self) -> BoolArray:
-        """Whether the method gives a difference of two sides, shape (rows,)."""
-        return ~np.isnan(self.delta_nats)
-
-    @property
-    def predicts(self) -> BoolArray:
-        """Whether the method gives the log-probability of an item's one word, shape (rows,)."""
-        return ~np.isnan(self.word_nats)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ScoredTable:
-    """One corpus scored with one model, rows in the order of their ids."""
+    """One corpus scored with one model, or some of its rows, in the order of their ids."""
 
     corpus: str
-    """Name of the corpus; empty for a table without rows."""
+    model: str
+    layouts: tuple[MethodLayout, ...]
+    frame: pd.DataFrame
+    """The rows."""
     is_choice: BoolArray
-    """False where both sides are the same to the model, which is no choice."""
-    is_first_context: FloatArray
-    """1 where the better context is the source's context 1, 0 where it is its context 2; NaN where it says neither."""
-    human_delta: FloatArray
-    """Human judgment of good minus bad on the corpus's scale; NaN where either is missing."""
-    methods: tuple[MethodScores, ...]
-    """The methods that were asked of at least one row, in the order given."""
-    groups: tuple[Group, ...]
-    """All rows, then each value of each column that has at least two."""
+    """False where both sides are the same, which is no choice, shape (rows,)."""
+    subset: str = ""
+    """Which part of the corpus it is; empty for the whole."""
+
+    @property
+    def place(self) -> dict[str, str]:
+        """The columns of the summary that say which part of which table it is."""
+        group_by = "subset" if self.subset else "all"
+        return {"model": self.model, "corpus": self.corpus, "group_by": group_by, "group": self.subset}
+
+    @property
+    def n_identical(self) -> int:
+        """Rows that are no choice."""
+        return int((~self.is_choice).sum())
+
+    @property
+    def item_ids(self) -> list[str]:
+        """The ids of the rows."""
+        return self.frame["item_id"].to_list()
+
+    @cached_property
+    def choices(self) -> ScoredTable:
+        """The rows that are a choice."""
+        return self if self.is_choice.all() else self.rows(self.is_choice)
+
+    def rows(self, which: BoolArray | IntArray) -> ScoredTable:
+        """Return some of the rows.
+
+        Args:
+            which: Marks, shape (rows,), or row numbers in ascending order.
+        """
+        return replace(self, frame=self.frame.iloc[which], is_choice=self.is_choice[which])
+
+    def has_value(self, column: str, *values: str) -> BoolArray:
+        """Return which rows have one of some values in a column, shape (rows,); none where there is no such column."""
+        if column not in self.frame.columns:
+            return np.zeros(len(self.frame), dtype=np.bool_)
+        return self.frame[column].isin(values).to_numpy(dtype=np.bool_)
+
+    def numbers(self, column: str) -> FloatArray:
+        """Return a number column with NaN for null, or where there is no such column; infinity is refused."""
+        return number_column(self.frame, column)
+
+    def delta(self, method: str) -> FloatArray:
+        """Return a method's differences (good - bad), shape (rows,); NaN where it does not apply."""
+        return delta_of(self.frame, method)
+
+    def side(self, method: str, side: str) -> FloatArray:
+        """Return a method's scores of one side, `good` or `bad`, shape (rows,); NaN where it gives none."""
+        return side_of(self.frame, method, side)
+
+    def argmax(self, method: str) -> FloatArray:
+        """Return a method's most probable ratings of both sides, shape (rows, 2); NaN where there are none."""
+        return argmax_of(self.frame, method)
+
+    @cached_property
+    def human_delta(self) -> FloatArray:
+        """Human judgment of good minus bad on the corpus's scale, shape (rows,); NaN where either is missing."""
+        return self.numbers("human_good") - self.numbers("human_bad")
+
+    @cached_property
+    def is_first_context(self) -> FloatArray:
+        """1 where the better one is the source's context 1, 0 where it is its context 2; NaN where it is neither."""
+        if "target_number" not in self.frame.columns:
+            return np.full(len(self.frame), np.nan)
+        known = pd.to_numeric(self.frame["target_number"], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.select([known == 1, known == 2], [1.0, 0.0], np.nan)
+
+    @cached_property
+    def methods(self) -> tuple[MethodScores, ...]:
+        """The numbers of each method that was asked of at least one row, all checked.
+
+        Raises:
+            BankError: If a column of the shared schema or of a method is missing, or a score that should be there is
+                null or not finite.
+        """
+        wanted = [*_REQUIRED, *(name for layout in self.layouts for name in needed_columns(layout))]
+        if missing := [name for name in wanted if name not in self.frame.columns]:
+            raise BankError(f"the scored table has no columns {missing}; it has {list(self.frame.columns)}")
+        found = (method_scores(self.frame, layout) for layout in self.layouts)
+        return tuple(scores for scores in found if scores.was_asked)
+
+    def method(self, name: str) -> MethodScores | None:
+        """Return the numbers of one method; None where it was asked of no row."""
+        return next((scores for scores in self.methods if scores.layout.method == name), None)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """All rows, then each value of each column that has at least two."""
+        return (Group(group_by="all", group="", rows=np.arange(len(self.frame))), *self._by_value())
+
+    def _by_value(self) -> Iterator[Group]:
+        for column in GROUPINGS:
+            if column not in self.frame.columns:
+                continue
+            codes, values = pd.factorize(self.frame[column], sort=True)
+            for code, value in enumerate(values if len(values) > 1 else ()):
+                yield Group(group_by=column, group=str(value), rows=np.flatnonzero(codes == code))
+
+    def parts(self) -> Iterator[ScoredTable]:
+        """Yield the whole table and then its subsets, where there are two or more and few enough to differ in kind.
+
+        >>> from pairbank.stats.scored_table.frame import ScoredFrame
+        >>> frame = pd.DataFrame({"item_id": ["a", "b"], "subset": ["plausible", "implausible"]})
+        >>> table = read_table(ScoredFrame(corpus="scamp", model="gpt2", frame=frame, layouts=()))
+        >>> [(part.subset, part.item_ids) for part in table.parts()]
+        [('', ['a', 'b']), ('implausible', ['b']), ('plausible', ['a'])]
+        """
+        yield self
+        subsets = [group for group in self.groups if group.group_by == "subset"]
+        if len(subsets) <= MOST_SUBSETS:
+            for group in subsets:
+                yield replace(self.rows(group.rows), subset=group.group)
 
 
-def read_table(frame: pd.DataFrame, layouts: Sequence[MethodLayout]) -> ScoredTable:
-    """Return the table as arrays, sorted by item_id so that the order of the file changes no number.
+def read_table(table: ScoredFrame) -> ScoredTable:
+    """Return a scored table with its rows in the order of their ids.
 
     Args:
-        frame: Item columns of the shared schema and the columns of each method.
-        layouts: The methods to read.
+        table: Rows with an id each. Columns that an analysis reads and the table lacks are NaN; `methods` is strict.
 
     Raises:
-        BankError: If a column is missing, an id repeats, there is more than one corpus, or a score that
-            should be there is null or not finite.
+        BankError: If a row has no id of its own, or there is more than one corpus, or a method twice.
+
+    >>> from pairbank.stats.scored_table.frame import ScoredFrame
+    >>> frame = pd.DataFrame({"item_id": ["b", "a"], "flags": [["identical_sides"], []], "human_good": [1.0, 2.0]})
+    >>> read = read_table(ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=()))
+    >>> read.item_ids, read.n_identical, read.choices.numbers("human_good")
+    (['a', 'b'], 1, array([2.]))
     """
-    methods = [layout.method for layout in layouts]
-    if len(set(methods)) != len(methods):
-        raise BankError(f"methods {methods} are not all different; give one layout per method")
-    _check_items(frame, layouts)
-    table = frame.sort_values("item_id", kind="stable")
-    scores = [_method_scores(table, layout) for layout in layouts]
-    corpora = table["corpus"].unique()
-    return ScoredTable(
-        corpus=str(corpora[0]) if len(corpora) else "",
-        is_choice=np.array([not has_flag(x, IDENTICAL_SIDES) for x in table["flags"]], dtype=np.bool_),
-        is_first_context=_is_first_context(table),
-        human_delta=_numbers(table, "human_good") - _numbers(table, "human_bad"),
-        methods=tuple(x for x in scores if x.applies.any() or x.predicts.any() or not np.isnan(x.unparsed).all()),
-        groups=tuple(_groups(table)),
-    )
-
-
-def _check_items(frame: pd.DataFrame, layouts: Sequence[MethodLayout]) -> None:
-    wanted = [*_REQUIRED, *(f"{x.method}_delta" for x in layouts)]
-    wanted += [f"{x.method}_logprobs" for x in layouts if x.has_logprobs]
-    wanted += [f"{x.method}_good" for x in layouts if x.kind == "prediction"]
-    ratings = [x.method for x in layouts if x.kind == "rating" and x.has_logprobs]
-    wanted += [f"{method}_argmax_{side}" for method in ratings for side in ("good", "bad")]
-    if missing := [name for name in wanted if name not in frame.columns]:
-        raise BankError(f"the scored table has no columns {missing}; it has {list(frame.columns)}")
+    frame, where = table.frame, f"{table.corpus} by {table.model}"
+    names = [layout.method for layout in table.layouts]
+    if len(set(names)) != len(names):
+        raise BankError(f"{where}: methods {names} are not all different; give one layout per method")
+    if "item_id" not in frame.columns:
+        raise BankError(f"{where}: no column item_id; expected a scored table")
     if not frame["item_id"].is_unique:
         twice = frame["item_id"][frame["item_id"].duplicated()].iloc[0]
-        raise BankError(f"item_id {twice!r} stands in several rows; expected each id once")
-    if frame["corpus"].nunique(dropna=False) > 1:
-        raise BankError(f"corpora {sorted(map(str, frame['corpus'].unique()))}; expected one corpus per call")
-
-
-def _numbers(table: pd.DataFrame, name: str) -> FloatArray:
-    """Return a nullable number column as float64 with NaN for null, refusing infinity."""
-    numbers = np.asarray(table[name].to_numpy(dtype=np.float64, na_value=np.nan))
-    if np.isinf(numbers).any():
-        where = int(np.argmax(np.isinf(numbers)))
-        raise BankError(f"{table['item_id'].iloc[where]}: {name} is {numbers[where]}; expected a number or null")
-    return numbers
-
-
-def _is_first_context(table: pd.DataFrame) -> FloatArray:
-    if "target_number" not in table.columns:
-        return np.full(len(table), np.nan)
-    numbers = table["target_number"].astype("string")
-    return np.select([(numbers == "1").fillna(value=False), (numbers == "2").fillna(value=False)], [1.0, 0.0], np.nan)
-
-
-def _method_scores(table: pd.DataFrame, layout: MethodLayout) -> MethodScores:
-    delta = _numbers(table, f"{layout.method}_delta")
-    word = np.full(delta.shape, np.nan)
-    if layout.kind == "prediction" or (layout.method == DIRECT and _has_one_sided(table, layout)):
-        word = np.where(np.isnan(delta), _numbers(table, f"{layout.method}_good"), np.nan)
-        if "target_bad" in table.columns:
-            word[table["target_bad"].notna().to_numpy()] = np.nan
-    logprobs = np.full((delta.size, len(layout.presentations), len(layout.options)), np.nan)
-    if layout.has_logprobs and layout.kind != "prediction":
-        applies = ~np.isnan(delta)
-        logprobs[applies] = _logprobs(table[applies], layout)
-    argmax = np.full((delta.size, 2), np.nan)
-    if layout.kind == "rating" and layout.has_logprobs:
-        argmax = np.column_stack([_numbers(table, f"{layout.method}_argmax_{side}") for side in ("good", "bad")])
-    return MethodScores(
-        layout=layout,
-        delta_nats=delta,
-        logprobs_nats=logprobs,
-        word_nats=word,
-        argmax=argmax,
-        unparsed=_unparsed(table, layout),
+        raise BankError(f"{where}: item_id {twice!r} stands in several rows; expected each id once")
+    if "corpus" in frame.columns and frame["corpus"].nunique(dropna=False) > 1:
+        raise BankError(f"{where}: corpora {sorted(map(str, frame['corpus'].unique()))}; expected one corpus per call")
+    rows = frame.sort_values("item_id", kind="stable")
+    return ScoredTable(
+        corpus=table.corpus,
+        model=table.model,
+        layouts=tuple(table.layouts),
+        frame=rows,
+        is_choice=~flagged(rows, "flags", IDENTICAL_SIDES),
     )
-
-
-def _unparsed(table: pd.DataFrame, layout: MethodLayout) -> FloatArray:
-    """Return the share of each item's texts without an answer; NaN where nothing was written."""
-    name = f"{layout.method}_unparsed"
-    if layout.readout != "generation" or name not in table.columns:
-        return np.full(len(table), np.nan)
-    n_asked = 1 if layout.asked == "one" else len(layout.presentations)
-    shares = _numbers(table, name) / n_asked
-    if (flags := f"{layout.method}_flags") in table.columns:
-        shares[[has_flag(cell, OVER_LENGTH) for cell in table[flags]]] = np.nan
-    return shares
-
-
-def _has_one_sided(table: pd.DataFrame, layout: MethodLayout) -> bool:
-    return {"target_bad", f"{layout.method}_good"} <= set(table.columns) and bool(table["target_bad"].isna().any())
-
-
-def _logprobs(table: pd.DataFrame, layout: MethodLayout) -> FloatArray:
-    """Return the list column of rows the method applies to, shape (rows, presentations, options)."""
-    name, width = f"{layout.method}_logprobs", len(layout.presentations) * len(layout.options)
-    lists = table[name].to_list()
-    for item_id, values in zip(table["item_id"], lists, strict=True):
-        if not isinstance(values, list | tuple | np.ndarray) or len(values) != width:
-            raise BankError(f"{item_id}: {name} is {values!r}; expected {width} numbers, since it has a delta")
-    flat = np.array(list(chain.from_iterable(lists)), dtype=np.float64).reshape(-1, width)
-    is_whole = np.isfinite(flat)
-    if layout.asked == "one":
-        empty = np.asarray(np.isnan(layout.reshape(flat)).all(axis=-1))
-        left_out = empty & ~np.asarray(empty.all(axis=1))[:, np.newaxis]
-        is_whole |= left_out.repeat(len(layout.options), axis=1)
-    if not is_whole.all():
-        where = int(np.argmin(is_whole.all(axis=1)))
-        raise BankError(f"{table['item_id'].iloc[where]}: {name} is {flat[where]}; expected finite numbers")
-    return layout.reshape(flat)
-
-
-def has_flag(flags: object, flag: str) -> bool:
-    """Return whether a cell of a column of flags (list, array or null) has this one."""
-    return isinstance(flags, list | tuple | np.ndarray) and flag in list(flags)
-
-
-def _groups(table: pd.DataFrame) -> Iterator[Group]:
-    yield Group(group_by="all", group="", rows=np.arange(len(table)))
-    for column in GROUPINGS:
-        if column not in table.columns:
-            continue
-        codes, values = pd.factorize(table[column], sort=True)
-        if len(values) < 2:
-            continue
-        for code, value in enumerate(values):
-            yield Group(group_by=column, group=str(value), rows=np.flatnonzero(codes == code))

@@ -1,13 +1,15 @@
-"""One row of the summary: in, what the row is and an estimate; out, its generator and its cells."""
+"""Rows of the summary: in, what a row is and an estimate; out, its generator, its cells, and tables of such rows."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 if TYPE_CHECKING:
     from pairbank.stats.estimates.estimate import Estimate
@@ -74,3 +76,20 @@ class SummaryRow:
             "ci_method": estimate.method,
             "reason": estimate.reason,
         }
+
+
+def long_table(rows: Iterable[Mapping[str, Any]], extra: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Return rows as a table with the columns and types of the summary, and further columns where asked.
+
+    Args:
+        rows: What `SummaryRow.row` gave, with the cells of the further columns.
+        extra: Pandas types of the further columns, which stand before `value`.
+
+    >>> list(long_table([], {"bin": "int64"}).columns)[6:9]
+    ['metric', 'bin', 'value']
+    """
+    more = dict(extra or {})
+    names = list(DTYPES)
+    cut = names.index("value")
+    types = {name: DTYPES[name] for name in names[:cut]} | more | {name: DTYPES[name] for name in names[cut:]}
+    return pd.DataFrame([dict(row) for row in rows], columns=list(types)).astype(types)

@@ -67,6 +67,25 @@ def test_the_same_model_with_another_signature_is_refused(tmp_path: Path, scored
     assert not (tmp_path / "merged").exists()
 
 
+def citing(table: Scored, *keys: str) -> Scored:
+    """Return the table with other works to cite for its methods; without keys as an older version wrote it."""
+    signature = json.loads(json.dumps(table.signature))
+    for definition in signature["methods"].values():
+        del definition["cites"]
+        if keys:
+            definition["cites"] = list(keys)
+    return Scored(dataset=table.dataset, signature=signature)
+
+
+def test_tables_that_differ_in_what_to_cite_alone_stand_in_one_bank(tmp_path: Path, scored_by: Score) -> None:
+    older, other = citing(scored_by("fake-1")), citing(scored_by("fake-2"), "hu2026string")
+    bank = written(tmp_path / "bank", older, other, scored_by("fake-3"))
+    pairbank.check_bank(bank)
+    a, b = written(tmp_path / "a", older), written(tmp_path / "b", scored_by("fake-1"))
+    merged = pairbank.merge_banks(a, b, out=tmp_path / "merged")
+    assert read_manifest(merged)["scores"]["starter"].keys() == {"fake_1"}
+
+
 def test_the_same_model_with_other_numbers_is_refused(tmp_path: Path, scored_by: Score) -> None:
     table = scored_by("fake-1")
     rows = table.dataset.to_list()

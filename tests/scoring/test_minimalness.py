@@ -13,9 +13,12 @@ import datasets
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import pairbank
+from pairbank.builders.corpora.hll import edit_distance
 from pairbank.cli import app
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.minimalness import add_edit_distance, add_minimalness, levenshtein, load_embedder
@@ -83,6 +86,13 @@ def test_edit_distances_are_those_of_the_full_table() -> None:
     for _ in range(300):
         a, b = ("".join(draw.choices("abcd", k=draw.randrange(90))) for _ in range(2))
         assert levenshtein(a, b) == naive(a, b)
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+@example("e\N{COMBINING ACUTE ACCENT}", "\N{LATIN SMALL LETTER E WITH ACUTE}")
+@example("\N{OWL} hoots", "\N{WORM} hoots")
+def test_edit_distances_of_any_texts_are_those_of_the_full_table(a: str, b: str) -> None:
+    assert levenshtein(a, b) == edit_distance(a, b) == naive(a, b)
 
 
 @pytest.mark.upstream

@@ -80,8 +80,8 @@ def test_log_odds_differences_of_hu_and_frank_2024(items: pd.DataFrame, model: s
 
 def test_pooled_and_order_averaged_accuracy_are_two_numbers(items: pd.DataFrame) -> None:
     # Llama-2 13B answers "1" to all 1,450 questions: pooled accuracy is exactly .5 whatever it knows. How sure it is
-    # still depends on the order, and the averaged delta is right on 552 of 725 items (ties: 17, and 2 of -2e-16, which are
-    # rounding noise: the next smallest difference of this model is .0078), .26 more.
+    # still depends on the order, and the averaged delta is right on 552 of 725 items (ties: 17, and 2 of -2e-16, which
+    # is rounding noise: the next smallest difference of this model is .0078), .26 more.
     _, answers = of_model(items, "Llama-2 13B")
     pooled = accuracy_pooled(answers, LAYOUT, rng=generator())
     assert (pooled.value, pooled.reason) == (0.5, "every resample gives 0.5")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -14,9 +16,11 @@ import pytest
 from numpy.typing import NDArray
 
 import pairbank
+from pairbank.cards.card.render import figures_in
 from pairbank.errors import BankError, ScoringError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.analyses.registry import analysis_named
+from pairbank.stats.report.report import N_RESAMPLES
 from pairbank.study.declaration import CorpusChoice, Study, StudyError, load_study, study_names
 from pairbank.study.run import run_study, with_corpora
 
@@ -157,6 +161,35 @@ def test_distances_between_the_sides_come_from_the_embedding_model_that_the_stud
     assert set(items["cosine_distance_model"].dropna()) == {"letters@1"}
     run_study(replace(study, minimalness="default"), [FakeScorer()], tmp_path / "default")
     assert asked[1:] == [None]
+
+
+def test_a_run_computes_its_report_once_and_draws_and_writes_it_once(tmp_path: Path) -> None:
+    from pairbank.stats.report import report as module
+
+    study = replace(_study(CorpusChoice(name="starter", limit=1)), n_resamples=N_RESAMPLES)
+
+    def counted(*models: FakeScorer) -> tuple[dict[str, int], int]:
+        """Run the study; return how often each was called, and the number of figures of the report."""
+        with contextlib.ExitStack() as stack:
+            made = {
+                name: stack.enter_context(mock.patch.object(module, name, wraps=getattr(module, name)))
+                for name in ("report", "summarise", "overview_figures", "save_figure")
+            }
+            stack.enter_context(mock.patch.object(module, "on_all_cores", lambda work, pieces: list(map(work, pieces))))
+            saved = stack.enter_context(mock.patch.object(module.Report, "save", autospec=True, side_effect=save))
+            n_figures = len(_run(study, tmp_path, *models).figures)
+        return {name: one.call_count for name, one in made.items()} | {"save": saved.call_count}, n_figures
+
+    save = module.Report.save
+    calls, n_figures = counted(FakeScorer(name="fake-1"), FakeScorer(name="fake-2"))
+    assert n_figures > 1
+    assert calls == {"report": 1, "summarise": 2, "overview_figures": 1, "save_figure": n_figures, "save": 1}
+    calls, n_figures = counted(FakeScorer(name="fake-3"))
+    # the results of a bank are made from its tables: the two that stay are read again, and make no report
+    assert calls == {"report": 1, "summarise": 3, "overview_figures": 1, "save_figure": n_figures, "save": 1}
+    figures = figures_in(tmp_path / "bank")
+    assert len(figures) == n_figures
+    assert all(figure.caption.endswith(".") for figure in figures), "a caption is a sentence; a name is none"
 
 
 def test_declared_features_of_models_reach_the_analysis_of_introspection(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def _draw_bars(table: pd.DataFrame, corpus: str) -> Drawing:
 
 
 def _draw_scatter(points: pd.DataFrame, title: str) -> Drawing:
-    from pairbank.stats.figures.charts import scatter
+    from pairbank.stats.figures.scatters import scatter
 
     order = {kind: nth for nth, kind in enumerate(reversed(MATCH_TYPES))}  # self is drawn last, on top
     return scatter(

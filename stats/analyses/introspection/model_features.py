@@ -87,14 +87,10 @@ def match_type(direct_model: str, direct: ModelFeatures | None, meta_model: str,
     return SEED_VARIANT if direct.type == meta.type else BASE_INSTRUCT
 
 
-def features_of(
-    name: str,
-    *,
-    model_id: str = "",
-    corpus: str = "",
-    given: Mapping[str, ModelFeatures] | None = None,
-) -> ModelFeatures:
-    """Return what is declared about a model: by the user first, then in the shipped lists.
+def find_features(
+    name: str, *, model_id: str = "", corpus: str = "", given: Mapping[str, ModelFeatures] | None = None
+) -> ModelFeatures | None:
+    """Return what is declared about a model, by the user first, then in the shipped lists; None where nothing is.
 
     Args:
         name: As the scored table has it. Looked up exactly: as the user's name, as the name that a published table
@@ -103,26 +99,8 @@ def features_of(
         corpus: Name of the scored corpus.
         given: The user's features by name.
 
-    Raises:
-        UnknownNameError: If nothing is declared under the name, with the nearest names and how to declare it.
-
-    >>> features_of("Llama-3.1-8B").size_billions, features_of("OLMo 7B", corpus="hu-frank-2024-syntax").generation
+    >>> find_features("Llama-3.1-8B").size_billions, find_features("OLMo 7B", corpus="hu-frank-2024-syntax").generation
     (8, '1')
-    """
-    found = find_features(name, model_id=model_id, corpus=corpus, given=given)
-    if found is None:
-        known = [*(given or {}), *shipped_features(), *_short_names()]
-        error = unknown_name("model", name, known)
-        error.args = (f"{str(error).partition(' Known:')[0]} Declare it: family, generation, size_billions, type.",)
-        raise error
-    return found
-
-
-def find_features(
-    name: str, *, model_id: str = "", corpus: str = "", given: Mapping[str, ModelFeatures] | None = None
-) -> ModelFeatures | None:
-    """Return what `features_of` returns, or None where nothing is declared.
-
     >>> find_features("a-model-of-mine") is None
     True
     """

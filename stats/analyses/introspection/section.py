@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.introspection.analysis import ALL_ITEMS, DISAGREED, Introspection, introspect
 from pairbank.stats.analyses.introspection.disagreement import LEAST_SHARE, Disagreement, disagreement
 from pairbank.stats.analyses.introspection.figures import introspection_figures
 from pairbank.stats.analyses.introspection.model_features import SELF, ModelFeatures, find_features
 from pairbank.stats.analyses.introspection.tables import introspection_tables
-from pairbank.stats.scored_table.delta_stack import DIRECT, DeltaStack, stack_deltas
+from pairbank.stats.scored_table.delta_stack import DeltaStack, stack_deltas
 from pairbank.stats.scored_table.frame import ScoredFrame
 
 DEFINITIONS = """\

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +15,11 @@ from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.languages.statistics import ENGLISH, method_correlations, typology_means
 from pairbank.stats.figures.charts import heat_map
 from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.shared import _cut, _items, file_name
+from pairbank.stats.figures.shared import file_name, first_cells, n_said
 from pairbank.stats.measures.accuracy import accuracy
-from pairbank.stats.scored_table.choice_rows import long_table, numbers, usable_rows
 from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.summary_row import SummaryRow
+from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray
@@ -77,13 +76,12 @@ def section(
 def _cells(table: ScoredFrame, *, seed: int, n_resamples: int) -> Iterator[dict[str, Any]]:
     if "negative_type" not in table.frame.columns:
         return
-    if "phenomenon" in table.frame.columns:
-        table = replace(table, frame=table.frame[(table.frame["phenomenon"] != INHERITANCE).fillna(value=True)])
-    frame = usable_rows(table).frame
+    read = read_table(table)
+    known = read.rows(~read.has_value("phenomenon", INHERITANCE))
+    frame = known.choices.frame
     languages, kinds = (frame[name].to_numpy(dtype=object) for name in ("language", "negative_type"))
-    for layout in table.layouts:
-        delta = numbers(frame, f"{layout.method}_delta")
-        everywhere = numbers(table.frame, f"{layout.method}_delta")
+    for layout in known.layouts:
+        delta, everywhere = known.choices.delta(layout.method), known.delta(layout.method)
         for language in pd.unique(languages):
             for kind in pd.unique(kinds[languages == language]):
                 here: BoolArray = (languages == language) & (kinds == kind) & ~np.isnan(delta)
@@ -99,8 +97,8 @@ def _cells(table: ScoredFrame, *, seed: int, n_resamples: int) -> Iterator[dict[
                     seed=seed,
                     n_resamples=n_resamples,
                 )
-                same = (table.frame["language"] == language) & (table.frame["negative_type"] == kind)
-                n_rows = int((same.to_numpy() & ~np.isnan(everywhere)).sum())
+                same = known.has_value("language", language) & known.has_value("negative_type", kind)
+                n_rows = int((same & ~np.isnan(everywhere)).sum())
                 estimate = accuracy(delta[here], **place.draws)
                 yield place.row(estimate, n_rows=n_rows) | {"language": language, "negative_type": kind}
 
@@ -182,8 +180,8 @@ def language_figures(accuracies: pd.DataFrame) -> Iterator[Figure]:
         matrix = rows.pivot_table(index="row", columns="language", values="value", sort=False).sort_index(axis=1)
         yield Figure(
             name=file_name("languages", model),
-            caption=f"Accuracy of {model} by language, negative type and method ({_items(part['n'])} a cell).",
+            caption=f"Accuracy of {model} by language, negative type and method ({n_said(part['n'])} a cell).",
             draw=partial(
-                heat_map, _cut(matrix), title=str(model), value_label="accuracy", limits=(0, 1), diverging=False
+                heat_map, first_cells(matrix), title=str(model), value_label="accuracy", limits=(0, 1), diverging=False
             ),
         )

@@ -20,9 +20,9 @@ class Probed:
     """A row a group, layer, metric, and real labels or control task; `LAYER_DTYPES`. Values are means over folds,
     `fold_sd` their spread, `low` and `high` a corrected-t interval; `n` counts pairs."""
     summary: pd.DataFrame
-    """Rows like those of `summarise` (`stats.scored_table.summary_row.DTYPES`), method `neuro`. Metrics: `f1` and
-    `accuracy`, the maximum over layers (the paper's, optimistic); `..._layer`, the layer that has it; `..._chosen`, at
-    the layer that the other folds choose (not optimistic); `..._control`, the control task's maximum;
+    """Rows like those of `summarise` (`pairbank.stats.scored_table.summary_row.DTYPES`), method `neuro`. Metrics: `f1`
+    and `accuracy`, the maximum over layers (the paper's, optimistic); `..._layer`, the layer that has it;
+    `..._chosen`, at the layer that the other folds choose (not optimistic); `..._control`, the control task's maximum;
     `..._selectivity`, `f1` or `accuracy` minus the control at the same layer. For several groups also the mean over
     them (group_by `all`)."""
     signature: Mapping[str, Any]

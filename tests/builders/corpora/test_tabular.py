@@ -98,7 +98,10 @@ def test_a_line_separator_inside_a_json_text_ends_no_line(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
 def test_a_byte_that_is_not_utf8_is_named_with_its_row(tmp_path: Path, suffix: str) -> None:
-    rows = {".csv": b"good,bad\na,b\nc\xe9,d\n", ".jsonl": b'{"good": "a", "bad": "b"}\n\n{"good": "c\xe9", "bad": "d"}\n'}
+    rows = {
+        ".csv": b"good,bad\na,b\nc\xe9,d\n",
+        ".jsonl": b'{"good": "a", "bad": "b"}\n\n{"good": "c\xe9", "bad": "d"}\n',
+    }
     (tmp_path / f"mine{suffix}").write_bytes(rows[suffix])
     with pytest.raises(CorpusError, match=r"row 3: byte .* is not UTF-8"):
         pairbank.load_corpus(tmp_path / f"mine{suffix}")

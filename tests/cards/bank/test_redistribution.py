@@ -10,6 +10,8 @@ import pytest
 
 import pairbank
 from hub_emulator import FakeHub
+from pairbank.cards.bank.tables import read_table
+from pairbank.cards.write import items_of_scored
 from pairbank.errors import BankError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
@@ -78,6 +80,31 @@ def test_a_bank_without_texts_stays_without_them_when_it_grows(scored: Scored, t
     assert holds_text(bank) == []
     both = pairbank.write_bank(tmp_path / "both", scored=[scored, second], texts="redistributable")
     assert (bank / "results/summary.parquet").read_bytes() == (both / "results/summary.parquet").read_bytes()
+
+
+def test_a_column_of_ones_own_that_is_named_like_a_score_stays_with_the_items_and_goes_with_the_texts(
+    tmp_path: Path,
+) -> None:
+    rows = [f"Kim saw {noun}.,Kim seen {noun}.,{noun},{number}" for number, noun in enumerate(("it", "her", "them"))]
+    (tmp_path / "own.csv").write_text("\n".join(["good,bad,direct_object,direct_rank", *rows]))
+    table = pairbank.score(pairbank.load_corpus(tmp_path / "own.csv"), FakeScorer(name="fake-1"))
+    assert {"direct_object", "direct_rank", "direct_good"} <= set(table.dataset.column_names)
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[table])
+    assert pairbank.check_bank(bank)
+    items = read_table(bank / "data/own/items.parquet")
+    assert items["direct_object"][:] == ["it", "her", "them"]
+    assert items.to_list() == items_of_scored(table).to_list()
+    assert not set(table.signature["methods"]["direct"]["columns"]) & set(items.column_names)
+    public = pairbank.strip_texts(bank, tmp_path / "public")
+    for path in ("data/own/items.parquet", "scores/own/fake_1.parquet"):
+        assert not {"direct_object", "direct_rank"} & set(read_table(public / path).column_names)
+
+
+def test_a_signature_that_names_no_columns_is_refused(scored: Scored, tmp_path: Path) -> None:
+    signature = json.loads(json.dumps(scored.signature))
+    del signature["methods"]["direct"]["columns"]
+    with pytest.raises(BankError, match="method 'direct': its signature names no columns; score the items again"):
+        pairbank.write_bank(tmp_path / "bank", scored=[Scored(dataset=scored.dataset, signature=signature)])
 
 
 @pytest.mark.parametrize("name", ["report.md", "examples.csv", "figure.svg"])

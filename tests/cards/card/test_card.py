@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import matplotlib.pyplot as plt
@@ -13,13 +16,16 @@ import yaml
 import pairbank
 from bank_fixtures import Score
 from pairbank.builders.corpora.registry import CORPORA
+from pairbank.builders.sources.references import bibtex
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.cards.bank.tables import read_summary
 from pairbank.cards.card.check_figures import figure_problems
-from pairbank.cards.card.citations import bibtex_of, entries
-from pairbank.cards.card.render import results_shown
+from pairbank.cards.card.citations import PLL_CITES, bibtex_of, entries
+from pairbank.cards.card.render import figures_in, results_shown
 from pairbank.errors import BankError
+from pairbank.scoring.methods.registry import FAMILIES, cites_of, method_named
 from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.prompts.registry import prompts
 from pairbank.stats.report.summary import summarise
 
 
@@ -107,12 +113,28 @@ def test_figures_of_reports_stand_on_the_card_by_relative_path(bank: Path) -> No
     figure.savefig(folder / "scatter_plot.png", dpi=20)
     figure.savefig(folder / "named.png", dpi=20)
     plt.close(figure)
-    (folder / "report.md").write_text("# Mine\n\n![named](named.png)\n\n*A caption, n = 4*\n")
+    (folder / "captions.json").write_text('{"named.png": "A caption, n = 4"}')
     pairbank.write_bank(bank)
     page = page_of(bank)
     assert "![A caption, n = 4](reports/mine/named.png)" in page
     assert "![scatter plot](reports/mine/scatter_plot.png)" in page
     pairbank.check_bank(bank)
+    (folder / "captions.json").write_text('{"named.png": 4}')
+    with pytest.raises(BankError, match=r"captions.json: expected a caption \(a text\) for each file name"):
+        pairbank.write_bank(bank)
+
+
+def test_a_caption_is_on_the_card_as_its_figure_has_it(tmp_path: Path, own_pairs: Path) -> None:
+    scored = pairbank.score(pairbank.load_corpus(own_pairs), FakeScorer(name="<i>&amp;*fake*"), methods=("direct",))
+    made = pairbank.report([scored])
+    figures = [replace(figure, caption="Log P of <i>&amp;*fake*, n = 4") for figure in made.figures]
+    assert figures
+    bank = pairbank.write_bank(
+        tmp_path / "bank", scored=[scored], reports={"mine": replace(made, figures=tuple(figures))}
+    )
+    captions = [figure.caption for figure in figures_in(bank)]
+    assert captions == ["Log P of <i>&amp;*fake*, n = 4"] * len(figures)
+    assert page_of(bank).count("![Log P of &lt;i&gt;&amp;amp;\\*fake\\*, n = 4](reports/mine/figures/") == len(figures)
 
 
 def test_every_corpus_has_a_citation_that_reads_as_bibtex() -> None:
@@ -125,14 +147,36 @@ def test_every_corpus_has_a_citation_that_reads_as_bibtex() -> None:
             assert re.search(r"\b(year|date)\s*=", entry), (corpus.name, key)
 
 
-def test_every_paper_that_a_shipped_prompt_names_is_cited() -> None:
-    from pairbank.cards.card.citations import PAPERS
-    from pairbank.scoring.prompts.registry import prompts
+def bank_of(methods: Mapping[str, Mapping[str, Any]], **model: str) -> dict[str, Any]:
+    """Return the manifest of a bank whose one table has these methods."""
+    return {"corpora": {}, "scores": {"own": {"fake_1": {"model": model, "methods": methods}}}}
 
-    uncited = {p.id: p.paper for p in prompts().values() if not any(re.search(x, p.paper) for x in PAPERS)}
-    assert uncited == {}
-    for bibtex in PAPERS.values():
-        assert len(entries(bibtex)) == 1
+
+@pytest.mark.parametrize("name", [*FAMILIES, *prompts()])
+def test_every_methods_works_are_on_the_card(name: str) -> None:
+    definition = method_named(name).definition
+    assert definition["cites"], "a method that ships has a paper"
+    shown = bibtex_of(bank_of({name: definition}))
+    assert [key for text in shown for key in entries(text)] == ["pairbank", *sorted(definition["cites"])]
+    assert shown[1:] == [bibtex(key) for key in sorted(definition["cites"])]
+
+
+@pytest.mark.parametrize("name", ["slor", "direct", "meta_question_simple@2shot", "social24_choice"])
+def test_a_table_that_does_not_say_what_to_cite_is_looked_up_by_its_methods_names(name: str) -> None:
+    shown = bibtex_of(bank_of({name: {"paper": "Somebody 1999"}}))
+    assert [key for text in shown for key in entries(text)] == ["pairbank", *sorted(cites_of(name))]
+    assert cites_of(name)
+
+
+def test_a_method_of_ones_own_and_a_work_of_a_newer_version_cite_nothing_unknown() -> None:
+    assert len(bibtex_of(bank_of({"mine": {"paper": "none"}}))) == 1
+    assert len(bibtex_of(bank_of({"mine": {"cites": ["nobody2099"]}}))) == 1
+
+
+@pytest.mark.parametrize("pll", ["original", "within_word_l2r"])
+def test_every_way_of_scoring_with_a_masked_model_is_cited(pll: str) -> None:
+    [_, work] = bibtex_of(bank_of({"mine": {"cites": []}}, pll=pll))
+    assert work == bibtex(PLL_CITES[pll])
 
 
 def test_a_figure_under_a_heading_may_be_of_either_metric_that_stands_there(bank: Path) -> None:

@@ -102,12 +102,25 @@ def test_a_design_is_the_same_as_its_presentations_written_out() -> None:
     assert short.sha256 == long.sha256
 
 
+def test_works_to_cite_are_the_files_or_the_prompts_own_and_change_no_hash() -> None:
+    [none] = parse_prompts(PROMPT, Path("x.toml"))
+    [files] = parse_prompts('cites = ["hu2023prompting"]\n' + PROMPT, Path("x.toml"))
+    [own] = parse_prompts('cites = ["hu2023prompting"]\n' + PROMPT + 'cites = ["pairbank"]\n', Path("x.toml"))
+    assert [prompt.cites for prompt in (none, files, own)] == [(), ("hu2023prompting",), ("pairbank",)]
+    assert none.sha256 == files.sha256 == own.sha256
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[[prompts", "x.toml: not TOML"),
         ("title = 1", "top-level keys are"),
         (PROMPT + "colour = 1\n", r"prompt 'mine': unknown key\(s\) \['colour'\]"),
+        ('cites = "x"\n' + PROMPT, "x.toml: cites is 'x', expected a list of texts"),
+        (
+            PROMPT + 'cites = ["hu2023promting"]\n',
+            "cites has no reference 'hu2023promting'; did you mean 'hu2023prompting'",
+        ),
         (PROMPT.replace('paper = "none"\n', ""), "prompt 'mine': no paper; a prompt needs id, kind, paper"),
         (PROMPT.replace("sentence_pair", "sentences"), r"unknown task\(s\) \['sentences'\]"),
         (PROMPT.replace("{good} {bad}", "{goood}"), r"template slots are \['goood'\]"),

@@ -15,6 +15,7 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.choice_likert import measures, section
 from pairbank.stats.measures.confusion import Confusion, agreement_share, confusion, confusion_kappa, takes_second
 from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
 from rated_tables import DIRECT, META, keyed
 
 MODELS = ("gpt2_xl", "mpt_7b", "mpt_7b_chat", "mpt_30b", "mpt_30b_chat", "human")
@@ -152,7 +153,7 @@ def context_pairs(n_items: int = 120) -> ScoredFrame:
 
 def test_each_kind_of_method_is_its_measure() -> None:
     scored = context_pairs()
-    found = {(x.method, x.measure, x.reading) for x in measures(scored.frame, scored.layouts)}
+    found = {(x.method, x.measure, x.reading) for x in measures(read_table(scored))}
     assert found == {
         ("direct", "LOGPROBS", ""),
         ("meta", "CHOICE", ""),
@@ -164,7 +165,8 @@ def test_each_kind_of_method_is_its_measure() -> None:
 def test_a_rating_without_its_most_probable_value_is_read_as_expected() -> None:
     scored = context_pairs()
     frame = scored.frame.drop(columns=["rate_argmax_good", "rate_argmax_bad"])
-    found = [(x.method, x.reading) for x in measures(frame, scored.layouts) if x.measure == "LIKERT"]
+    pairs = read_table(replace(scored, frame=frame))
+    found = [(x.method, x.reading) for x in measures(pairs) if x.measure == "LIKERT"]
     assert found == [("rate", "expected")]
 
 

@@ -13,9 +13,11 @@ from scipy import stats
 
 from pairbank.builders.corpora.hll import edit_distance
 from pairbank.errors import BankError
-from pairbank.stats.analyses.human_correlation import ceiling_of, choice_counts, section
+from pairbank.stats.analyses.human_correlation import ceiling_of, section
+from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import distance_filter
 from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
 from rated_tables import keyed, rated_table
 
 
@@ -108,10 +110,10 @@ def test_choices_are_counted_against_people() -> None:
 
 def test_a_ceiling_is_given_where_the_data_allow_one_and_else_the_reason() -> None:
     table = rated_table()
-    assert ceiling_of(table.frame).reason is not None
+    assert ceiling_of(read_table(table).choices).reason is not None
     spreads = {"human_sd_good": 1.0, "human_n_good": 8, "human_sd_bad": 1.0, "human_n_bad": 8}
     with_spread = changed(table, **spreads)
-    found = ceiling_of(with_spread.frame.iloc[1:])
+    found = ceiling_of(read_table(with_spread).choices)
     delta = (table.frame["human_good"] - table.frame["human_bad"]).iloc[1:]
     assert found.reliability == pytest.approx(1 - 0.25 / delta.var(), abs=1e-12)
     assert f"r can reach {found.ceiling_r:.2f}" in section([with_spread], seed=0, n_resamples=20).text

@@ -8,14 +8,14 @@ import pytest
 
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import TIE
-from pairbank.stats.analyses.human_correlation import choice_counts
 from pairbank.stats.analyses.introspection.disagreement import disagreement
 from pairbank.stats.analyses.paradigms import item_shares
 from pairbank.stats.estimates.ties import is_tie, signs
 from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, balanced_accuracy
 from pairbank.stats.measures.agreement import cohens_kappa, rank_codes, raw_agreement, spearman_value
-from pairbank.stats.measures.confusion import takes_second
+from pairbank.stats.measures.confusion import choice_counts, takes_second
 from pairbank.stats.measures.paired_tests import compare
+from pairbank.stats.report.summary import summarise
 
 EXACT = np.array([1.0, 0.0, -2.0, 0.5, 0.0, -1.0, 3.0, 0.25])
 NOISE = np.array([0.0, -2e-16, 0.0, 0.0, 2e-16, 0.0, 0.0, 0.0])
@@ -66,8 +66,6 @@ def test_values_that_tie_pairwise_share_one_rank() -> None:
 
 @pytest.mark.parametrize("shift", [0.0, -2e-16])
 def test_a_report_counts_a_published_tie_of_minus_2e_16_as_a_half(shift: float) -> None:
-    from pairbank.stats.report.summary import summarise
-
     frame = pd.DataFrame({"item_id": ["a", "b"], "corpus": "toy", "subset": "s", "phenomenon": None, "language": "en"})
     frame = frame.assign(human_good=None, human_bad=None, flags=[[], []], direct_delta=[1.0, shift])
     direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.figures.charts import curves, heat_map, intervals, roc_curves, scatter
+from pairbank.stats.figures.charts import curves, heat_map, intervals, roc_curves
+from pairbank.stats.figures.scatters import scatter
 from pairbank.stats.figures.style import save_figure
 
 if TYPE_CHECKING:

@@ -10,7 +10,25 @@ import pytest
 
 from pairbank.builders.corpora import blimp, zhoblimp
 from pairbank.errors import BankError
-from pairbank.stats.measures.human_agreement import HumanAgreement, blimp_judgments, counted_agreement, human_agreement
+from pairbank.stats.measures.human_agreement import HumanAgreement, counted_agreement, human_agreement
+
+
+def judgments_of(responses: pd.DataFrame) -> pd.DataFrame:
+    """BLiMP's raw validation file as one row a judgment: paradigm, item (its two sentences), is_right.
+
+    A task has five pairs; a condition is the paradigm with `ans1` or `ans2`, the better option, and an answer starts
+    with the number chosen. Rejected tasks, unanswered questions, checks and unreleased paradigms are left out.
+    """
+    approved = responses[responses["AssignmentStatus"] == "Approved"]
+    fields = ("Input.item_{}_condition", "Input.field_{}_1", "Input.field_{}_2", "Answer.Choice{}")
+    questions = [approved[[field.format(i) for field in fields]] for i in range(1, 6)]
+    names = ["condition", "one", "other", "answer"]
+    long = pd.concat([question.set_axis(names, axis=1) for question in questions], ignore_index=True).dropna()
+    condition = long["condition"].str.extract(r"^(?P<paradigm>.*)ans(?P<best>[12])$")
+    items = ["|".join(sorted(pair)) for pair in zip(long["one"], long["other"], strict=True)]
+    is_right = long["answer"].str[0] == condition["best"]
+    found = pd.DataFrame({"paradigm": condition["paradigm"], "item": items, "is_right": is_right})
+    return found[found["paradigm"].isin(blimp.PARADIGMS)]
 
 
 def agreement(judgments: pd.DataFrame) -> HumanAgreement:
@@ -22,7 +40,7 @@ def agreement(judgments: pd.DataFrame) -> HumanAgreement:
 def test_blimp_people_agree_as_published(shared: Path) -> None:
     # Warstadt et al. 2020, section 5: individual .886, aggregate .964 over 67 paradigms of 5 pairs
     folder = shared / "corpora" / "blimp"
-    judgments = blimp_judgments(pd.read_csv(folder / "human_responses.csv"), paradigms=blimp.PARADIGMS)
+    judgments = judgments_of(pd.read_csv(folder / "human_responses.csv"))
     found = agreement(judgments)
     assert (found.n_paradigms, found.n_items, found.n_tied, found.n_judgments) == (67, 335, 5, 6676)
     assert found.individual == pytest.approx(0.8856, abs=5e-5)
@@ -59,26 +77,7 @@ def test_paradigms_weigh_alike_and_ties_are_no_majority() -> None:
     assert (found.pooled.n, found.n_judgments, found.n_items, found.n_tied, found.n_paradigms) == (3, 10, 3, 1, 2)
 
 
-def responses() -> pd.DataFrame:
-    rows = []
-    for status, answer in (("Approved", "1. The cat that"), ("Rejected", "2. x"), ("Approved", None)):
-        row: dict[str, str | None] = {"AssignmentStatus": status}
-        for i, condition in enumerate(("islandans1", "islandans2", "attnchkans1", "otherans1", "islandans1"), start=1):
-            row |= {f"Input.item_{i}_condition": condition, f"Answer.Choice{i}": answer}
-            row |= {f"Input.field_{i}_1": "The cat that's here.", f"Input.field_{i}_2": f"Cat {i}."}
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def test_rejected_unanswered_and_other_questions_are_left_out() -> None:
-    found = blimp_judgments(responses(), paradigms=["island"])
-    assert found["item"].tolist() == [f"Cat {i}.|The cat that's here." for i in (1, 2, 5)]
-    assert found["is_right"].tolist() == [True, False, True]
-
-
-def test_another_file_and_impossible_counts_are_refused() -> None:
-    with pytest.raises(BankError, match=r"expected BLiMP's human_responses\.csv"):
-        blimp_judgments(responses().drop(columns="Answer.Choice3"), paradigms=["island"])
+def test_impossible_counts_and_judgments_without_an_item_are_refused() -> None:
     with pytest.raises(BankError, match="expected one or more, each with 0 to n right"):
         counted_agreement([3], [2])
     with pytest.raises(BankError, match="expected one or more"):

@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pairbank.errors import BankError, UnknownNameError
+from pairbank.errors import BankError
 from pairbank.stats.analyses.introspection.disagreement import disagreement
 from pairbank.stats.analyses.introspection.model_features import (
     ModelFeatures,
     features_from_entries,
     features_in_paper,
-    features_of,
     find_features,
     match_type,
     shipped_features,
@@ -42,7 +41,7 @@ def test_shipped_features_are_complete_and_their_names_lead_to_one_model() -> No
     assert len(known) > 90
     assert all("/" in model_id for model_id in known)
     for model_id in known:
-        assert features_of(model_id) is features_of(model_id.rsplit("/", 1)[-1])
+        assert find_features(model_id) is find_features(model_id.rsplit("/", 1)[-1]) is known[model_id]
     for paper in ("song-2025", "hu-frank-2024"):
         assert set(features_in_paper(paper).values()) <= set(known.values())
 
@@ -59,7 +58,8 @@ def test_the_models_of_song_2025_are_7_instruct_and_14_base_of_four_families() -
 
 
 def test_a_name_of_a_published_table_holds_for_that_table_alone() -> None:
-    assert features_of("OLMo 7B", corpus="hu-frank-2024-syntax").generation == "1"
+    assert find_features("OLMo 7B", corpus="hu-frank-2024-syntax") is features_in_paper("hu-frank-2024")["OLMo 7B"]
+    assert features_in_paper("hu-frank-2024")["OLMo 7B"].generation == "1"
     assert features_in_paper("song-2025")["OLMo 7B"].generation == "2"
     assert find_features("OLMo 7B") is None
     assert find_features("OLMo 7B", corpus="blimp") is None
@@ -68,15 +68,13 @@ def test_a_name_of_a_published_table_holds_for_that_table_alone() -> None:
 def test_nothing_is_guessed_from_a_name() -> None:
     for name in ("llama-3.1-8b", "Llama-3.1-8B-finetuned", "my-org/Llama-3.1-8B", "gpt2-small"):
         assert find_features(name) is None, name
-    with pytest.raises(UnknownNameError, match=r"no model 'Llama-3.1-8'; did you mean .*'Llama-3.1-8B'.* Declare it"):
-        features_of("Llama-3.1-8")
 
 
 def test_what_the_user_declares_comes_first() -> None:
     mine = ModelFeatures(family="Mine", generation="1", size_billions=0.1, type="base")
-    assert features_of("gpt2", given={"gpt2": mine}) is mine
-    assert features_of("short", model_id="org/long", given={"org/long": mine}) is mine
-    assert features_of("local-copy", model_id="openai-community/gpt2").family == "GPT-2"
+    assert find_features("gpt2", given={"gpt2": mine}) is mine
+    assert find_features("short", model_id="org/long", given={"org/long": mine}) is mine
+    assert find_features("local-copy", model_id="openai-community/gpt2") is shipped_features()["openai-community/gpt2"]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +117,7 @@ def test_match_types_exclude_each_other_in_the_published_order() -> None:
 
 
 def test_a_model_that_nobody_declared_matches_itself_and_is_undeclared_with_others() -> None:
-    known = features_of("gpt2")
+    known = shipped_features()["openai-community/gpt2"]
     assert match_type("x", None, "x", None) == "self"
     assert match_type("x", None, "y", None) == match_type("x", None, "gpt2", known) == "undeclared"
 
@@ -247,7 +245,7 @@ def test_pairs_of_models_without_a_method_say_so() -> None:
 def test_sizes_and_match_types_stand_beside_the_pairs() -> None:
     rng = np.random.default_rng(2)
     both = stack(rng.normal(size=(2, 9)), rng.normal(size=(1, 2, 9)))
-    table = pair_table(both, {"a": features_of("Qwen2.5-72B"), "b": None})
+    table = pair_table(both, {"a": find_features("Qwen2.5-72B"), "b": None})
     assert table["match_type"].tolist() == ["self", "undeclared", "undeclared", "self"]
     assert table["direct_size_billions"].isna().tolist() == [False, False, True, True]
     assert big_models(table)[["direct_model", "meta_model"]].values.tolist() == [["a", "a"]]

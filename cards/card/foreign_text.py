@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pairbank.files import sha256_of_text
-from pairbank.markdown import html_as_text
+from pairbank.markdown import html_as_text, tables_in, to_markdown
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN_CHARACTERS = 160
-"""A name or cell longer than this is cut; its hash keeps it apart from others with the same start."""
+"""A name longer than this is cut; its hash keeps it apart from others with the same start."""
+CELL_CHARACTERS = 1_000
+"""The same of a table's cell, and of code."""
 _SPECIAL = re.compile(r"([\\`*~|#$]|\](?=[(\[:])|\[(?=\^)|(?<!\w)_|_(?!\w))")
 """What could start markup inside a line; brackets only where they would make a link or a footnote."""
 _HTML = {"<": "&lt;", ">": "&gt;"}
@@ -79,7 +82,7 @@ def code(text: str) -> str:
     >>> code("a`b")
     '`` a`b ``'
     """
-    line = shown(text, limit=1_000)
+    line = shown(text, limit=CELL_CHARACTERS)
     longest = max((len(run) for run in re.findall("`+", line)), default=0)
     return f"`{line}`" if longest == 0 else f"{'`' * (longest + 1)} {line} {'`' * (longest + 1)}"
 
@@ -107,14 +110,7 @@ def table(frame: pd.DataFrame) -> str:
     | 1\|2 | 3 |
     | x y |  |
     """
-    import pandas as pd
-
-    rows = [[inline(str(name)) for name in frame.columns], ["---"] * len(frame.columns)]
-    rows += [
-        ["" if pd.isna(cell) else inline(str(cell), limit=1_000) for cell in row]
-        for row in frame.itertuples(index=False, name=None)
-    ]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return to_markdown(frame, cell=partial(inline, limit=CELL_CHARACTERS))
 
 
 def parsed_tables(page: str) -> list[list[dict[str, str]]]:
@@ -124,20 +120,5 @@ def parsed_tables(page: str) -> list[list[dict[str, str]]]:
     >>> parsed_tables("text\n\n" + table(pd.DataFrame({"a": ["x|y"]})))
     [[{'a': 'x|y'}]]
     """
-    found: list[list[dict[str, str]]] = []
-    lines = page.splitlines()
-    for number, line in enumerate(lines):
-        if not re.fullmatch(r"\|( --- \|)+", line) or number == 0:
-            continue
-        heading = _cells(lines[number - 1])
-        rows = []
-        for below in lines[number + 1 :]:
-            if not below.startswith("|"):
-                break
-            rows.append(dict(zip(heading, _cells(below), strict=False)))
-        found.append(rows)
-    return found
-
-
-def _cells(line: str) -> list[str]:
-    return [unescaped(cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+    tables = tables_in(page)
+    return [[{unescaped(key): unescaped(cell) for key, cell in row.items()} for row in rows] for rows in tables]

@@ -1,4 +1,4 @@
-"""The tables of Neuro: in, what probes scored in each layer and fold; out, rows for layers and for groups."""
+"""The tables of probes: in, what probes scored in each layer and fold; out, rows for layers and for groups."""
 
 from __future__ import annotations
 

@@ -1,0 +1,184 @@
+"""One method's columns of a scored table: in, rows in order and a layout; out, its numbers as arrays.
+
+What should be there and is not, or is no number, is an error with the item's name, before any statistic is computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pairbank.errors import BankError
+from pairbank.scoring.api.names import DIRECT, OVER_LENGTH, TIE_ANSWER
+from pairbank.stats.scored_table.frame import flagged, number_column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pairbank.arrays import BoolArray, FloatArray
+    from pairbank.scoring.api.layout import MethodLayout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodScores:
+    """One method's numbers for every row of the table."""
+
+    layout: MethodLayout
+    """Says what the log-probabilities are."""
+    delta_nats: FloatArray
+    """Good minus bad, shape (rows,), for a rating in points; NaN where the method does not apply."""
+    logprobs_nats: FloatArray
+    """Shape (rows, presentations, options); NaN where the method does not apply or a presentation is not asked."""
+    word_nats: FloatArray
+    """Log-probability of the target of a one-sided item (a word, a sentence), shape (rows,); NaN elsewhere."""
+    argmax: FloatArray
+    """Most probable ratings of the better and the worse side, shape (rows, 2); NaN for other methods."""
+    unparsed: FloatArray
+    """Share of the texts written for an item without an answer, shape (rows,); NaN for methods that read answers."""
+    decisions: FloatArray
+    """Of methods whose decisions alone are known, the part of the choice that each option has: 1 for the one chosen,
+    shared in a tie; shape (rows, presentations, options), NaN where there is no answer. (rows, 0, 0) for others."""
+
+    @property
+    def applies(self) -> BoolArray:
+        """Whether the method gives a difference of two sides, shape (rows,)."""
+        return ~np.isnan(self.delta_nats)
+
+    @property
+    def predicts(self) -> BoolArray:
+        """Whether the method gives the log-probability of an item's one word, shape (rows,)."""
+        return ~np.isnan(self.word_nats)
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether it was asked of any row."""
+        return bool(self.applies.any() or self.predicts.any() or not np.isnan(self.unparsed).all())
+
+
+def delta_of(frame: pd.DataFrame, method: str) -> FloatArray:
+    """Return a method's differences (good - bad), shape (rows,); NaN where it does not apply."""
+    return number_column(frame, f"{method}_delta")
+
+
+def side_of(frame: pd.DataFrame, method: str, side: str) -> FloatArray:
+    """Return a method's scores of one side, `good` or `bad`, shape (rows,); NaN where it gives none."""
+    return number_column(frame, f"{method}_{side}")
+
+
+def argmax_of(frame: pd.DataFrame, method: str) -> FloatArray:
+    """Return the most probable ratings of the better and the worse side, shape (rows, 2); NaN where there are none."""
+    return np.column_stack([number_column(frame, f"{method}_argmax_{side}") for side in ("good", "bad")])
+
+
+def needed_columns(layout: MethodLayout) -> list[str]:
+    """Return the columns that a method of this layout must have."""
+    names = [f"{layout.method}_delta"]
+    names += [f"{layout.method}_logprobs"] * layout.has_logprobs
+    names += [f"{layout.method}_answers"] * layout.has_decisions
+    names += [f"{layout.method}_good"] * (layout.kind == "prediction")
+    rates = layout.kind == "rating" and layout.has_logprobs
+    return names + [f"{layout.method}_argmax_{side}" for side in ("good", "bad") if rates]
+
+
+def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
+    """Return a method's numbers.
+
+    Args:
+        frame: Rows of a scored table, with what `needed_columns` names.
+        layout: The method.
+
+    Raises:
+        BankError: If a score that should be there is null or not finite.
+    """
+    delta = delta_of(frame, layout.method)
+    rates = layout.kind == "rating" and layout.has_logprobs
+    return MethodScores(
+        layout=layout,
+        delta_nats=delta,
+        logprobs_nats=logprobs_of(frame, layout, applies=~np.isnan(delta)),
+        word_nats=_words(frame, layout, delta),
+        argmax=argmax_of(frame, layout.method) if rates else np.full((len(frame), 2), np.nan),
+        unparsed=_unparsed(frame, layout),
+        decisions=_decisions(frame, layout) if layout.has_decisions else np.empty((len(frame), 0, 0)),
+    )
+
+
+def logprobs_of(frame: pd.DataFrame, layout: MethodLayout, *, applies: BoolArray) -> FloatArray:
+    """Return the list column of log-probabilities, shape (rows, presentations, options).
+
+    Args:
+        frame: Rows of a scored table.
+        layout: The method; predictions and methods that read nothing are all NaN.
+        applies: Where the method applies, shape (rows,); the other rows are NaN.
+
+    Raises:
+        BankError: If a list is missing, too short, or holds what is no number where the presentation is asked.
+    """
+    found = np.full((len(frame), len(layout.presentations), len(layout.options)), np.nan)
+    if layout.has_logprobs and layout.kind != "prediction":
+        found[applies] = _whole_lists(frame[applies], layout)
+    return found
+
+
+def _whole_lists(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
+    name, width = f"{layout.method}_logprobs", len(layout.presentations) * len(layout.options)
+    lists = frame[name].to_list()
+    for item_id, values in zip(frame["item_id"], lists, strict=True):
+        if not isinstance(values, list | tuple | np.ndarray) or len(values) != width:
+            raise BankError(f"{item_id}: {name} is {values!r}; expected {width} numbers, since it has a delta")
+    flat = np.array(list(chain.from_iterable(lists)), dtype=np.float64).reshape(-1, width)
+    is_whole = np.isfinite(flat)
+    if layout.asked == "one":
+        empty = np.asarray(np.isnan(layout.reshape(flat)).all(axis=-1))
+        left_out = empty & ~np.asarray(empty.all(axis=1))[:, np.newaxis]
+        is_whole |= left_out.repeat(len(layout.options), axis=1)
+    if not is_whole.all():
+        where = int(np.argmin(is_whole.all(axis=1)))
+        raise BankError(f"{frame['item_id'].iloc[where]}: {name} is {flat[where]}; expected finite numbers")
+    return layout.reshape(flat)
+
+
+def _words(frame: pd.DataFrame, layout: MethodLayout, delta: FloatArray) -> FloatArray:
+    """Return the log-probability of one-sided items: of a prediction, or of `direct` where the corpus has some."""
+    sides = {"target_bad", f"{layout.method}_good"} <= set(frame.columns) and bool(frame["target_bad"].isna().any())
+    if layout.kind != "prediction" and not (layout.method == DIRECT and sides):
+        return np.full(len(frame), np.nan)
+    words = np.where(np.isnan(delta), side_of(frame, layout.method, "good"), np.nan)
+    if "target_bad" in frame.columns:
+        words[frame["target_bad"].notna().to_numpy()] = np.nan
+    return words
+
+
+def _unparsed(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
+    """Return the share of each item's texts without an answer; NaN where nothing was written."""
+    if layout.readout == "options":
+        return np.full(len(frame), np.nan)
+    n_asked = 1 if layout.asked == "one" else len(layout.presentations)
+    shares = number_column(frame, f"{layout.method}_unparsed") / n_asked
+    shares[flagged(frame, f"{layout.method}_flags", OVER_LENGTH)] = np.nan
+    return shares
+
+
+def _decisions(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
+    """Return which option was chosen, shape (rows, presentations, options).
+
+    Raises:
+        BankError: If there are not as many answers as presentations, or one is no option and no tie.
+    """
+    name, n_options = f"{layout.method}_answers", len(layout.options)
+    choices: dict[str | None, list[float]] = {
+        option: [float(option == other) for other in layout.options] for option in layout.options
+    }
+    choices |= {TIE_ANSWER: [1 / n_options] * n_options, None: [np.nan] * n_options}
+    nothing = [None] * len(layout.presentations)
+    found = []
+    for item_id, cell in zip(frame["item_id"], frame[name].to_list(), strict=True):
+        answers = list(cell) if isinstance(cell, list | tuple | np.ndarray) else nothing
+        if len(answers) != len(nothing) or not choices.keys() >= set(answers):
+            expected = f"{len(nothing)} of {', '.join(layout.options)}, {TIE_ANSWER} or null"
+            raise BankError(f"{item_id}: {name} is {cell!r}; expected {expected}")
+        found.append([choices[answer] for answer in answers])
+    return np.array(found, dtype=np.float64).reshape(len(frame), len(nothing), n_options)

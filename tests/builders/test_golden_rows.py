@@ -1,0 +1,151 @@
+"""The rows of every corpus, as they were when its version was given: a move that nobody announces is an error.
+
+Prepared rows are kept under the corpus's `version` and `BUILDERS_VERSION`, not under a hash of source text. So a change
+of code that moves rows must raise one of the two, else users go on with the rows that they have. This test says when.
+`golden_rows.json` holds, for each corpus that ships or stands in `$PAIRBANK_SHARED/corpora`: its version, its number of
+rows, and one sha256 of all its rows (mended, and of corpora up to 10,000 rows also as the source has them), of its
+columns with their types and of the facts in its manifest. `python tests/builders/test_golden_rows.py` writes it anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pairbank.builders.corpora.corpus import BuildOptions, Corpus
+from pairbank.builders.corpora.registry import CORPORA
+from pairbank.builders.corpora.tabular import TabularOptions, tabular_corpus
+from pairbank.builders.dataset import BUILDERS_VERSION
+from pairbank.builders.load import located_files
+from pairbank.builders.schema.validation import Validator
+from pairbank.builders.sources.source import LocatedFile
+from pairbank.errors import CorpusFileNotFoundError
+from pairbank.files import read_json, sha256_of_texts, write_json
+
+GOLDEN = Path(__file__).with_name("golden_rows.json")
+COMMAND = "python tests/builders/test_golden_rows.py"
+SMALL = 10_000
+TABLE = """\
+good,bad,context,subset,phenomenon,paradigm,human_good,human_bad,human_n,language,id,topic
+The owls hoot.,The owls hoots.,,agreement,number,regular,1.5,-0.25,7,en,a1,birds
+owls.,owl.,I saw two,agreement,number,,NA,,,en,a2,
+"«Да», сказал он.","«Да» сказал, он.",,commas,,,,,,ru,,speech
+"""
+
+
+def _lines(corpus: Corpus, files: Mapping[str, LocatedFile], *, repair: bool) -> Iterator[str]:
+    rows = corpus.rows(files, BuildOptions(repair=repair))
+    for item in Validator(corpus.name, corpus.extra_columns).checked(rows):
+        yield json.dumps(item.row())
+
+
+def _record(corpus: Corpus, files: Mapping[str, LocatedFile]) -> dict[str, Any]:
+    mended = list(_lines(corpus, files, repair=True))
+    as_is = list(_lines(corpus, files, repair=False)) if len(mended) <= SMALL else []
+    columns = [f"{column.name}:{column.type}" for column in corpus.extra_columns]
+    facts = json.dumps(dict(corpus.metadata(files)), sort_keys=True)
+    return {
+        "version": corpus.version,
+        "n_rows": len(mended),
+        "sha256": sha256_of_texts((*columns, facts, *mended, *as_is)),
+    }
+
+
+def _move(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Say what is wrong with a corpus's rows, and what to do; "" = nothing."""
+    announced = before["builders_version"] != BUILDERS_VERSION or before["version"] != now["version"]
+    if (before["n_rows"], before["sha256"]) == (now["n_rows"], now["sha256"]):
+        return f"{name}: a version was raised; run {COMMAND}" if announced else ""
+    moved = f"{name}: its rows moved ({before['n_rows']} before, {now['n_rows']} now)"
+    if announced:
+        return f"{moved} and its version was raised; run {COMMAND}"
+    return (
+        f"{moved}, but neither the corpus's version ({now['version']}) nor BUILDERS_VERSION ({BUILDERS_VERSION}) was "
+        "raised: users would go on with the rows in their caches. If they are to move, raise `version` in the corpus's "
+        f"file, or, where the rows of many corpora moved, BUILDERS_VERSION in builders/dataset.py; then run {COMMAND}"
+    )
+
+
+def _files_of(corpus: Corpus, root: Path) -> Mapping[str, LocatedFile]:
+    """Return the files under a root of corpora; without the pinned ones there is nothing to compare."""
+    files = located_files(corpus, root)
+    if not files:
+        raise CorpusFileNotFoundError(f"{corpus.name}: none of its files stands under {root}")
+    if others := [file.name for file in files.values() if not file.verified]:
+        raise CorpusFileNotFoundError(f"{corpus.name}: {', '.join(others)} under {root} is not the pinned version")
+    return files
+
+
+def _table(folder: Path) -> tuple[Corpus, Mapping[str, LocatedFile]]:
+    path = folder / "my_pairs.csv"
+    path.write_text(TABLE, encoding="utf-8")
+    corpus, file = tabular_corpus(path, TabularOptions())
+    return corpus, {file.name: file}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if CORPORA[name].embedded else pytest.mark.upstream) for name in CORPORA]
+)
+def test_rows_move_only_with_a_version(name: str) -> None:
+    golden = read_json(GOLDEN)
+    try:
+        files = _files_of(CORPORA[name], _root())
+    except CorpusFileNotFoundError as error:
+        pytest.skip(str(error).split(";", 1)[0])
+    assert name in golden, f"{name} has no golden rows yet; run {COMMAND}"
+    assert _move(name, golden[name], _record(CORPORA[name], files)) == ""
+
+
+def test_rows_of_a_file_of_your_own_move_only_with_a_version(tmp_path: Path) -> None:
+    assert _move("tabular", read_json(GOLDEN)["tabular"], _record(*_table(tmp_path))) == ""
+
+
+def test_a_move_says_what_to_raise_and_what_to_run() -> None:
+    before = {"builders_version": BUILDERS_VERSION, "version": "1.0.0", "n_rows": 3, "sha256": "a"}
+    now = {"version": "1.0.0", "n_rows": 3, "sha256": "a"}
+    assert _move("p18", before, now) == ""
+    silent = _move("p18", before, now | {"sha256": "b"})
+    assert "neither the corpus's version (1.0.0) nor BUILDERS_VERSION" in silent
+    assert silent.endswith(f"then run {COMMAND}")
+    for announced in (now | {"sha256": "b", "version": "1.0.1"}, now | {"version": "1.0.1"}):
+        assert _move("p18", before, announced).endswith(f"run {COMMAND}")
+        assert "neither" not in _move("p18", before, announced)
+    assert "raised; run" in _move("p18", before | {"builders_version": BUILDERS_VERSION - 1}, now | {"sha256": "b"})
+
+
+def test_the_file_holds_no_corpus_that_there_is_not() -> None:
+    assert read_json(GOLDEN).keys() <= {*CORPORA, "tabular"}
+
+
+def _root() -> Path:
+    shared = os.environ.get("PAIRBANK_SHARED") or Path(__file__).resolve().parents[3] / "shared"
+    return Path(shared) / "corpora"
+
+
+def _rewrite() -> None:
+    """Write the file anew; corpora whose files are not here keep what it says, and silent moves are refused."""
+    import tempfile
+
+    golden: dict[str, Any] = read_json(GOLDEN) if GOLDEN.is_file() else {}
+    with tempfile.TemporaryDirectory() as folder:
+        records = {"tabular": _record(*_table(Path(folder)))}
+    for name, corpus in CORPORA.items():
+        try:
+            records[name] = _record(corpus, _files_of(corpus, _root()))
+        except CorpusFileNotFoundError as error:
+            sys.stderr.write(f"{str(error).split(';', 1)[0]}: left as it is\n")
+    for name, record in records.items():
+        if name in golden and "neither" in (wrong := _move(name, golden[name], record)):
+            sys.exit(wrong)
+        golden[name] = record | {"builders_version": BUILDERS_VERSION}
+    write_json(GOLDEN, {name: golden[name] for name in golden if name in {*CORPORA, "tabular"}})
+
+
+if __name__ == "__main__":
+    _rewrite()

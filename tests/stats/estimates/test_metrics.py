@@ -1,0 +1,45 @@
+"""The one table of metrics: nothing in a summary is missing from it, and the documentation defines all of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pairbank.stats import accuracy_table, agreement_table, summarise
+from pairbank.stats.estimates.metrics import METRICS, headings, metrics_by_heading
+from rated_tables import rated_table
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def summary() -> pd.DataFrame:
+    table = rated_table()
+    return summarise(table.frame, table.layouts, model=table.model, n_resamples=20)
+
+
+def test_every_metric_of_a_summary_is_known_and_its_values_lie_in_its_range() -> None:
+    found = summary()
+    assert set(found["metric"]) <= set(METRICS)
+    for row in found[found["value"].notna()].to_dict("records"):
+        metric = METRICS[row["metric"]]
+        assert metric.low <= row["value"] <= metric.high
+
+
+def test_every_metric_is_defined_in_the_documentation() -> None:
+    page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    assert [name for name in METRICS if f"`{name}`" not in page] == []
+
+
+def test_a_wide_table_has_the_headings_of_its_metrics_and_those_of_rare_ones_only_where_they_are() -> None:
+    found = summary()
+    assert list(accuracy_table(found).columns)[6:-1] == ["accuracy", "orders pooled", "first option chosen"]
+    rare = found.iloc[:1].assign(metric="unparsed", value=0.25, low=np.nan, high=np.nan)
+    assert "no answer found" in accuracy_table(pd.concat([found, rare]))
+    assert list(agreement_table(found).columns)[-5:-1] == list(metrics_by_heading("agreement"))
+
+
+def test_no_metric_without_a_heading_has_a_column() -> None:
+    assert "accuracy_argmax_ties_first" not in headings("accuracy")
+    assert not {"f1", "f1_layer"} & {*headings("accuracy"), *headings("agreement")}
