@@ -14,6 +14,7 @@ import pyarrow as pa
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.api.names import DIRECT_WB, MethodName
 from pairbank.scoring.methods.fewshot import Pool
@@ -99,13 +100,13 @@ def score(
                 shards[name].append(table)
             n_done += work
             tell(n_done / len(chosen), len(items))
-    signature["n_by_flag"] = {
-        m.name: dict(
-            Counter(f for part in shards[m.name] for flags in part[f"{m.name}_flags"].to_pylist() for f in flags or ())
-        )
-        for m in chosen
-    }
+    signature["n_by_flag"] = {name: _n_by_flag(name, parts) for name, parts in shards.items()}
     return Scored(dataset=with_columns(items, chosen, shards), signature=signature)
+
+
+def _n_by_flag(method: str, parts: Sequence[pa.Table]) -> dict[str, int]:
+    column = ScoreColumns(method).flags
+    return dict(Counter(flag for part in parts for flags in part[column].to_pylist() for flag in flags or ()))
 
 
 def _reader(model: Scorer, methods: Sequence[Method]) -> Scorer:

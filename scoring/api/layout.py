@@ -1,8 +1,12 @@
-"""What the numbers in a method's `_logprobs` column mean: in, the flat list; out, presentations x options."""
+"""The columns of a method: their names, and what the numbers in its `logprobs` column mean.
+
+In: a method's name, or its layout. Out: names of columns, which stand here alone; from the flat list of
+log-probabilities, presentations x options.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
@@ -15,6 +19,8 @@ if TYPE_CHECKING:
 
     from pairbank.arrays import FloatArray
 
+Side = Literal["good", "bad"]
+ColumnKind = Literal["float64", "int32", "list<float64>", "list<string>"]
 Kind = Literal["direct", "forced_choice", "judgment", "rating", "prediction"]
 JUDGED = ("forced_choice", "judgment")
 """Kinds with a correct option in each presentation."""
@@ -26,6 +32,145 @@ _CHOICES: dict[str, tuple[str | bool, ...]] = {
     "readout": ("options", "generation", "decision"),
     "orders": ("known", "unknown"),
 }
+
+
+_SUFFIXES: dict[str, ColumnKind] = {
+    "good": "float64",
+    "bad": "float64",
+    "delta": "float64",
+    "good_n": "int32",
+    "bad_n": "int32",
+    "good_tokens": "list<float64>",
+    "bad_tokens": "list<float64>",
+    "good_before": "float64",
+    "bad_before": "float64",
+    "good_after": "float64",
+    "bad_after": "float64",
+    "logprobs": "list<float64>",
+    "argmax_good": "float64",
+    "argmax_bad": "float64",
+    "first_choice": "float64",
+    "answers": "list<string>",
+    "texts": "list<string>",
+    "unparsed": "int32",
+    "flags": "list<string>",
+}
+"""All columns that a method of ours may have, and their types."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreColumns:
+    """The names of a method's columns; which of them it has, and in which order, the method says.
+
+    >>> columns = ScoreColumns("direct")
+    >>> columns.delta, columns.of("good"), columns.kinds(columns.bad, columns.bad_n)
+    ('direct_delta', 'direct_good', {'direct_bad': 'float64', 'direct_bad_n': 'int32'})
+    """
+
+    method: str
+
+    @property
+    def good(self) -> str:
+        """Score of the better side, in nats unless the method says otherwise."""
+        return f"{self.method}_good"
+
+    @property
+    def bad(self) -> str:
+        """Score of the worse side; null where there is none."""
+        return f"{self.method}_bad"
+
+    @property
+    def delta(self) -> str:
+        """Score of the better side - that of the worse one; null where there is one side."""
+        return f"{self.method}_delta"
+
+    @property
+    def good_n(self) -> str:
+        """Number of tokens scored of the better side."""
+        return f"{self.method}_good_n"
+
+    @property
+    def bad_n(self) -> str:
+        """Number of tokens scored of the worse side."""
+        return f"{self.method}_bad_n"
+
+    @property
+    def logprobs(self) -> str:
+        """Log-probabilities of all options, a flat list: presentations x options, row-major."""
+        return f"{self.method}_logprobs"
+
+    @property
+    def first_choice(self) -> str:
+        """Share of presentations in which the option shown first is the more probable."""
+        return f"{self.method}_first_choice"
+
+    @property
+    def answers(self) -> str:
+        """The option found in what the model wrote, a presentation."""
+        return f"{self.method}_answers"
+
+    @property
+    def texts(self) -> str:
+        """What the model wrote, a presentation."""
+        return f"{self.method}_texts"
+
+    @property
+    def unparsed(self) -> str:
+        """Number of presentations that were answered without a valid answer."""
+        return f"{self.method}_unparsed"
+
+    @property
+    def flags(self) -> str:
+        """What to know of the item's scores."""
+        return f"{self.method}_flags"
+
+    def of(self, side: Side) -> str:
+        """Return the column of a side's score."""
+        return f"{self.method}_{side}"
+
+    def tokens(self, side: Side) -> str:
+        """Return the column of the log-probability of each token that is scored of a side."""
+        return f"{self.method}_{side}_tokens"
+
+    def edge(self, side: Side, edge: Literal["before", "after"]) -> str:
+        """Return the column of the log-probability of a word's edge, before or after a side's target."""
+        return f"{self.method}_{side}_{edge}"
+
+    def argmax(self, side: Side) -> str:
+        """Return the column of the most probable rating of a side."""
+        return f"{self.method}_argmax_{side}"
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All columns that a method may have."""
+        return tuple(f"{self.method}_{suffix}" for suffix in _SUFFIXES)
+
+    def kinds(self, *columns: str) -> dict[str, ColumnKind]:
+        """Return the types of some of these columns, in the order given."""
+        known = dict(zip(self.all, _SUFFIXES.values(), strict=True))
+        return {column: known[column] for column in columns}
+
+
+def columns_of(
+    methods: Iterable[str], columns: Iterable[str], *, declared: Mapping[str, Iterable[str]] | None = None
+) -> dict[str, tuple[str, ...]]:
+    """Return which columns of a table are each method's, in the table's order.
+
+    Args:
+        methods: names of the methods that the table has scores of.
+        columns: the table's.
+        declared: the columns that a signature states for a method (`columns` in its definition): a method of somebody
+            else's may have some that are not in `ScoreColumns`.
+
+    >>> columns_of(["direct", "direct_wb"], ["direct_object", "direct_delta", "direct_wb_delta"])
+    {'direct': ('direct_delta',), 'direct_wb': ('direct_wb_delta',)}
+    """
+    names = tuple(columns)
+    found = {}
+    for method in methods:
+        own = {*ScoreColumns(method).all, *(declared or {}).get(method, ())}
+        found[method] = tuple(name for name in names if name in own)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,13 +243,18 @@ class MethodLayout:
             raise BankError(f"{self.method}: {name} is {found}; expected {expected if needed else 'none'}")
 
     @property
+    def columns(self) -> ScoreColumns:
+        """The names of the method's columns."""
+        return ScoreColumns(self.method)
+
+    @property
     def is_judged(self) -> bool:
         """Whether every presentation has a correct option."""
         return self.kind in JUDGED
 
     @property
     def has_logprobs(self) -> bool:
-        """Whether the method has a `_logprobs` column."""
+        """Whether the method has a column of log-probabilities."""
         return self.is_prompted and self.readout == "options"
 
     @property
@@ -145,12 +295,12 @@ class MethodLayout:
             cells = np.asarray(flat)
             numbers = np.asarray(cells.tolist() if cells.dtype == object else cells, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise BankError(f"{self.method}_logprobs: expected lists of {width} numbers each") from error
+            raise BankError(f"{self.columns.logprobs}: expected lists of {width} numbers each") from error
         if numbers.shape == (0,):
             return np.empty((0, *shape))
         if numbers.ndim != 2 or numbers.shape[1] != width:
             raise BankError(
-                f"{self.method}_logprobs has shape {numbers.shape}; expected lists of {width} numbers each: "
+                f"{self.columns.logprobs} has shape {numbers.shape}; expected lists of {width} numbers each: "
                 f"{shape[0]} presentations x {shape[1]} options"
             )
         return numbers.reshape(len(numbers), *shape)

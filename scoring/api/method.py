@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from pairbank.arrays import FloatArray
+from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import IDENTICAL_TOKENS, OVER_LENGTH
 from pairbank.scoring.api.requests import EncodedRequest, Request
 
-ColumnKind = Literal["float64", "int32", "list<float64>", "list<string>"]
 Row = Mapping[str, Any]
 
 
@@ -75,33 +75,28 @@ def direct_layout(method: str) -> dict[str, Any]:
 
 def side_columns(method: str) -> dict[str, ColumnKind]:
     """Return the columns: scores of both sides, their difference, numbers of tokens, flags."""
-    return {
-        f"{method}_good": "float64",
-        f"{method}_bad": "float64",
-        f"{method}_delta": "float64",
-        f"{method}_good_n": "int32",
-        f"{method}_bad_n": "int32",
-        f"{method}_flags": "list<string>",
-    }
+    c = ScoreColumns(method)
+    return c.kinds(c.good, c.bad, c.delta, c.good_n, c.bad_n, c.flags)
 
 
 def side_values(method: str, scores: Sequence[float], answers: Sequence[Answered]) -> dict[str, Any]:
     """Return the columns' values of one item.
 
     Args:
-        method: the prefix of the columns.
+        method: the method's name.
         scores: of the good side, and of the bad one where there is one.
         answers: of the same sides: the scored tokens.
     """
+    c = ScoreColumns(method)
     good, bad = scores[0], scores[1] if len(scores) > 1 else None
     flags = flags_of(answers)
     if len(answers) > 1 and answers[0].request.ids == answers[1].request.ids:
         flags.append(IDENTICAL_TOKENS)
     return {
-        f"{method}_good": good,
-        f"{method}_bad": bad,
-        f"{method}_delta": None if bad is None else good - bad,
-        f"{method}_good_n": answers[0].request.n_scored,
-        f"{method}_bad_n": None if bad is None else answers[1].request.n_scored,
-        f"{method}_flags": flags,
+        c.good: good,
+        c.bad: bad,
+        c.delta: None if bad is None else good - bad,
+        c.good_n: answers[0].request.n_scored,
+        c.bad_n: None if bad is None else answers[1].request.n_scored,
+        c.flags: flags,
     }

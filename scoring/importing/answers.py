@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.importing.columns import HALF_EMPTY, read_numbers
 from pairbank.scoring.importing.sides import LOGPROB
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pairbank.arrays import BoolArray, FloatArray
-    from pairbank.scoring.api.method import ColumnKind
+    from pairbank.scoring.api.layout import ColumnKind
     from pairbank.scoring.importing.reading import Chunk
     from pairbank.scoring.methods.prompted import Prompted
 
@@ -60,5 +61,5 @@ class ImportedAnswers:
             return {}
         asked = is_given.any(axis=1) if prompt.is_fixed_order else np.ones(len(is_given), dtype=np.bool_)
         if not is_given[asked].all():
-            return {f"{self.name}_flags": [HALF_EMPTY]}
+            return {ScoreColumns(self.name).flags: [HALF_EMPTY]}
         return self.method.readout(numbers.tolist(), [], asked=asked.tolist())

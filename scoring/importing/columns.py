@@ -13,7 +13,7 @@ from pairbank.scoring.importing.declared import ScoreImportError
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray
-    from pairbank.scoring.api.method import ColumnKind
+    from pairbank.scoring.api.layout import ColumnKind
     from pairbank.scoring.importing.reading import Chunk
 
 HALF_EMPTY = "half_empty"

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pairbank.files import sha256_of_text
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import TIE_ANSWER, UNPARSED
 from pairbank.scoring.importing.columns import HALF_EMPTY
 from pairbank.scoring.importing.declared import (
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pairbank.arrays import BoolArray
-    from pairbank.scoring.api.method import ColumnKind
+    from pairbank.scoring.api.layout import ColumnKind
     from pairbank.scoring.importing.reading import Chunk
 
 ORDERS = ("good_first", "bad_first")
@@ -107,9 +108,8 @@ class ImportedDecisions:
     @property
     def columns(self) -> dict[str, ColumnKind]:
         """Shares, their difference, the answers, how many were not parsed, flags."""
-        found: dict[str, ColumnKind] = dict.fromkeys([f"{self.name}_{x}" for x in (*SIDES, "delta")], "float64")
-        found |= {f"{self.name}_answers": "list<string>", f"{self.name}_unparsed": "int32"}
-        return found | {f"{self.name}_flags": "list<string>"}
+        c = ScoreColumns(self.name)
+        return c.kinds(c.good, c.bad, c.delta, c.answers, c.unparsed, c.flags)
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -117,6 +117,7 @@ class ImportedDecisions:
         asking, label = self.asking, f"{self.score.label}, " if self.score.label else ""
         return {
             "paper": f"{label}decisions: {asking.words}; no log-probabilities",
+            "cites": [],
             "sha256": sha256_of_text("imported", "decision", *asking.presentations, *asking.options, self.score.label),
             "imported": {"kind": "decision", "answers": {k: list(v) for k, v in self.score.answers.items()}},
             "layout": {
@@ -138,19 +139,20 @@ class ImportedDecisions:
         return {name: [found.get(name) for found in rows] for name in self.columns}
 
     def _row(self, chunk: Chunk, row: int, cells: Sequence[str | None]) -> Mapping[str, Any]:
+        columns = ScoreColumns(self.name)
         if any(cell is None for cell in cells):
-            return {} if all(cell is None for cell in cells) else {f"{self.name}_flags": [HALF_EMPTY]}
+            return {} if all(cell is None for cell in cells) else {columns.flags: [HALF_EMPTY]}
         answers = self._answers(chunk, row, [cell or "" for cell in cells])
         asked = [answer for answer in answers if answer is not None]
         n_unparsed = asked.count(UNPARSED)
         good, bad = self._shares(answers)
         return {
-            f"{self.name}_good": good,
-            f"{self.name}_bad": bad,
-            f"{self.name}_delta": None if good is None or bad is None else good - bad,
-            f"{self.name}_answers": [None if answer == UNPARSED else answer for answer in answers],
-            f"{self.name}_unparsed": n_unparsed,
-            f"{self.name}_flags": [UNPARSED] if n_unparsed else [],
+            columns.good: good,
+            columns.bad: bad,
+            columns.delta: None if good is None or bad is None else good - bad,
+            columns.answers: [None if answer == UNPARSED else answer for answer in answers],
+            columns.unparsed: n_unparsed,
+            columns.flags: [UNPARSED] if n_unparsed else [],
         }
 
     def _answers(self, chunk: Chunk, row: int, cells: Sequence[str]) -> list[str | None]:

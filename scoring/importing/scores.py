@@ -21,6 +21,7 @@ from pairbank.builders.corpora.tabular import SUFFIXES, table_rows
 from pairbank.builders.schema.columns import Task
 from pairbank.errors import unknown_name
 from pairbank.files import sha256_of_file
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.model import slug
 from pairbank.scoring.api.names import TIE
 from pairbank.scoring.importing.columns import Imported, part_table
@@ -138,7 +139,8 @@ class _ModelTable:
 
     def flags(self, method: Imported) -> pa.ChunkedArray:
         """Return a method's flags, null where the file has nothing of it."""
-        return pa.chunked_array([part[f"{method.name}_flags"].combine_chunks() for part in self.parts[method.name]])
+        name = ScoreColumns(method.name).flags
+        return pa.chunked_array([part[name].combine_chunks() for part in self.parts[method.name]])
 
     def n_by_flag(self, method: Imported) -> dict[str, int]:
         """Return how many items have each flag, and of how many the file has nothing."""
@@ -148,11 +150,16 @@ class _ModelTable:
 
     def has_numbers(self, method: Imported) -> bool:
         """Return whether the file has a number or an answer of the method."""
-        known = [part[f"{method.name}_good"] for part in self.parts[method.name]]
-        known += [
-            part[name] for part in self.parts[method.name] if (name := f"{method.name}_unparsed") in part.column_names
-        ]
+        columns = ScoreColumns(method.name)
+        names = {columns.good, columns.unparsed} & method.columns.keys()
+        known = (part[name] for part in self.parts[method.name] for name in names)
         return any(column.null_count < len(column) for column in known)
+
+    def differences(self, method: Imported) -> FloatArray:
+        """Return the sizes of a method's differences, of the items that have one."""
+        name = ScoreColumns(method.name).delta
+        deltas = (part[name].combine_chunks() for part in self.parts[method.name] if name in part.column_names)
+        return np.abs(np.concatenate([np.empty(0), *(delta.drop_null().to_numpy() for delta in deltas)]))
 
     def scored(self, origin: Mapping[str, Any]) -> Scored:
         """Return the table, and forget its parts."""
@@ -237,10 +244,7 @@ def _check_numbers(path: Path, how: ImportProfile, methods: Sequence[Imported], 
                 f"{path}: no scores of {method.name} in any row ({n_empty} empty, {n_half - n_empty} half empty); "
                 f"looked for them in {looked}: map the columns that hold them, or leave these out of the file"
             )
-        deltas = [
-            part[f"{method.name}_delta"].combine_chunks() for table in tables for part in table.parts[method.name]
-        ]
-        differences = np.abs(np.concatenate([delta.drop_null().to_numpy() for delta in deltas]))
+        differences = np.concatenate([table.differences(method) for table in tables])
         n_small, n_differing = int(((differences > 0) & (differences <= TIE)).sum()), int((differences > 0).sum())
         if 2 * n_small > n_differing:
             raise ScoreImportError(

@@ -15,6 +15,7 @@ import numpy as np
 
 from pairbank.builders.corpora.tabular import MOST_POINTS
 from pairbank.files import sha256_of_text
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import side_columns
 from pairbank.scoring.api.names import DIRECT, UNPARSED
 from pairbank.scoring.importing.columns import HALF_EMPTY, Range, flag_column, nullable, read_numbers
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pairbank.arrays import BoolArray, FloatArray
-    from pairbank.scoring.api.method import ColumnKind
+    from pairbank.scoring.api.layout import ColumnKind
     from pairbank.scoring.importing.reading import Chunk
 
 ROUNDING_NATS = 1e-6
@@ -54,15 +55,16 @@ class ImportedSides:
     @property
     def numbers(self) -> tuple[str, ...]:
         """The columns of the two sides."""
-        return tuple(f"{self.name}_{side}" for side in SIDES)
+        columns = ScoreColumns(self.name)
+        return columns.good, columns.bad
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
         """Scores, flags, for a rating the number of texts without one, for others numbers of tokens (null)."""
+        columns = ScoreColumns(self.name)
         if self.score.kind != "rating":
-            return Direct().columns if self.name == DIRECT else side_columns(self.name)
-        sides: dict[str, ColumnKind] = dict.fromkeys([f"{self.name}_{x}" for x in (*SIDES, "delta")], "float64")
-        return sides | {f"{self.name}_unparsed": "int32", f"{self.name}_flags": "list<string>"}
+            return side_columns(self.name)
+        return columns.kinds(columns.good, columns.bad, columns.delta, columns.unparsed, columns.flags)
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -81,6 +83,7 @@ class ImportedSides:
             kept |= {"scale": [*self.score.scale]}
         return {
             "paper": self.meaning,
+            "cites": [],
             "sha256": sha256_of_text("imported", *map(str, kept.values()), self.score.label),
             "imported": kept,
             "layout": layout,
@@ -134,17 +137,18 @@ class ImportedSides:
         half = ~whole & (has_good | has_bad)
         n_unparsed = unparsed[0].astype(np.int32) + unparsed[1]
         good, bad = np.where(whole, good, np.nan), np.where(whole, bad, np.nan)
+        columns = ScoreColumns(self.name)
         found = {
-            f"{self.name}_good": nullable(good),
-            f"{self.name}_bad": nullable(bad),
-            f"{self.name}_delta": nullable(good - bad),
-            f"{self.name}_flags": flag_column(
+            columns.good: nullable(good),
+            columns.bad: nullable(bad),
+            columns.delta: nullable(good - bad),
+            columns.flags: flag_column(
                 {HALF_EMPTY: half, UNPARSED: whole & (n_unparsed > 0)}, len(chunk), null=~(whole | half)
             ),
         }
         if score.kind != "rating":
             return found
-        return found | {f"{self.name}_unparsed": nullable(np.where(whole, n_unparsed, np.nan))}
+        return found | {columns.unparsed: nullable(np.where(whole, n_unparsed, np.nan))}
 
     def _is_unparsed(self, cell: str) -> bool:
         return self.score.meaning_of(cell, among=(UNPARSED,)) is not None

@@ -13,9 +13,10 @@ from typing import Any
 from pairbank.builders.languages import separator
 from pairbank.builders.schema.columns import ONE_SIDED_TASKS
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.method import Answered, ColumnKind, Row, flags_of
+from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
+from pairbank.scoring.api.method import Answered, Row, direct_layout, side_columns, side_values
 from pairbank.scoring.api.model import Scorer
-from pairbank.scoring.api.names import DIRECT, IDENTICAL_TOKENS
+from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.api.requests import Request
 
 
@@ -34,22 +35,14 @@ class Direct:
             "paper": "log P(target | context), summed over the target's tokens (Hu & Levy 2023, section 2)",
             "cites": ["hu2023prompting"],
             "sha256": sha256_of_text("direct", "1", *(["per token"] if self.per_token else [])),
-            "layout": {"method": DIRECT, "kind": "direct", "presentations": [], "options": [], "correct": []},
+            "layout": direct_layout(DIRECT),
         }
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
         """Scores in nats, numbers of tokens, flags, and where asked the tokens' log-probabilities."""
-        tokens: dict[str, ColumnKind] = {"direct_good_tokens": "list<float64>", "direct_bad_tokens": "list<float64>"}
-        return {
-            "direct_good": "float64",
-            "direct_bad": "float64",
-            "direct_delta": "float64",
-            "direct_good_n": "int32",
-            "direct_bad_n": "int32",
-            "direct_flags": "list<string>",
-            **(tokens if self.per_token else {}),
-        }
+        c = ScoreColumns(DIRECT)
+        return side_columns(DIRECT) | (c.kinds(c.tokens("good"), c.tokens("bad")) if self.per_token else {})
 
     def applies_to(self, _row: Row) -> bool:
         """Every item can be scored directly."""
@@ -67,17 +60,9 @@ class Direct:
 
     def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
         """Return sums, difference, token counts and flags."""
-        good, bad = answers[0], answers[1] if len(answers) > 1 else None
-        flags = flags_of(answers)
-        if bad is not None and good.request.ids == bad.request.ids:
-            flags.append(IDENTICAL_TOKENS)
-        tokens = {"direct_good_tokens": good.tokens_nats, "direct_bad_tokens": None if bad is None else bad.tokens_nats}
-        return {
-            "direct_good": good.total_nats,
-            "direct_bad": None if bad is None else bad.total_nats,
-            "direct_delta": None if bad is None else good.total_nats - bad.total_nats,
-            "direct_good_n": good.request.n_scored,
-            "direct_bad_n": None if bad is None else bad.request.n_scored,
-            "direct_flags": flags,
-            **(tokens if self.per_token else {}),
-        }
+        found = side_values(DIRECT, [answer.total_nats for answer in answers], answers)
+        if not self.per_token:
+            return found
+        c = ScoreColumns(DIRECT)
+        tokens = [answer.tokens_nats for answer in answers]
+        return found | {c.tokens("good"): tokens[0], c.tokens("bad"): tokens[1] if len(tokens) > 1 else None}

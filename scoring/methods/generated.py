@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.model import Ask, Continuation
 from pairbank.scoring.api.names import OVER_LENGTH, UNPARSED
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.prompts.slots import fill, slot_values
 
 if TYPE_CHECKING:
-    from pairbank.scoring.api.method import ColumnKind, Row
+    from pairbank.scoring.api.layout import ColumnKind
+    from pairbank.scoring.api.method import Row
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.prompts.prompt import Presentation
 
@@ -42,9 +44,8 @@ class Generated(Prompted):
     @property
     def columns(self) -> dict[str, ColumnKind]:
         """Scores, answers, texts, the number of texts without an answer, flags."""
-        scores: dict[str, ColumnKind] = dict.fromkeys([f"{self.name}_{x}" for x in ("good", "bad", "delta")], "float64")
-        lists: dict[str, ColumnKind] = dict.fromkeys([f"{self.name}_{x}" for x in ("answers", "texts")], "list<string>")
-        return scores | lists | {f"{self.name}_unparsed": "int32", f"{self.name}_flags": "list<string>"}
+        c = ScoreColumns(self.name)
+        return c.kinds(c.good, c.bad, c.delta, c.answers, c.texts, c.unparsed, c.flags)
 
     def asks(self, row: Row, scorer: Scorer) -> list[Ask]:
         """Return a prompt for each presentation that is asked of the item; none where it lacks a text for a slot."""
@@ -69,15 +70,15 @@ class Generated(Prompted):
         good, bad = (np.nan, np.nan) if OVER_LENGTH in flags else self._scores(self._shown(row), given)
         of_presentation = zip(answers, (t.text for t in texts), strict=True)
         both = [next(of_presentation) if is_asked else (None, None) for is_asked in self.asked_of(row)]
-        name = self.name
+        c = ScoreColumns(self.name)
         return {
-            f"{name}_good": good,
-            f"{name}_bad": bad,
-            f"{name}_delta": None if good is None or bad is None else good - bad,
-            f"{name}_answers": [answer for answer, _ in both],
-            f"{name}_texts": [text for _, text in both],
-            f"{name}_unparsed": n_unparsed,
-            f"{name}_flags": [*flags],
+            c.good: good,
+            c.bad: bad,
+            c.delta: None if good is None or bad is None else good - bad,
+            c.answers: [answer for answer, _ in both],
+            c.texts: [text for _, text in both],
+            c.unparsed: n_unparsed,
+            c.flags: [*flags],
         }
 
     def _shown(self, row: Row) -> list[Presentation]:

@@ -16,7 +16,8 @@ import numpy as np
 from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.method import Answered, ColumnKind, Row, direct_layout, side_columns, side_values
+from pairbank.scoring.api.layout import ColumnKind
+from pairbank.scoring.api.method import Answered, Row, direct_layout, side_columns, side_values
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import PMI
 from pairbank.scoring.api.requests import Request

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.method import Answered, ColumnKind, Row, direct_layout, flags_of, side_columns, side_values
+from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
+from pairbank.scoring.api.method import Answered, Row, direct_layout, flags_of, side_columns, side_values
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import PMI, PMI_TOKENS_DIFFER
 from pairbank.scoring.api.requests import Request
@@ -64,5 +65,6 @@ class Pmi:
         pairs = list(zip(given, alone, strict=True))
         values = side_values(self.name, [g.total_nats - a.total_nats for g, a in pairs], given)
         differ = any(g.request.ids[g.request.start :] != a.request.ids[a.request.start :] for g, a in pairs)
-        flags = [*values["pmi_flags"], *flags_of(alone), *([PMI_TOKENS_DIFFER] if differ else [])]
-        return values | {"pmi_flags": list(dict.fromkeys(flags))}
+        column = ScoreColumns(self.name).flags
+        flags = [*values[column], *flags_of(alone), *([PMI_TOKENS_DIFFER] if differ else [])]
+        return values | {column: list(dict.fromkeys(flags))}

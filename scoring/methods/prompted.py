@@ -19,7 +19,8 @@ import numpy as np
 from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.method import Answered, ColumnKind, Row, flags_of
+from pairbank.scoring.api.layout import ColumnKind, ScoreColumns, Side
+from pairbank.scoring.api.method import Answered, Row, flags_of
 from pairbank.scoring.api.model import ExampleTurn, Scorer
 from pairbank.scoring.api.names import IDENTICAL_TOKENS, MethodName
 from pairbank.scoring.api.requests import Request
@@ -29,6 +30,7 @@ from pairbank.scoring.prompts.slots import fill, slot_values, slots_of
 
 AFTER_EXAMPLE = "\n\n"
 """In plain text, what stands behind an answered example."""
+SIDES: tuple[Side, ...] = ("good", "bad")
 MISSING = "missing"
 """Flag `missing:SLOT`: the item has no text for this slot of the prompt, so that it is not asked."""
 
@@ -84,20 +86,14 @@ class Prompted:
     @property
     def columns(self) -> dict[str, ColumnKind]:
         """Scores, the options' log-probabilities in nats, position bias, flags."""
-        name, kind = self.name, self.prompt.kind
+        c = ScoreColumns(self.name)
         more = {
-            "rating": (f"{name}_argmax_good", f"{name}_argmax_bad"),
-            "forced_choice": (f"{name}_first_choice",),
-            "judgment": (f"{name}_first_choice",),
+            "rating": (c.argmax("good"), c.argmax("bad")),
+            "forced_choice": (c.first_choice,),
+            "judgment": (c.first_choice,),
             "prediction": (),
-        }[kind]
-        found: dict[str, ColumnKind] = {
-            f"{name}_good": "float64",
-            f"{name}_bad": "float64",
-            f"{name}_delta": "float64",
-            f"{name}_logprobs": "list<float64>",
-        }
-        return found | dict.fromkeys(more, "float64") | {f"{name}_flags": "list<string>"}
+        }[self.prompt.kind]
+        return c.kinds(c.good, c.bad, c.delta, c.logprobs, *more, c.flags)
 
     def applies_to(self, row: Row) -> bool:
         """The prompt's tasks and languages decide, and both sides must be there unless a word is predicted."""
@@ -197,37 +193,34 @@ class Prompted:
             flags: what to say of the item.
             asked: which presentations were asked of the item; None = all.
         """
-        prompt, name = self.prompt, self.name
+        prompt, c = self.prompt, ScoreColumns(self.name)
         logprobs = np.array(logprobs_nats, dtype=np.float64).reshape(-1, len(prompt.options))
         keep = [True] * len(logprobs) if asked is None else list(asked)
         found: dict[str, Any] = dict.fromkeys(self.columns)
-        found |= {f"{name}_logprobs": logprobs.ravel().tolist(), f"{name}_flags": list(flags)}
+        found |= {c.logprobs: logprobs.ravel().tolist(), c.flags: list(flags)}
         shown = [p for p, is_asked in zip(prompt.presentations, keep, strict=True) if is_asked]
         if prompt.kind == "prediction":
-            return found | {f"{name}_good": float(logprobs[0, 0])}
+            return found | {c.good: float(logprobs[0, 0])}
         if prompt.kind == "rating":
             return found | self._ratings(logprobs[keep], shown)
         good = float((logprobs[keep] * np.array([p.good for p in shown])).sum())
         bad = float((logprobs[keep] * np.array([p.bad for p in shown])).sum())
         chose_first = [_chose(x, prompt.options.index(p.first)) for x, p in zip(logprobs[keep], shown, strict=True)]
         return found | {
-            f"{name}_good": good,
-            f"{name}_bad": bad,
-            f"{name}_delta": good - bad,
-            f"{name}_first_choice": float(np.mean(chose_first)),
+            c.good: good,
+            c.bad: bad,
+            c.delta: good - bad,
+            c.first_choice: float(np.mean(chose_first)),
         }
 
     def _ratings(self, logprobs: FloatArray, shown: Sequence[Presentation]) -> dict[str, Any]:
         scale = np.array([float(option) for option in self.prompt.options])
         expected, best = expected_ratings(logprobs, scale), most_probable_ratings(logprobs, scale)
-        found: dict[str, Any] = {}
-        for side in ("good", "bad"):
+        c, found = ScoreColumns(self.name), dict[str, Any]()
+        for side in SIDES:
             rows = [p.side == side for p in shown]
-            found |= {
-                f"{self.name}_{side}": float(expected[rows].mean()),
-                f"{self.name}_argmax_{side}": float(best[rows].mean()),
-            }
-        return found | {f"{self.name}_delta": found[f"{self.name}_good"] - found[f"{self.name}_bad"]}
+            found |= {c.of(side): float(expected[rows].mean()), c.argmax(side): float(best[rows].mean())}
+        return found | {c.delta: found[c.good] - found[c.bad]}
 
 
 def plain_prompt(prompt: Prompt, *, user: str, stem: str) -> str:

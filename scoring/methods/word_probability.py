@@ -18,11 +18,15 @@ import numpy as np
 
 from pairbank.builders.languages import separator
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.method import Answered, ColumnKind, Row, direct_layout, flags_of, side_columns, side_values
+from pairbank.scoring.api.layout import ColumnKind, ScoreColumns, Side
+from pairbank.scoring.api.method import Answered, Row, direct_layout, flags_of, side_columns, side_values
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import DIRECT_WB, NO_WORD_BOUNDARY
 from pairbank.scoring.api.requests import EDGES, Edge, EdgeRequest, Request
 from pairbank.scoring.methods.direct import Direct
+
+COLUMNS = ScoreColumns(DIRECT_WB)
+SIDES: tuple[Side, ...] = ("good", "bad")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +53,8 @@ class WordProbability:
     @property
     def columns(self) -> dict[str, ColumnKind]:
         """Scores, numbers of tokens, flags, and the log-probabilities of the words' edges."""
-        edges: dict[str, ColumnKind] = {
-            f"{DIRECT_WB}_{side}_{edge}": "float64" for side in ("good", "bad") for edge in EDGES
-        }
-        return side_columns(DIRECT_WB) | edges
+        edges = [COLUMNS.edge(side, edge) for side in SIDES for edge in EDGES]
+        return side_columns(DIRECT_WB) | COLUMNS.kinds(*edges)
 
     def applies_to(self, row: Row) -> bool:
         """Every item of a language that parts words by spaces."""
@@ -70,14 +72,14 @@ class WordProbability:
         tokens, before, after = answers[::3], answers[1::3], answers[2::3]
         scores = [t.total_nats - b.total_nats + a.total_nats for t, b, a in zip(tokens, before, after, strict=True)]
         values = side_values(DIRECT_WB, scores, tokens)
-        flags = dict.fromkeys([*values[f"{DIRECT_WB}_flags"], *flags_of(answers)])
+        flags = dict.fromkeys([*values[COLUMNS.flags], *flags_of(answers)])
         if any(edge.logprobs_nats is not None and np.isnan(edge.total_nats) for edge in before):
             flags[NO_WORD_BOUNDARY] = None
         edges: dict[str, Any] = dict.fromkeys(self.columns.keys() - values.keys())
-        for side, at_start, at_end in zip(("good", "bad"), before, after, strict=False):
-            edges[f"{DIRECT_WB}_{side}_before"] = at_start.total_nats
-            edges[f"{DIRECT_WB}_{side}_after"] = at_end.total_nats
-        return values | edges | {f"{DIRECT_WB}_flags": list(flags)}
+        for side, at_start, at_end in zip(SIDES, before, after, strict=False):
+            edges[COLUMNS.edge(side, "before")] = at_start.total_nats
+            edges[COLUMNS.edge(side, "after")] = at_end.total_nats
+        return values | edges | {COLUMNS.flags: list(flags)}
 
 
 def _at_edge(request: Request, edge: Edge) -> EdgeRequest:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from pairbank.errors import ScoringError
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import Answered, Method
 from pairbank.scoring.methods.generated import Generated, generated_records
 from pairbank.scoring.methods.prompted import Prompted
@@ -121,5 +122,5 @@ def unasked(method: Method, row: Mapping[str, Any], names: Sequence[str]) -> dic
     """Return the columns of a method that was not asked of an item: nulls, and flags if the item lacks something."""
     empty: dict[str, Any] = dict.fromkeys(names)
     if isinstance(method, Prompted) and method.applies_to(row):
-        empty[f"{method.name}_flags"] = method.missing(row)
+        empty[ScoreColumns(method.name).flags] = method.missing(row)
     return empty

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 
 from pairbank.errors import ScoringError
 from pairbank.files import cache_dir, replaced_atomically, sha256_of_text
-from pairbank.scoring.api.method import ColumnKind, Method
+from pairbank.scoring.api.layout import ColumnKind
+from pairbank.scoring.api.method import Method
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.prompts.slots import CONCEPT_COLUMNS
 from pairbank.scoring.versions import ENGINE_VERSION, METHODS_VERSION, MODELS_VERSION
@@ -29,6 +30,7 @@ ARROW_TYPES: dict[ColumnKind, pa.DataType] = {
     "list<string>": pa.list_(pa.string()),
 }
 VERSIONS = f"engine {ENGINE_VERSION}, models {MODELS_VERSION}, methods {METHODS_VERSION}"
+"""In every key; source code is not: an edit that moves no number keeps the scores."""
 TEXT_COLUMNS = (
     "language",
     "task",

@@ -81,7 +81,7 @@ def t5_model(*, seed: int = 0, extra_ids: int = 4) -> tuple[Any, Any]:
     return T5ForConditionalGeneration(config).train(mode=False), tokenizer
 
 
-def bart_model(*, seed: int = 0) -> tuple[Any, Any]:
+def bart_model(*, n_positions: int = 256, seed: int = 0) -> tuple[Any, Any]:
     """Return a BART: its decoder starts with </s>, its tokenizer puts <s> before a target."""
     torch.manual_seed(seed)
     tokenizer = BartTokenizer(**byte_bpe())
@@ -94,7 +94,7 @@ def bart_model(*, seed: int = 0) -> tuple[Any, Any]:
         decoder_attention_heads=2,
         encoder_ffn_dim=32,
         decoder_ffn_dim=32,
-        max_position_embeddings=256,
+        max_position_embeddings=n_positions,
         init_std=0.3,
     )
     model = BartForConditionalGeneration(config)

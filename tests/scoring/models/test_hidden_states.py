@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,8 @@ def test_padded_states_are_those_of_one_text_at_a_time(name: str, tmp_path: Path
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "xlm-r", "t5", "bart"])
 def test_bidirectional_models_give_the_last_token_of_the_text_itself(family: str, tmp_path: Path) -> None:
-    made = {"t5": t5_model, "bart": bart_model}[family]() if family in {"t5", "bart"} else masked_model(family)
+    makers: dict[str, Callable[[], tuple[Any, Any]]] = {"t5": t5_model, "bart": bart_model}
+    made = makers[family]() if family in makers else masked_model(family)
     model = load_model(saved(*made, tmp_path), device="cpu")
     tokenizer: Any = model.tokenizer
     expected = []

@@ -1,4 +1,4 @@
-"""What a run asks of which scorer, and what a stored number's key covers."""
+"""What a run asks of which scorer, and what the key of a stored number depends on."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ import torch
 
 import pairbank
 from pairbank.errors import ScoringError
+from pairbank.scoring import versions
 from pairbank.scoring.engine.logprobs import head_logprobs_nats, linear_head
+from pairbank.scoring.methods.direct import Direct
+from pairbank.scoring.methods.fewshot import Pool
+from pairbank.scoring.methods.registry import MethodOptions, method_named
+from pairbank.scoring.methods.word_probability import WordProbability
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.tokenizing import refuse_special_tokens
+from pairbank.scoring.run import store
 from prompt_files import BOTH_ORDERS
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -63,6 +69,52 @@ def test_word_edges_of_over_long_items_are_nan(model: CausalScorer, tmp_path: Pa
     scored = pairbank.score(items, model, methods=["direct_wb"], over_length="nan")
     assert np.isnan(scored["direct_wb_delta"][0])
     assert scored["direct_wb_flags"][0] == ["over_length"]
+
+
+ROW = {
+    "item_id": "mine/1",
+    "language": "en",
+    "task": "sentence_pair",
+    "context_good": "",
+    "target_good": "The keys are here.",
+    "context_bad": "",
+    "target_bad": "The keys is here.",
+}
+KEY = "d86a025919f10d0430ebbb9d66ab026296352260a5c3f592766d1ab83c4dca0e"
+"""Of that row's direct scores, with all versions at 1: what a user has in the store, whatever is edited since."""
+
+
+def test_the_key_of_stored_scores_hangs_on_nothing_but_model_method_texts_and_versions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store, "VERSIONS", "engine 1, models 1, methods 1")
+    assert store.shard_key("a model", Direct(), [ROW]) == KEY
+    assert store.shard_key("a model", Direct(), [ROW | {"item_id": "mine/2", "phenomenon": "agreement"}]) == KEY
+    others = [
+        store.shard_key("another model", Direct(), [ROW]),
+        store.shard_key("a model", Direct(per_token=True), [ROW]),
+        store.shard_key("a model", WordProbability(), [ROW]),
+        store.shard_key("a model", Direct(), [ROW, ROW]),
+        *(store.shard_key("a model", Direct(), [ROW | {name: "changed"}]) for name in store.TEXT_COLUMNS),
+    ]
+    for raised in ("engine 2, models 1, methods 1", "engine 1, models 2, methods 1", "engine 1, models 1, methods 2"):
+        monkeypatch.setattr(store, "VERSIONS", raised)
+        others.append(store.shard_key("a model", Direct(), [ROW]))
+    assert len({KEY, *others}) == 1 + len(others)
+
+
+def test_the_versions_in_a_key_are_those_of_the_rooms_that_make_its_numbers() -> None:
+    made_by = (versions.ENGINE_VERSION, versions.MODELS_VERSION, versions.METHODS_VERSION)
+    assert "engine {}, models {}, methods {}".format(*made_by) == store.VERSIONS
+
+
+def test_the_key_of_a_prompt_covers_its_words_and_the_columns_that_choose_its_presentation() -> None:
+    fixed = method_named("social24_choice")
+    row = ROW | {"task": "context_pair", "target_number": "1"}
+    assert store.shard_key("m", fixed, [row]) != store.shard_key("m", fixed, [row | {"target_number": "2"}])
+    shots = MethodOptions(pool=Pool([ROW]))
+    asked = method_named("meta_question_simple@2shot", options=shots)
+    assert store.shard_key("m", asked, [ROW]) != store.shard_key("m", asked, [ROW | {"item_id": "mine/2"}])
 
 
 def test_a_token_that_the_output_layer_does_not_have_is_an_error() -> None:
