@@ -152,7 +152,7 @@ def _meanings(key: str, table: Mapping[str, Any], of: str) -> dict[str, tuple[st
     meanings = {
         name: tuple(map(str, cells if isinstance(cells, list | tuple) else [cells])) for name, cells in said.items()
     }
-    cells = [_plain(cell) for found in meanings.values() for cell in found]
+    cells = [cell for found in meanings.values() for cell in {_plain(cell) for cell in found}]
     if twice := sorted({cell for cell in cells if cells.count(cell) > 1}):
         raise ScoreImportError(f"{of}.{key}: {twice[0]!r} stands for two things; expected each once")
     return meanings

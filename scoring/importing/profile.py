@@ -182,12 +182,15 @@ def check_name(profile: ImportProfile, name: str, where: str) -> None:
     raise ScoreImportError(f"{where}: {error}; a score of another kind is to be declared (scores)")
 
 
-def imported_methods(profile: ImportProfile, names: frozenset[str], where: str) -> list[Imported]:
+def imported_methods(
+    profile: ImportProfile, names: frozenset[str], header: Iterable[str], where: str
+) -> list[Imported]:
     """Return the methods that a file has numbers of, each with all that it needs.
 
     Args:
         profile: how the file is read.
         names: our names of its columns.
+        header: names of its columns, for messages.
         where: the file, for messages.
 
     Raises:
@@ -206,7 +209,7 @@ def imported_methods(profile: ImportProfile, names: frozenset[str], where: str) 
         raise ScoreImportError(
             f"{where}: no scores; map columns to direct_good and direct_bad (log-probabilities in nats), or to "
             "prompt:presentation:option, or declare what they are (scores): looked for columns of these names, found "
-            f"{', '.join(sorted(names)) or 'none that is known'}"
+            f"{', '.join(header)}"
         )
     return chosen
 

@@ -96,7 +96,7 @@ def import_scores(
     header = list(first[1])
     how = replace(completed(how, header), corpus=corpus or how.corpus or slug(path.stem))
     file = score_file(path, how, header, known=(name for names in how.numbers.values() for name in names))
-    methods = imported_methods(how, file.names, str(path))
+    methods = imported_methods(how, file.names, header, str(path))
     tables: dict[str, _ModelTable] = {}
     for name, chunk in file.chunks:
         if name not in tables:
