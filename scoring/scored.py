@@ -7,20 +7,20 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pairbank.errors import BankError, ScoringError
-from pairbank.files import ROWS_A_GROUP, replaced_atomically
+from pairbank.files import ROWS_A_GROUP, replaced_atomically, sha256_of_file
 from pairbank.scoring.signature import METADATA_KEY, signature_json
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from pairbank.scoring.api.method import Method
+    from pairbank.scoring.api.layout import ColumnKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +94,25 @@ def read_scored(path: str | Path) -> Scored:
     if METADATA_KEY not in metadata:
         raise BankError(f"{path}: carries no signature; expected a file that `pairbank score` wrote")
     signature = json.loads(metadata[METADATA_KEY])
-    return Scored(dataset=datasets.Dataset(pq.read_table(path)), signature=signature)
+    # left to itself, datasets would pickle all of the table in memory for a fingerprint
+    dataset = datasets.Dataset(pq.read_table(path), fingerprint=sha256_of_file(path))
+    return Scored(dataset=dataset, signature=signature)
+
+
+class Columned(Protocol):
+    """What has columns in a scored table: a method, run here or imported."""
+
+    @property
+    def name(self) -> str:
+        """The prefix of its columns."""
+
+    @property
+    def columns(self) -> Mapping[str, ColumnKind]:
+        """Its columns and their types."""
 
 
 def with_columns(
-    items: datasets.Dataset, methods: Sequence[Method], shards: Mapping[str, Sequence[pa.Table]]
+    items: datasets.Dataset, methods: Sequence[Columned], shards: Mapping[str, Sequence[pa.Table]]
 ) -> datasets.Dataset:
     """Return items and score columns as one Dataset with explicit Features."""
     import datasets

@@ -59,7 +59,7 @@ class ImportedAnswers:
         is_given = ~np.isnan(numbers).reshape(len(prompt.presentations), -1)
         if not is_given.any():
             return {}
-        asked = is_given.any(axis=1) if prompt.is_fixed_order else np.ones(len(is_given), dtype=np.bool_)
+        asked = [bool(row.any()) or not prompt.is_fixed_order for row in is_given]
         if not is_given[asked].all():
             return {ScoreColumns(self.name).flags: [HALF_EMPTY]}
-        return self.method.readout(numbers.tolist(), [], asked=asked.tolist())
+        return self.method.readout(numbers.tolist(), [], asked=asked)

@@ -123,7 +123,7 @@ def _direction(kind: Kind, said: object, of: str) -> Direction | None:
 
 def _unit(kind: Kind, said: str | None, of: str) -> str:
     if kind in ("logprob", "surprisal"):
-        if said not in NATS:
+        if said is None or said not in NATS:
             raise ScoreImportError(f"{of}.unit is {said!r}; of a {kind} expected one of {', '.join(NATS)}")
         return said
     if kind in ("perplexity", "decision") and said:

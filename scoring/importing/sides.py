@@ -71,7 +71,7 @@ class ImportedSides:
         """What it is in words, its hash, and the layout, which has the unit of a difference."""
         if self.score == DIRECT_LOGPROB:
             return Direct().definition
-        kept = {"kind": self.score.kind, "direction": self.score.direction, "unit": self.score.unit}
+        kept: dict[str, Any] = {"kind": self.score.kind, "direction": self.score.direction, "unit": self.score.unit}
         if self.name == DIRECT:
             return Direct().definition | {"paper": self.meaning, "imported": kept}
         layout: dict[str, Any] = {"method": self.name, "kind": "direct"}

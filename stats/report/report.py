@@ -26,6 +26,7 @@ from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.registry import analysis_named
 from pairbank.stats.figures.figure import CAPTIONS, Figure
 from pairbank.stats.figures.style import save_figure
+from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.report.overview import overview_figures
 from pairbank.stats.report.parallel import on_all_cores
 from pairbank.stats.report.summary import summarise
@@ -185,7 +186,7 @@ def report(
     chosen = [analysis_named(name) for name in analyses]
     for name in options or {}:
         analysis_named(name)
-    frames = [_frame(table) for table in scored]
+    frames = [scored_frame(table, for_analyses=bool(analyses)) for table in scored]
     parts = on_all_cores(partial(_summarised, seed=seed, n_resamples=n_resamples), frames)
     summary = pd.concat(parts, ignore_index=True)
     return Report(
@@ -209,17 +210,7 @@ def report(
 
 def table_summary(table: Scored, *, seed: int = SEED, n_resamples: int = N_RESAMPLES) -> pd.DataFrame:
     """Return every estimate of one scored table, as a report of it has them in its summary."""
-    return _summarised(_frame(table), seed=seed, n_resamples=n_resamples)
-
-
-def _frame(table: Scored) -> ScoredFrame:
-    return ScoredFrame(
-        corpus=table.corpus,
-        model=table.model,
-        frame=table.to_pandas(),
-        layouts=tuple(MethodLayout.from_dict(layout) for layout in table.layouts),
-        signature=table.signature,
-    )
+    return _summarised(scored_frame(table, for_analyses=False), seed=seed, n_resamples=n_resamples)
 
 
 def _imported_in_words(tables: Sequence[Scored]) -> list[str]:

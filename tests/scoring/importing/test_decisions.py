@@ -20,7 +20,7 @@ DIRECT = {"direct_good": [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0], "direct_bad": [-2
 DECISION: dict[str, Any] = {"kind": "decision"}
 
 
-def imported(folder: Path, said: dict[str, Any] | str = "decision", **columns: Any) -> Scored:  # noqa: ANN401
+def imported(folder: Path, said: Any = "decision", **columns: Any) -> Scored:  # noqa: ANN401
     path = folder / "judged.csv"
     pd.DataFrame(SENTENCES | columns).to_csv(path, index=False)
     (table,) = pairbank.import_scores(path, scores={"judge": said}, model="m")
@@ -32,11 +32,11 @@ def column(table: Scored, name: str) -> list[Any]:
     return cells
 
 
-def numbers(table: Scored) -> dict[str, tuple[float, int]]:
+def numbers(table: Scored) -> dict[str, Any]:
     """Value and n of each metric of the judge on the whole corpus."""
     summary = pairbank.report([table], n_resamples=20).summary
     mine = summary[(summary["method"] == "judge") & (summary["group_by"] == "all")]
-    return {row.metric: (row.value, row.n) for row in mine.itertuples()}
+    return {row["metric"]: (row["value"], row["n"]) for row in mine.to_dict("records")}
 
 
 @pytest.mark.parametrize(

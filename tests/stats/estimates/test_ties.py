@@ -66,7 +66,9 @@ def test_values_that_tie_pairwise_share_one_rank() -> None:
 
 @pytest.mark.parametrize("shift", [0.0, -2e-16])
 def test_a_report_counts_a_published_tie_of_minus_2e_16_as_a_half(shift: float) -> None:
-    frame = pd.DataFrame({"item_id": ["a", "b"], "corpus": "toy", "subset": "s", "phenomenon": None, "language": "en"})
-    frame = frame.assign(human_good=None, human_bad=None, flags=[[], []], direct_delta=[1.0, shift])
+    items = {"item_id": ["a", "b"], "corpus": "toy", "subset": "s", "phenomenon": None, "language": "en"}
+    frame = pd.DataFrame(
+        items | {"human_good": None, "human_bad": None, "flags": [[], []], "direct_delta": [1.0, shift]}
+    )
     direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
     assert summarise(frame, [direct], model="m")["value"].tolist() == [0.75]
