@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from pairbank.builders.corpora.corpus import Corpus
-from pairbank.builders.corpora.registry import CORPORA
+from pairbank.builders.corpora.registry import CORPORA, OURS
 from pairbank.files import cache_dir
+from pairbank.plugins import whose
 
 Cached = Literal["yes", "no", "in part", "in the package", "your copy"]
 MANY = 4
@@ -42,7 +43,8 @@ def cached(corpus: Corpus) -> Cached:
 
 
 def catalogue_rows(corpora: Iterable[Corpus] | None = None) -> list[dict[str, str]]:
-    """Return one row a corpus: what it holds, whence, and whether it is cached."""
+    """Return one row a corpus: what it holds, whence, whether it is cached, and of which package it is, if any is."""
+    packages = whose("corpora") if corpora is None else {}
     return [
         {
             "corpus": corpus.name,
@@ -53,6 +55,7 @@ def catalogue_rows(corpora: Iterable[Corpus] | None = None) -> list[dict[str, st
             "licence": corpus.source.licence,
             "source": corpus.source.homepage or "embedded",
             "cached": cached(corpus),
+            **({"package": packages.get(corpus.name, "")} if packages else {}),
         }
         for corpus in (CORPORA.values() if corpora is None else corpora)
     ]
@@ -73,8 +76,8 @@ def few(names: tuple[str, ...], kind: str) -> str:
 
 
 def catalogue_markdown(corpora: Mapping[str, Corpus] | None = None) -> str:
-    """Return the page of corpora: one table of all, then a section each. It depends on the builders alone."""
-    known = CORPORA if corpora is None else corpora
+    """Return the page of corpora: one table of all, then a section each. It depends on our builders alone."""
+    known = OURS if corpora is None else corpora
     parts = [INTRODUCTION, _overview(known.values()), *(_section(corpus) for corpus in known.values())]
     return "\n\n".join(parts) + "\n"
 

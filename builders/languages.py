@@ -1,7 +1,7 @@
-"""Morphological type and family of the 18 languages of He et al. 2025 (Table 2 and the groups of Figure 1).
+"""What is known of languages: what stands between a context and its target, and how 18 languages are built.
 
-In: `data/typology.tsv`, the paper's labels (it calls Japanese an isolate; English stands in Figure 1 only).
-Out: one record a language.
+In: a language tag; `data/typology.tsv`, the labels of He et al. 2025 (Table 2 and the groups of Figure 1; the paper
+calls Japanese an isolate, and English stands in Figure 1 only). Out: a separator; type and family of a language.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def located_files(
         if only := corpus.subset_files.get((options and options.subset) or ""):
             source = replace(source, files=tuple(file for file in source.files if file.name == only))
         return locate(corpus.name, source, folder, progress=progress)
-    root = Path(str(resources.files("pairbank.builders") / "data"))
+    root = Path(str(resources.files(corpus.package) / "data"))
     return {
         name: LocatedFile(path=root / name, name=name, sha256=sha256_of_file(root / name), verified=True)
         for name in corpus.embedded

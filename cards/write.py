@@ -5,18 +5,16 @@ Everything is checked before anything is written; the manifest is written last.
 
 from __future__ import annotations
 
-import json
 import platform
 import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pairbank.builders.corpora.registry import CORPORA
+from pairbank.cards.bank.draft import Draft, check_old_scores, draft_of, state_licences, take_items, take_scored
 from pairbank.cards.bank.layout import (
     CARD,
     LEFT_OUT,
@@ -25,26 +23,22 @@ from pairbank.cards.bank.layout import (
     SUMMARY,
     bank_files,
     data_files,
-    is_slug,
     items_path,
     read_manifest,
     scores_path,
 )
 from pairbank.cards.bank.redistribution import (
-    TEXTS,
     ids_and_scores,
     is_left_out,
     locked,
     may_publish,
     refuse_quoted_texts,
-    score_columns,
-    with_licence,
 )
 from pairbank.cards.bank.tables import read_table, summary_of, write_summary, write_table
 from pairbank.cards.card.render import Bank, card_text, figures_in
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file, write_json, write_text
-from pairbank.scoring.scored import Scored, read_scored
+from pairbank.scoring.scored import Scored
 
 if TYPE_CHECKING:
     import datasets
@@ -55,28 +49,6 @@ if TYPE_CHECKING:
 Texts = Literal["all", "redistributable"]
 """Which corpora keep their texts: all, or those that a published bank may hold."""
 PACKAGES = ("pairbank", "torch", "transformers", "tokenizers", "datasets", "huggingface_hub", "numpy", "pandas")
-
-
-@dataclass(slots=True, kw_only=True)
-class _Draft:
-    """A bank as it will be: the manifest, and what of it is new in this call."""
-
-    root: Path
-    manifest: dict[str, Any]
-    items: dict[str, datasets.Dataset] = field(default_factory=dict)
-    scored: dict[tuple[str, str], Scored] = field(default_factory=dict)
-
-    def items_of(self, corpus: str) -> datasets.Dataset:
-        """Return a corpus's items, new or from disk."""
-        if corpus in self.items:
-            return self.items[corpus]
-        return read_table(self.root / items_path(corpus))
-
-    def table_of(self, corpus: str, slug: str) -> Scored:
-        """Return a scored table, new or from disk."""
-        if (corpus, slug) in self.scored:
-            return self.scored[corpus, slug]
-        return read_scored(self.root / scores_path(corpus, slug))
 
 
 def write_bank(
@@ -108,15 +80,15 @@ def write_bank(
         BankError: the folder holds something else, two tables cannot stand in one bank, or a report quotes
             texts that must not be published.
     """
-    draft = _Draft(root=Path(folder), manifest=_existing(Path(folder)))
+    draft = draft_of(Path(folder))
     for items in corpora:
-        _take_items(draft, items)
+        take_items(draft, items)
     for table in scored:
-        _take_scored(draft, table)
+        take_scored(draft, table)
     if not draft.manifest["corpora"]:
         raise BankError(f"{draft.root}: nothing to write; give at least one corpus or one scored table")
-    _check_old_scores(draft)
-    _state_licences(draft.manifest, licences or {})
+    check_old_scores(draft)
+    state_licences(draft.manifest, licences or {})
     _name_reports(reports or {})
     summary = summary_of(draft.root, draft.manifest, draft.scored, list((reports or {}).values()))
     with tempfile.TemporaryDirectory() as folder_of_reports:
@@ -132,104 +104,13 @@ def write_bank(
     return finish(draft.root, draft.manifest, summary, command=command)
 
 
-def _existing(root: Path) -> dict[str, Any]:
-    if (root / MANIFEST).is_file():
-        return read_manifest(root)
-    if root.exists() and (not root.is_dir() or any(root.iterdir())):
-        raise BankError(f"{root} exists and is not a bank (no {MANIFEST}); choose an empty or new folder")
-    return {"corpora": {}, "scores": {}}
-
-
-def _take_items(draft: _Draft, items: datasets.Dataset, facts: Mapping[str, Any] | None = None) -> None:
-    from pairbank.builders.dataset import manifest_of
-
-    name = str(items["corpus"][0])
-    facts = facts or manifest_of(items) or {"corpus": name}
-    before = draft.manifest["corpora"].get(name, {})
-    kept = {key: before[key] for key in ("texts",) if key in before}
-    if name not in CORPORA and may_publish(name, before):
-        kept["source"] = before["source"]
-    draft.items[name] = items
-    draft.manifest["corpora"][name] = {**facts, **kept, "n_items": len(items)}
-
-
-def _take_scored(draft: _Draft, table: Scored) -> None:
-    corpus, slug = table.corpus, table.model_slug
-    if not is_slug(slug):
-        raise BankError(f"model {table.model[:80]!r}: {slug[:80]!r} cannot name a split; score it under another name")
-    models = draft.manifest["scores"].setdefault(corpus, {})
-    for other, signature in models.items():
-        if other != slug:
-            _check_alike(table, other, signature)
-    if slug in models and models[slug]["model"]["model_id"] != table.signature["model"]["model_id"]:
-        raise BankError(
-            f"corpus {corpus!r}: models {models[slug]['model']['model_id']} and "
-            f"{table.signature['model']['model_id']} would both be the split {slug!r}; score one under another name"
-        )
-    facts = table.signature["corpus"].get("manifest") or {"corpus": corpus}
-    if corpus not in draft.manifest["corpora"]:
-        _take_items(draft, items_of_scored(table), facts)
-    elif not _holds(draft.items_of(corpus), table):
-        if corpus in draft.items:
-            raise BankError(f"corpus {corpus!r}: {slug} was scored on other items than those given; give one version")
-        _take_items(draft, items_of_scored(table), facts)
-    draft.scored[corpus, slug] = table
-    models[slug] = json.loads(json.dumps(table.signature))
-
-
-def _check_alike(table: Scored, slug: str, other: Mapping[str, Any]) -> None:
-    """Refuse two models whose tables differ in items or methods: splits of one config must have one form."""
-    where = f"corpus {table.corpus!r}: models {table.model_slug} and {slug}"
-    if other["corpus"]["items_sha256"] != table.signature["corpus"]["items_sha256"]:
-        raise BankError(f"{where} were scored on different items; score both on the same corpus version and limit")
-    hashes = [{name: d["sha256"] for name, d in signature["methods"].items()} for signature in (other, table.signature)]
-    if hashes[0] != hashes[1]:
-        raise BankError(
-            f"{where} were scored with different methods, or other wordings of them ({', '.join(table.methods)} and "
-            f"{', '.join(other['methods'])}); score both with the same ones"
-        )
-
-
-def items_of_scored(table: Scored) -> datasets.Dataset:
-    """Return the items of a scored table: its columns without those of the methods."""
-    scores = score_columns(table.signature["methods"])
-    return table.dataset.remove_columns([name for name in table.dataset.column_names if name in scores])
-
-
-def _check_old_scores(draft: _Draft) -> None:
-    """Refuse new items of a corpus on which a table that stays was not scored."""
-    for name, items in draft.items.items():
-        for slug in draft.manifest["scores"].get(name, {}):
-            if (name, slug) not in draft.scored and not _holds(items, draft.table_of(name, slug)):
-                raise BankError(
-                    f"corpus {name!r}: the bank's scores of {slug} are of other items than those given; "
-                    "score them again, or write another bank"
-                )
-
-
-def _holds(items: datasets.Dataset, table: Scored) -> bool:
-    """Return whether a table's items stand among these, word for word; a table without texts has ids alone."""
-    columns = ["item_id", *(c for c in TEXTS if c in table.dataset.column_names and c in items.column_names)]
-    known = set(zip(*(items[c][:] for c in columns), strict=True))
-    return known.issuperset(zip(*(table.dataset[c][:] for c in columns), strict=True))
-
-
-def _state_licences(manifest: dict[str, Any], licences: Mapping[str, str]) -> None:
-    for name, licence in licences.items():
-        if name not in manifest["corpora"]:
-            raise BankError(
-                f"no corpus {name!r} in this bank to state a licence of; it has {list(manifest['corpora'])}"
-            )
-        manifest["corpora"][name] = with_licence(name, manifest["corpora"][name], licence)
-
-
 def _name_reports(reports: Mapping[str, Report]) -> None:
     for name in reports:
         if not re.fullmatch(r"\w[\w.-]*", name):
             raise BankError(f"report {name[:80]!r} cannot name a folder; use letters, digits, '.', '_' and '-'")
 
 
-def _leave_out_texts(draft: _Draft, texts: Texts, reports: Path) -> None:
+def _leave_out_texts(draft: Draft, texts: Texts, reports: Path) -> None:
     """Put ids and scores in the place of the tables whose texts are to be left out, unless a report quotes them."""
     corpora, scores = draft.manifest["corpora"], draft.manifest["scores"]
     new = locked(corpora) if texts == "redistributable" else []
@@ -253,7 +134,7 @@ def _leave_out_texts(draft: _Draft, texts: Texts, reports: Path) -> None:
             draft.items[name] = ids_and_scores(table, {})
 
 
-def _write_tables(draft: _Draft, summary: pd.DataFrame | None) -> None:
+def _write_tables(draft: Draft, summary: pd.DataFrame | None) -> None:
     for name, items in draft.items.items():
         write_table(draft.root / items_path(name), items)
     for (corpus, slug), table in draft.scored.items():

@@ -1,10 +1,14 @@
-"""`score`: items and a model to the same rows with new columns, resumably, and their signature."""
+"""`score`: items and a model to the same rows with new columns, resumably, and their signature.
+
+In: a Dataset in the shared schema, a scorer, names of methods. Out: `Scored`. What is asked of the model stands in
+`methods`, what of it is in the store already in `run`.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,23 +20,20 @@ from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import Method
-from pairbank.scoring.api.names import DIRECT_WB, MethodName
+from pairbank.scoring.api.names import MethodName
 from pairbank.scoring.methods.fewshot import Pool
 from pairbank.scoring.methods.linking import UnigramTables
 from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order, method_named
 from pairbank.scoring.prompts.registry import prompts_of
-from pairbank.scoring.run.shard import OverLength, Run
+from pairbank.scoring.run.shard import Run
 from pairbank.scoring.scored import Scored, with_columns
 from pairbank.scoring.signature import corpus_signature, signature_json
 
 if TYPE_CHECKING:
     import datasets
 
-    from pairbank.scoring.api.model import Scorer
+    from pairbank.scoring.api.model import OverLength, Scorer
 
-SHARD_ITEMS_DIRECT = 2_048
-SHARD_ITEMS_PROMPTED = 128
-"""Items scored at once and stored as one file, the most that a kill can lose; prompts are many times the work."""
 Progress = Callable[[float, int], None]
 """Called with (items done, items in all) after every forward pass; an item may be done in part."""
 
@@ -78,56 +79,46 @@ def score(
     _check_items(items)
     if not methods:
         raise ScoringError("no method to score with; name at least one, as in methods=['direct']")
-    known = prompts_of(prompts)
+    known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
     names = in_order(methods, known)
     pool = Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None
     options = MethodOptions(per_token=per_token, seed=seed, pool=pool, prompts=known, scorer=model, unigrams=unigrams)
     chosen = [method_named(name, options=options) for name in names]
     signature = _signature(items, model, chosen, over_length=over_length, seed=seed)
-    model_key = sha256_of_text(signature_json(signature["model"]).decode(), over_length)
-    tell = progress or (lambda _done, _total: None)
-    run = Run(reader=_reader(model, chosen), writer=model, model_key=model_key, over_length=over_length)
+    run = Run(
+        reader=functools.reduce(lambda reader, method: method.reader(reader), chosen, model),
+        writer=model,
+        model_key=sha256_of_text(signature_json(signature["model"]).decode(), over_length),
+        over_length=over_length,
+    )
+    shards = _shards(items, chosen, run, progress or (lambda _done, _total: None))
+    signature["n_by_flag"] = {name: _n_by_flag(name, parts) for name, parts in shards.items()}
+    return Scored(dataset=with_columns(items, chosen, shards), signature=signature)
+
+
+def _shards(items: datasets.Dataset, methods: Sequence[Method], run: Run, tell: Progress) -> dict[str, list[pa.Table]]:
+    """Return each method's columns, shard by shard; prompts share instructions, so they go in one plan."""
+    shards: dict[str, list[pa.Table]] = {method.name: [] for method in methods}
     n_done = 0
-    shards: dict[str, list[pa.Table]] = {method.name: [] for method in chosen}
-    for size, together in _groups(chosen):
+    for size in sorted({method.shard_items for method in methods}, reverse=True):
+        together = [method for method in methods if method.shard_items == size]
         for start in range(0, len(items), size):
             rows = items.select(range(start, min(start + size, len(items)))).to_list()
             work = len(rows) * len(together)
-            told = functools.partial(
-                _tell_share, tell=tell, n_done=n_done, work=work, n_methods=len(chosen), n_items=len(items)
-            )
+
+            def told(share: float, n_before: int = n_done, work: int = work) -> None:
+                tell((n_before + share * work) / len(methods), len(items))
+
             for name, table in run.shard(rows, together, told).items():
                 shards[name].append(table)
             n_done += work
-            tell(n_done / len(chosen), len(items))
-    signature["n_by_flag"] = {name: _n_by_flag(name, parts) for name, parts in shards.items()}
-    return Scored(dataset=with_columns(items, chosen, shards), signature=signature)
+            tell(n_done / len(methods), len(items))
+    return shards
 
 
 def _n_by_flag(method: str, parts: Sequence[pa.Table]) -> dict[str, int]:
     column = ScoreColumns(method).flags
     return dict(Counter(flag for part in parts for flags in part[column].to_pylist() for flag in flags or ()))
-
-
-def _reader(model: Scorer, methods: Sequence[Method]) -> Scorer:
-    """Return the scorer that can answer all that the methods ask."""
-    if all(method.name != DIRECT_WB for method in methods):
-        return model
-    from pairbank.scoring.models.word_boundaries import word_edge_scorer
-
-    return word_edge_scorer(model)
-
-
-def _tell_share(share: float, *, tell: Progress, n_done: int, work: int, n_methods: int, n_items: int) -> None:
-    tell((n_done + share * work) / n_methods, n_items)
-
-
-def _groups(methods: Sequence[Method]) -> Iterator[tuple[int, list[Method]]]:
-    """Yield (items a shard, methods scored together): prompts share instructions, so they go in one plan."""
-    for size in (SHARD_ITEMS_DIRECT, SHARD_ITEMS_PROMPTED):
-        group = [m for m in methods if (m.name in FAMILIES) == (size == SHARD_ITEMS_DIRECT)]
-        if group:
-            yield size, group
 
 
 def _check_items(items: datasets.Dataset) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +24,16 @@ settings.register_profile("pairbank", deadline=None, suppress_health_check=[Heal
 settings.load_profile("pairbank")
 
 
-@pytest.fixture(scope="session")
-def upstream_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the cache that tests over the upstream corpora share: building 67,000 rows once is enough."""
-    return tmp_path_factory.mktemp("upstream_cache")
+@pytest.fixture(scope="session", autouse=True)
+def upstream_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Yield the cache that tests over the upstream corpora share: building 67,000 rows once is enough.
+
+    Fixtures of a module or of the session use it too: the cache of each test does not exist yet when they are made.
+    """
+    folder = tmp_path_factory.mktemp("upstream_cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PAIRBANK_CACHE", str(folder))
+        yield folder
 
 
 @pytest.fixture(autouse=True)

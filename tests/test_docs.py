@@ -20,7 +20,8 @@ from pairbank.scoring.prompts.registry import prompts
 from pairbank.stats.analyses.registry import ANALYSES
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")), *DOCS]
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 
 
@@ -116,7 +117,7 @@ def test_every_python_snippet_compiles_and_calls_what_there_is(page: Path) -> No
 
 def test_every_page_is_in_the_index_and_every_analysis_metric_and_function_on_its_page() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    assert {page.name for page in PAGES[1:] if page.name != "README.md" and f"({page.name})" not in index} == set()
+    assert {page.name for page in DOCS if page.name != "README.md" and f"({page.name})" not in index} == set()
     analyses = (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
     assert {name for name in ANALYSES if f"| `{name}` |" not in analyses} == set()
     linking = (ROOT / "docs" / "linking.md").read_text(encoding="utf-8")

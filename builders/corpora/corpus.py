@@ -34,6 +34,7 @@ class Corpus:
     title: str
     description: str
     version: str
+    """Raised when rows, columns or facts move: prepared rows are kept under it, and every signature names it."""
     languages: tuple[str, ...]
     tasks: tuple[Task, ...]
     n_items: int
@@ -47,7 +48,9 @@ class Corpus:
     rows: Rows
     extra_columns: tuple[Column, ...] = ()
     embedded: tuple[str, ...] = ()
-    """Files that the package itself carries, by path under `builders/data`."""
+    """Files that the package itself carries, by path under its folder `data` (ours: `builders/data`)."""
+    package: str = "pairbank.builders"
+    """The package that carries them."""
     metadata: Metadata = _no_metadata
     """Facts about the corpus as a whole that go into its manifest (human agreement a paradigm …)."""
     folder: str = ""

@@ -20,8 +20,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rapidfuzz.distance import Levenshtein
-
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.schema.columns import Column, Item
 from pairbank.builders.sources.readers import read_delimited, read_rating
@@ -123,6 +121,8 @@ def edit_distance(one: str, other: str) -> int:
     >>> edit_distance("kitten", "sitting"), edit_distance("", "abc"), edit_distance("他们", "他们")
     (3, 3, 0)
     """
+    from rapidfuzz.distance import Levenshtein
+
     return Levenshtein.distance(one, other)
 
 

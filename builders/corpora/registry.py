@@ -1,6 +1,8 @@
-"""The corpora by name."""
+"""The corpora by name: ours, and behind them those that installed packages offer (`pairbank.corpora`)."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
 
 from pairbank.builders.corpora.blimp import BLIMP
 from pairbank.builders.corpora.blimp_li import BLIMP_LI
@@ -23,8 +25,9 @@ from pairbank.builders.corpora.syntaxgym import SYNTAXGYM
 from pairbank.builders.corpora.xcomps import XCOMPS
 from pairbank.builders.corpora.zhoblimp import ZHOBLIMP
 from pairbank.errors import unknown_name
+from pairbank.plugins import plugins, whose
 
-CORPORA: dict[str, Corpus] = {
+OURS: Mapping[str, Corpus] = {
     corpus.name: corpus
     for corpus in (
         STARTER,
@@ -53,13 +56,39 @@ CORPORA: dict[str, Corpus] = {
 }
 
 
+class _Corpora(Mapping[str, Corpus]):
+    """Ours first; a package's corpus is imported when it is asked for, and not before."""
+
+    def __getitem__(self, name: str) -> Corpus:
+        if name in OURS:
+            return OURS[name]
+        plugin = plugins("corpora", taken=OURS)[name]
+        corpus = plugin.load()
+        if not isinstance(corpus, Corpus) or corpus.name != name:
+            raise plugin.problem(f"which is {corpus!r:.80}; expected a pairbank Corpus with name={name!r}")
+        return corpus
+
+    def __contains__(self, name: object) -> bool:
+        return name in OURS or name in plugins("corpora", taken=OURS)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from OURS
+        yield from plugins("corpora", taken=OURS)
+
+    def __len__(self) -> int:
+        return len(OURS) + len(plugins("corpora", taken=OURS))
+
+
+CORPORA: Mapping[str, Corpus] = _Corpora()
+
+
 def corpus_named(name: str) -> Corpus:
-    """Return a built-in corpus.
+    """Return a corpus.
 
     Raises:
         UnknownNameError: there is none of this name; the message has the nearest ones.
     """
     if name not in CORPORA:
-        error = unknown_name("corpus", name, CORPORA)
+        error = unknown_name("corpus", name, CORPORA, whose=whose("corpora"))
         raise type(error)(f"{error}. A file of your own: give its path, ending in .csv, .tsv, .jsonl or .parquet")
     return CORPORA[name]

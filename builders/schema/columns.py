@@ -1,7 +1,7 @@
-"""The shared schema: what one row of any corpus holds, its Hugging Face `Features`, and the validator.
+"""The shared schema: what one row of any corpus holds, and its Hugging Face `Features`.
 
 One row is one choice between a better (`good`) and a worse (`bad`) alternative; the score of a side is
-log P(target | context). The columns are DESIGN.md's table and one more, `flags`: why a row needs care.
+log P(target | context). After the columns of `COLUMNS` stands one more, `flags`: why a row needs care.
 """
 
 from __future__ import annotations

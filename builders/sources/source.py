@@ -58,7 +58,7 @@ class Source:
     """SPDX-like id as the Hub uses it (`cc-by-4.0`, `mit`, `unknown`, `apache-2.0`)."""
     licence_note: str = ""
     citation: str
-    """BibTeX."""
+    """BibTeX: `bibtex("key")` gives an entry of `data/references.bib`."""
     redistributable: bool
     """Whether a bank that is published may hold the texts."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.cards.bank.layout import LEFT_OUT, REPORTS
 from pairbank.errors import BankError
+from pairbank.scoring.api.layout import ScoreColumns
 
 if TYPE_CHECKING:
     import datasets
@@ -65,20 +66,14 @@ def with_licence(corpus: str, facts: Mapping[str, Any], licence: str) -> dict[st
 def score_columns(methods: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
     """Return the columns that methods made: those that their definitions name, and no other.
 
+    Args:
+        methods: name -> definition, of a signature; one of an old version that names none has those of its name.
+
     >>> sorted(score_columns({"direct": {"columns": ["direct_good", "direct_bad"]}}))
     ['direct_bad', 'direct_good']
-
-    Args:
-        methods: name -> definition, of a signature.
-
-    Raises:
-        BankError: a definition that does not say which columns its method made.
     """
-    if unsaid := [name for name, definition in methods.items() if "columns" not in definition]:
-        raise BankError(
-            f"method {unsaid[0]!r}: its signature names no columns; score the items again with this version"
-        )
-    return frozenset(column for definition in methods.values() for column in definition["columns"])
+    made = (definition.get("columns", ScoreColumns(name).all) for name, definition in methods.items())
+    return frozenset(column for columns in made for column in columns)
 
 
 def text_columns(features: datasets.Features, methods: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -88,7 +83,7 @@ def text_columns(features: datasets.Features, methods: Mapping[str, Mapping[str,
         features: of the table.
         methods: name -> definition, of its signature; none for a table of items.
     """
-    scores, flags = score_columns(methods), {f"{method}_flags" for method in methods}
+    scores, flags = score_columns(methods), {ScoreColumns(method).flags for method in methods}
     stay = {name for name in scores if name in flags or (name in features and _is_number(features[name]))}
     return [name for name in features if name not in stay and name not in LABELS]
 

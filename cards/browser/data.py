@@ -23,7 +23,7 @@ from pairbank.builders.schema.flags import IDENTICAL_SIDES
 from pairbank.cards.bank.layout import SUMMARY, items_path, scores_path
 from pairbank.cards.browser.source import Source, manifest_of, open_source
 from pairbank.errors import BankError, unknown_name
-from pairbank.scoring.api.layout import MethodLayout
+from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.stats.estimates.metrics import HUMAN
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ class Table:
     def methods(self) -> list[MethodFacts]:
         """The methods whose difference the table holds, in the order of its columns (a manifest sorts its keys)."""
         scored = self.signature.get("methods", {})
-        present = {name: self.names.index(f"{name}_delta") for name in scored if f"{name}_delta" in self.names}
+        deltas = {name: ScoreColumns(name).delta for name in scored}
+        present = {name: self.names.index(delta) for name, delta in deltas.items() if delta in self.names}
         return [
             MethodFacts(
                 name=name,
@@ -148,7 +149,8 @@ class Table:
         """
         if method == HUMAN:
             return np.asarray(self.numbers("human_good") - self.numbers("human_bad"))
-        return self.numbers(f"{method}_{'good' if self.is_one_sided() else 'delta'}")
+        columns = ScoreColumns(method)
+        return self.numbers(columns.good if self.is_one_sided() else columns.delta)
 
     def is_one_sided(self) -> bool:
         """Return whether no item has a worse side (word prediction)."""
@@ -158,8 +160,7 @@ class Table:
 
     def unit(self, method: str) -> str:
         """Return the unit of a method's scores."""
-        kinds = {facts.name: facts.layout.kind for facts in self.methods}
-        return "points" if kinds.get(method) == "rating" else "nats"
+        return next((facts.layout.unit_in_words for facts in self.methods if facts.name == method), "nats")
 
     def is_choice(self) -> BoolArray:
         """Return which rows are a choice between two different sides, shape (rows,)."""

@@ -11,6 +11,7 @@ from pairbank.cards.bank.redistribution import TEXTS, score_columns
 from pairbank.cards.browser.charts import MOST_TOKENS, token_bars
 from pairbank.cards.browser.parts import note
 from pairbank.cards.browser.text import both_marked, esc, identifier, isolated, logprob, nats, words
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 
 if TYPE_CHECKING:
@@ -96,14 +97,15 @@ def _human(row: Mapping[str, Any]) -> str:
 def _scores(table: Table, row: Mapping[str, Any]) -> str:
     lines = []
     for method in table.methods:
-        good, bad, delta = (_number(row.get(f"{method.name}_{part}")) for part in ("good", "bad", "delta"))
+        columns = ScoreColumns(method.name)
+        good, bad, delta = (_number(row.get(name)) for name in (columns.good, columns.bad, columns.delta))
         if math.isnan(good) and math.isnan(delta):
             continue
         sign = "up" if delta > 0 else "down" if delta < 0 else "none"
-        tokens = [row.get(f"{method.name}_{side}_n") for side in ("good", "bad")]
+        tokens = [row.get(name) for name in (columns.good_n, columns.bad_n)]
         sizes = f"{' / '.join(str(n) for n in tokens if n is not None)} tokens" if _told(tokens[0]) else ""
         about = "points" if method.layout.kind == "rating" else sizes
-        flags = "".join(f' <small class="flag">{esc(words(f))}</small>' for f in row.get(f"{method.name}_flags") or [])
+        flags = "".join(f' <small class="flag">{esc(words(f))}</small>' for f in row.get(columns.flags) or [])
         lines.append(
             f"<tr><td>{identifier(method.name)} <small>{about}</small>{flags}</td><td class='num'>{logprob(good)}</td>"
             f"<td class='num'>{logprob(bad)}</td><td class='num {sign}'>{nats(delta)}</td></tr>"
@@ -119,13 +121,15 @@ def _scores(table: Table, row: Mapping[str, Any]) -> str:
 
 
 def _prompts(table: Table, row: Mapping[str, Any], opened: str) -> str:
-    asked = [method for method in table.methods if method.layout.is_prompted and row.get(f"{method.name}_logprobs")]
+    asked = [
+        method for method in table.methods if method.layout.is_prompted and row.get(ScoreColumns(method.name).logprobs)
+    ]
     return "".join(_prompt(method, row, opened) for method in asked)
 
 
 def _prompt(method: MethodFacts, row: Mapping[str, Any], opened: str) -> str:
     layout = method.layout
-    [logprobs] = layout.reshape([row[f"{method.name}_logprobs"]])
+    [logprobs] = layout.reshape([row[ScoreColumns(method.name).logprobs]])
     head = "".join(f"<th class='num'>{esc(option)}</th>" for option in layout.options)
     templates = filled_templates(method, row)
     correct = layout.correct or (None,) * len(layout.presentations)
@@ -185,7 +189,9 @@ def _asked(templates: Mapping[str, str]) -> str:
 
 
 def _tokens(row: Mapping[str, Any]) -> str:
-    good, bad = ([x for x in row.get(f"{DIRECT}_{side}_tokens") or [] if x is not None] for side in ("good", "bad"))
+    columns = ScoreColumns(DIRECT)
+    kept = [row.get(name) or [] for name in (columns.tokens("good"), columns.tokens("bad"))]
+    good, bad = ([x for x in tokens if x is not None] for tokens in kept)
     if not good or not all(map(math.isfinite, [*good, *bad])):
         return ""
     longest = max(len(good), len(bad))

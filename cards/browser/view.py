@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.metrics import HUMAN
 
@@ -171,7 +172,8 @@ class _Names:
 def axes_of(table: Table) -> list[str]:
     """Return what differences a table holds: the methods that scored any item, then people if they judged any."""
     names = [method.name for method in table.methods]
-    table.load([f"{name}_{part}" for name in names for part in ("good", "delta")])
+    columns = map(ScoreColumns, names)
+    table.load([name for one in columns for name in (one.good, one.delta)])
     return [name for name in (*names, HUMAN) if bool(np.isfinite(table.delta(name)).any())]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import numpy as np
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.requests import Edge
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -132,7 +133,7 @@ class ScoreColumns:
         """Return the column of the log-probability of each token that is scored of a side."""
         return f"{self.method}_{side}_tokens"
 
-    def edge(self, side: Side, edge: Literal["before", "after"]) -> str:
+    def edge(self, side: Side, edge: Edge) -> str:
         """Return the column of the log-probability of a word's edge, before or after a side's target."""
         return f"{self.method}_{side}_{edge}"
 

@@ -1,21 +1,26 @@
 """The contract of a method: an item to requests, and the requests' log-probabilities to the item's new columns.
 
-Every method `m` gives `m_good`, `m_bad` and `m_delta` (null where it has one side only), and `m_flags`.
+In: an item, and the answers to what was asked of it. Out: the columns of `ScoreColumns`; every method `m` gives
+`m_good`, `m_bad` and `m_delta` (null where it has one side only), and `m_flags`. A run, its store and the preview
+ask nothing of a method but what stands here, so that whatever has these members can be scored with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pairbank.arrays import FloatArray
 from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
-from pairbank.scoring.api.model import Scorer
+from pairbank.scoring.api.model import Ask, Continuation, Scorer
 from pairbank.scoring.api.names import IDENTICAL_TOKENS, OVER_LENGTH
 from pairbank.scoring.api.requests import EncodedRequest, Request
 
 Row = Mapping[str, Any]
+SHARD_ITEMS_DIRECT = 2_048
+SHARD_ITEMS_PROMPTED = 128
+"""Items scored at once and stored as one file, the most that a kill can lose; prompts are many times the work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +56,67 @@ class Method(Protocol):
     def columns(self) -> dict[str, ColumnKind]:
         """Its columns."""
 
+    @property
+    def key_columns(self) -> Sequence[str]:
+        """Columns of an item, beside its texts, that decide what is asked: stored scores are kept under them too."""
+
+    @property
+    def shard_items(self) -> int:
+        """Items scored at once and stored as one file; methods of one number are scored together."""
+
     def applies_to(self, row: Row) -> bool:
         """Return whether the method can score an item."""
+
+    def unasked(self, row: Row) -> dict[str, Any]:
+        """Return the columns of an item that nothing is asked of: nulls, and flags where it lacks something."""
+
+    def reader(self, scorer: Scorer) -> Scorer:
+        """Return what answers the requests: the scorer, or one around it that can answer more.
+
+        Raises:
+            ScoringError: a model that cannot be scored by this method.
+        """
 
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
         """Return what is asked of the model for one item."""
 
     def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
         """Return the item's columns from the answers to its requests."""
+
+
+@runtime_checkable
+class WritingMethod(Method, Protocol):
+    """A method whose answers the model writes, in the place of requests."""
+
+    @property
+    def max_new_tokens(self) -> int:
+        """Most tokens of an answer."""
+
+    @property
+    def sought(self) -> str:
+        """What is looked for in the texts, in words."""
+
+    def asks(self, row: Row, scorer: Scorer) -> list[Ask]:
+        """Return what the model is to go on from, for one item."""
+
+    def written(self, texts: Sequence[Continuation], row: Row) -> dict[str, Any]:
+        """Return the item's columns from what the model wrote."""
+
+
+class OfSides:
+    """What methods that score the sides as they stand have in common."""
+
+    __slots__ = ()
+    key_columns: ClassVar[tuple[str, ...]] = ()
+    shard_items: ClassVar[int] = SHARD_ITEMS_DIRECT
+
+    def unasked(self: Method, _row: Row) -> dict[str, Any]:
+        """Return nulls."""
+        return dict.fromkeys(self.columns)
+
+    def reader(self, scorer: Scorer) -> Scorer:
+        """Return the scorer itself."""
+        return scorer
 
 
 def flags_of(answers: Sequence[Answered]) -> list[str]:

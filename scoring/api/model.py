@@ -1,4 +1,7 @@
-"""The Protocol that every back end satisfies, and what a model says about itself."""
+"""The Protocol that every back end satisfies, those of what only some can do, and what a model says about itself.
+
+In: requests, prompts or texts. Out: log-probabilities in nats, continuations, hidden states.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,10 @@ from pairbank.scoring.api.requests import EncodedRequest, Request
 
 SLUG_BYTES = 96
 BosPolicy = Literal["auto", "bos", "eos-as-bos", "none"]
+OverLength = Literal["error", "nan"]
+"""What is done with a text longer than the model's context: an error that names the item, or NaN and a flag."""
 Progress = Callable[[int], None]
-"""Called with the number of requests just finished."""
+"""Called with the number of requests, prompts or texts just finished."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +109,13 @@ class ExampleTurn:
     """Stem and answer."""
 
 
+@runtime_checkable
 class Scorer(Protocol):
-    """A model that gives log-probabilities of targets given contexts."""
+    """A model that gives log-probabilities of targets given contexts.
+
+    What only some models can do are Protocols of their own, which a scorer has or has not: `Writer`, `StateReader`,
+    `WordEdges`.
+    """
 
     @property
     def info(self) -> ModelInfo:
@@ -146,7 +156,50 @@ class Continuation:
 
 @runtime_checkable
 class Writer(Protocol):
-    """A scorer that writes by its own means (the fake one, a server)."""
+    """What a scorer has that can write: causal models, encoder-decoders, servers."""
 
-    def write(self, prompts: Sequence[Ask], *, max_new_tokens: int, progress: Progress) -> list[Continuation]:
-        """Return what follows each prompt."""
+    def write(
+        self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
+    ) -> list[Continuation]:
+        """Return what follows each prompt; all are different.
+
+        Raises:
+            ScoringError: a prompt that leaves no room for so many tokens, where that is an error, or NaN.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextInput:
+    """A text as the model reads it."""
+
+    ids: tuple[int, ...]
+    """Token ids, the model's own special tokens among them."""
+    last: int
+    """Place of the last token of the text itself; -1 where it has none."""
+
+
+@runtime_checkable
+class StateReader(Protocol):
+    """What a scorer has whose hidden states can be read."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """What the signature records."""
+
+    def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
+        """Return each text's tokens."""
+
+    def last_states(self, inputs: Sequence[TextInput]) -> npt.NDArray[np.float32]:
+        """Return the last token's state at every layer, the embedding first, shape (layers, inputs, hidden)."""
+
+
+@runtime_checkable
+class WordEdges(Protocol):
+    """What a scorer has that knows the probability of a word's edge."""
+
+    def with_word_edges(self) -> Scorer:
+        """Return a scorer of the same model that answers an `EdgeRequest` too, and all others as it does.
+
+        Raises:
+            ScoringError: a vocabulary that marks no words.
+        """

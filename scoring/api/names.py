@@ -1,32 +1,47 @@
-"""Names that all rooms of scoring share, and statistics with them: methods, what is asked differently, and flags."""
+"""Names that all rooms of scoring share, and statistics with them: methods, how they are asked, and flags.
+
+A flag stands in a method's `flags` column of an item, and is counted in the table's signature.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
+DIRECT, DIRECT_WB, PMI = "direct", "direct_wb", "pmi"
+"""Methods that other rooms treat in a way of their own."""
+MOST_SHOTS = 8
+"""Most answered examples before a question."""
+
 BOUNDARY_MERGE = "boundary_merge"
 """Flag: a token spans the join of context and target; it is scored with the target. Or the target's first characters
 are in no token of their own: the tokenizer composed them with the context, or dropped them."""
-
-
 FIRST_TOKEN_UNSCORED = "first_token_unscored"  # noqa: S105 - not a password
 """Flag: no BOS, so the first token has no probability and is left out."""
-
-
 IDENTICAL_TOKENS = "identical_tokens"
 """Flag: both sides have the same token ids; their difference is 0 by construction."""
-
-
 OVER_LENGTH = "over_length"
 """Flag: longer than the model's context; the scores are NaN, as the user asked."""
+UNKNOWN_TOKEN = "unknown_token"  # noqa: S105 - not a password
+"""Flag: the tokenizer has no token for some of the target; its unknown token is scored in that place."""
+SPECIAL_TOKEN = "special_token"  # noqa: S105 - not a password
+"""Flag: the text holds characters (`<s>`, say) that the tokenizer reads as one of its special tokens."""
+NO_WORD_BOUNDARY = "no_word_boundary"
+"""Flag: the target does not begin where a word does (or nothing stands before it, without BOS); the score is NaN."""
+PMI_TOKENS_DIFFER = "pmi_tokens_differ"
+"""Flag: alone, the target is cut into other tokens than after its context."""
+UNPARSED = "unparsed"
+"""Flag: no valid answer in what the model wrote, in one presentation or more."""
+NEAR_TIE = "near_tie"
+"""Flag: some token was written that led the second by less than `NEAR_TIE_NATS`."""
+HALF_EMPTY = "half_empty"
+"""Flag: an imported file has some of the numbers that the method needs of the item, not all; the scores are null."""
 
-
-DIRECT = "direct"
-
-
-MOST_SHOTS = 8
-
+TIE = 1e-9
+"""Scores of two sides that differ by no more (in nats, or points of a rating) are a tie; `stats/estimates/ties.py` says
+why this much."""
+TIE_ANSWER = "tie"
+"""A decision that prefers neither side."""
 
 _NAME = re.compile(rf"(?P<id>[^@]+)(?P<chat>@chat)?(@(?P<shots>[1-{MOST_SHOTS}])shot)?")
 
@@ -56,42 +71,3 @@ class MethodName:
     def __str__(self) -> str:
         shots = f"@{self.n_shots}shot" if self.n_shots else ""
         return f"{self.id}{'@chat' if self.in_chat else ''}{shots}"
-
-
-DIRECT_WB = "direct_wb"
-
-
-NO_WORD_BOUNDARY = "no_word_boundary"
-"""Flag: the target does not begin where a word does (or nothing stands before it, without BOS); the score is NaN."""
-
-
-UNKNOWN_TOKEN = "unknown_token"  # noqa: S105 - not a password
-"""Flag: the tokenizer has no token for some of the target; its unknown token is scored in that place."""
-
-
-SPECIAL_TOKEN = "special_token"  # noqa: S105 - not a password
-"""Flag: the text holds characters (`<s>`, say) that the tokenizer reads as one of its special tokens."""
-
-
-UNPARSED = "unparsed"
-"""Flag: no valid answer in what the model wrote, in one presentation or more."""
-
-
-PMI_TOKENS_DIFFER = "pmi_tokens_differ"
-"""Flag: alone, the target is cut into other tokens than after its context."""
-
-
-PMI = "pmi"
-
-
-TIE = 1e-9
-"""Scores of two sides that differ by no more (in nats, or points of a rating) are a tie; `stats/estimates/ties.py` says
-why this much."""
-
-
-TIE_ANSWER = "tie"
-"""A decision that prefers neither side."""
-
-
-NEAR_TIE = "near_tie"
-"""Flag: some token was written that led the second by less than `NEAR_TIE_NATS`."""

@@ -1,5 +1,6 @@
 """Requests: what every method asks of a model, log P(target | context), and their token sequences.
 
+In: context and target; with a tokenizer's ids and offsets. Out: ids, and the first one that is scored.
 The boundary rule (DESIGN.md, correctness rule 2): context and target are encoded once, as one string, and a
 token belongs to the target iff it covers a target character. Spaces at the join belong to the target.
 """
@@ -13,6 +14,9 @@ from typing import Literal
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.names import BOUNDARY_MERGE, FIRST_TOKEN_UNSCORED
 
+Edge = Literal["before", "after"]
+EDGES: tuple[Edge, ...] = ("before", "after")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
@@ -23,6 +27,13 @@ class Request:
     chat: bool = False
     """The context was rendered with a chat template, which brings its own BOS."""
     where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeRequest(Request):
+    """Ask for the log-probability that a word can begin just before, or has ended just after, the target."""
+
+    edge: Edge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,16 +94,3 @@ def encoded(
 def _merges(start: int, boundary: int, request: Request) -> bool:
     """Return whether the first scored token, which begins at `start`, is not where the target begins."""
     return start < boundary or bool((request.context + request.target)[boundary:start].strip())
-
-
-Edge = Literal["before", "after"]
-
-
-EDGES: tuple[Edge, ...] = ("before", "after")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeRequest(Request):
-    """Ask for the log-probability that a word can begin just before, or has ended just after, the target."""
-
-    edge: Edge

@@ -1,7 +1,7 @@
 """The two forward passes of causal models: packs under a tree mask, and padded plain sequences.
 
 In: packs or encoded requests. Out: of exactly the rows that are read, the logits, or the last hidden states where the
-output layer is applied apart (`head`); and where each value is read.
+output layer is applied apart (`logprobs`); and where each value is read.
 """
 
 from __future__ import annotations

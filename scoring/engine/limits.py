@@ -1,4 +1,8 @@
-"""What a configuration says against a tree attention mask, or against one beyond some length."""
+"""What a model's configuration says against a tree attention mask, or against one beyond some length.
+
+In: a model or its configuration; no forward pass is run. Out: a reason, or the longest sequence that may be packed.
+What only a trial can tell stands in `models/self_check`.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
 
-
 MASKED_LAYERS = ("full_attention", "sliding_attention", "chunked_attention")
 """Kinds of layers that attend where the mask lets them; any other kind mixes tokens in its own way."""
-
-
 OWN_WINDOWS = ("attention_window", "attention_window_size", "keep_window_size", "index_topk")
 """Settings of attention that picks its keys by their place in the pack, whatever the mask says."""
 

@@ -1,9 +1,12 @@
-"""The output layer in blocks of the vocabulary, so that the logits of a pass never stand in memory as a whole.
+"""From what a forward pass leaves to log-probabilities in nats: of logits, or of hidden states by the output layer.
 
-In: hidden states of the rows that are read. Out: log-probabilities in nats, as `readout` gives them from logits. With
-50,000 to 250,000 words in the vocabulary, whole logits are the largest thing in memory by far, and on a CPU their
-pages cost as much time as their normalisation. A model whose logits are more than one linear layer of its last hidden
-states (capped, scaled, quantised, placed elsewhere) keeps its own output layer.
+In: rows of logits or of last hidden states, and which token is read in which row. Out: log-probabilities, normalised in
+float32 over the model's whole output layer whatever its dtype (DESIGN.md, correctness rule 4), as float64.
+
+From hidden states the output layer is applied in blocks of the vocabulary, so that the logits of a pass never stand in
+memory as a whole: with 50,000 to 250,000 words, they are the largest thing in memory by far, and on a CPU their pages
+cost as much time as their normalisation. A model whose logits are more than one linear layer of its last hidden states
+(capped, scaled, quantised, placed elsewhere) keeps its own output layer, and its logits are read.
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ CHANGES_LOGITS = (
     "output_multiplier_scale",
 )
 """Settings of models that do something to their logits."""
+ROWS_A_CHUNK = 512
+"""Rows of logits that are normalised at a time, so that few stand in float32 at once."""
 
 
 def linear_head(model: PreTrainedModel, ids: torch.Tensor) -> torch.nn.Linear | None:
@@ -90,9 +95,6 @@ def head_logprobs_nats(
 
 def _part(bias: torch.Tensor | None, first: int, last: int) -> torch.Tensor | None:
     return None if bias is None else bias[first:last]
-
-
-ROWS_A_CHUNK = 512
 
 
 def read_logprobs_nats(logits: torch.Tensor, *, rows: IntArray, tokens: IntArray, model_name: str) -> FloatArray:

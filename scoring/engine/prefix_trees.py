@@ -21,6 +21,8 @@ WINDOW_TOKENS = 2_000_000
 """Cells of the matrix that requests are laid out in, as many as fit at a time; bounds the planner's memory."""
 TRUNK_WORTH_TOKENS = 64
 """Nodes that a trunk has to save: its own forward pass costs about as much as these."""
+TRUNK_SHARE = 4
+"""A trunk's token costs a row of a pass, in memory, about this part of what a node costs."""
 LEAST_FILL = 0.5
 """A pack may end when this share of the budget is used, where few nodes of the next have to be computed again."""
 
@@ -65,6 +67,21 @@ class _Sorted:
     """(n,) the token read at the last node."""
     shared: IntArray
     """(n,) tokens in common with the row before; 0 in the first."""
+
+
+def together(packs: Iterator[Pack], size: int) -> Iterator[list[Pack]]:
+    """Yield packs with the same trunk together while their padded total keeps to `size` tokens."""
+    batch: list[Pack] = []
+    for pack in packs:
+        longest = max(len(p.tokens) for p in (*batch, pack))
+        # each row of a pass holds the keys and values of the trunk once more, in one layer at a time
+        n_tokens = (longest + len(pack.trunk) // TRUNK_SHARE) * (len(batch) + 1)
+        if batch and (n_tokens > size or pack.trunk is not batch[0].trunk):
+            yield batch
+            batch = []
+        batch.append(pack)
+    if batch:
+        yield batch
 
 
 def n_distinct_nodes(requests: Sequence[EncodedRequest]) -> int:

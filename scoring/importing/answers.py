@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.importing.columns import HALF_EMPTY, read_numbers
+from pairbank.scoring.api.names import HALF_EMPTY
+from pairbank.scoring.importing.columns import read_numbers
 from pairbank.scoring.importing.sides import LOGPROB
 
 if TYPE_CHECKING:

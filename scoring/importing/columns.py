@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from pairbank.scoring.api.layout import ColumnKind
     from pairbank.scoring.importing.reading import Chunk
 
-HALF_EMPTY = "half_empty"
-"""Flag: the file has some of the numbers that the method needs of the item, and not all; the scores are null."""
-
 
 class Imported(Protocol):
     """A method whose numbers come from a file."""

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.api.names import TIE_ANSWER, UNPARSED
-from pairbank.scoring.importing.columns import HALF_EMPTY
+from pairbank.scoring.api.names import HALF_EMPTY, TIE_ANSWER, UNPARSED
 from pairbank.scoring.importing.declared import (
     JUDGED,
     SHOWN,

@@ -17,8 +17,8 @@ from pairbank.builders.corpora.tabular import MOST_POINTS
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import side_columns
-from pairbank.scoring.api.names import DIRECT, UNPARSED
-from pairbank.scoring.importing.columns import HALF_EMPTY, Range, flag_column, nullable, read_numbers
+from pairbank.scoring.api.names import DIRECT, HALF_EMPTY, UNPARSED
+from pairbank.scoring.importing.columns import Range, flag_column, nullable, read_numbers
 from pairbank.scoring.importing.declared import NATS, SIDES, DeclaredScore
 from pairbank.scoring.methods.direct import Direct
 

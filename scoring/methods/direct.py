@@ -14,14 +14,14 @@ from pairbank.builders.languages import separator
 from pairbank.builders.schema.columns import ONE_SIDED_TASKS
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
-from pairbank.scoring.api.method import Answered, Row, direct_layout, side_columns, side_values
+from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, side_columns, side_values
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.api.requests import Request
 
 
 @dataclass(frozen=True, slots=True)
-class Direct:
+class Direct(OfSides):
     """log P(target | context) of each side; sums of conditional log-probabilities, no chat template."""
 
     name: str = DIRECT

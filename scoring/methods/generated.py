@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,8 +27,8 @@ from pairbank.scoring.prompts.slots import fill, slot_values
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.layout import ColumnKind
-    from pairbank.scoring.api.method import Row
-    from pairbank.scoring.api.model import Scorer
+    from pairbank.scoring.api.method import Row, WritingMethod
+    from pairbank.scoring.api.model import OverLength, Scorer
     from pairbank.scoring.prompts.prompt import Presentation
 
 
@@ -46,6 +46,16 @@ class Generated(Prompted):
         """Scores, answers, texts, the number of texts without an answer, flags."""
         c = ScoreColumns(self.name)
         return c.kinds(c.good, c.bad, c.delta, c.answers, c.texts, c.unparsed, c.flags)
+
+    @property
+    def max_new_tokens(self) -> int:
+        """Most tokens of an answer."""
+        return self.prompt.max_new_tokens
+
+    @property
+    def sought(self) -> str:
+        """What counts as the answer."""
+        return f"up to {self.max_new_tokens} tokens; the first match of {self.prompt.pattern} is the answer"
 
     def asks(self, row: Row, scorer: Scorer) -> list[Ask]:
         """Return a prompt for each presentation that is asked of the item; none where it lacks a text for a slot."""
@@ -111,11 +121,11 @@ def first_answer(text: str, pattern: str, options: Sequence[str]) -> str | None:
 
 
 def generated_records(
-    method: Generated,
+    method: WritingMethod,
     rows: Sequence[Row],
     scorer: Scorer,
     *,
-    over_length: Literal["error", "nan"],
+    over_length: OverLength,
     tell: Callable[[float], None],
 ) -> list[Mapping[str, Any] | None]:
     """Return the columns of each item, or None for one that is not asked; all prompts go to the model together.
@@ -143,7 +153,7 @@ def generated_records(
         n_done += n
         tell(n_done / len(prompts))
 
-    n_new = method.prompt.max_new_tokens
+    n_new = method.max_new_tokens
     texts = iter(write(scorer, prompts, max_new_tokens=n_new, over_length=over_length, progress=told))
     return [
         method.written([next(texts) for _ in asks], row) if asks else None

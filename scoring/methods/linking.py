@@ -1,7 +1,7 @@
-"""Linking functions as methods, and PMI: the requests of `direct` again, so that a run computes them once.
+"""Linking functions as methods: the requests of `direct` again, so that a run computes them once.
 
 Every method gives m_good, m_bad, m_delta, the numbers of tokens m_good_n, m_bad_n, and m_flags. What each score is,
-BOS, EOS and N are told in `linking`.
+BOS, EOS and N are told in `linking_functions`.
 """
 
 from __future__ import annotations
@@ -17,24 +17,23 @@ from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ColumnKind
-from pairbank.scoring.api.method import Answered, Row, direct_layout, side_columns, side_values
+from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, side_columns, side_values
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import PMI
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS, LinkingFunction
-from pairbank.scoring.methods.pmi import Pmi
 from pairbank.scoring.methods.unigrams import Unigrams, unigrams_for
 from pairbank.scoring.models.vocabulary import vocabulary_of
 
 UnigramTables = Unigrams | str | Path | Sequence[Unigrams | str | Path]
 """Counts, or the file that `pairbank unigrams` wrote, or several of these, one a tokenizer."""
 LINKING_METHODS: tuple[str, ...] = (*LINKING_FUNCTIONS, PMI)
-"""The names of the methods of this module, in the order of their columns."""
+"""The names of linking functions and of PMI, in the order of their columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linked:
+class Linked(OfSides):
     """A linking function as a method. `bound` gives it the model's vocabulary and the unigram counts it needs."""
 
     function: LinkingFunction
@@ -92,16 +91,11 @@ class Linked:
         return self.function.score(answer.logprobs_nats, table, self.n_vocabulary)
 
 
-def linking_method(name: str) -> Linked | Pmi:
-    """Return the method of a linking function; `bound` completes it for a model."""
-    return Pmi() if name == PMI else Linked(function=LINKING_FUNCTIONS[name])
-
-
 def bound(method: Linked, scorer: Scorer, unigrams: UnigramTables | None) -> Linked:
     """Return a linking method with the vocabulary of this model and the unigram counts made with its tokenizer.
 
     Args:
-        method: what `linking_method` gave.
+        method: a linking function.
         scorer: the model to be scored.
         unigrams: counts, or the file that `pairbank unigrams` wrote, or several of these, one a tokenizer.
 

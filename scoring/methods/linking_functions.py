@@ -1,6 +1,6 @@
 """Linking functions: from the log-probabilities of a target's tokens to one score of how good the target is.
 
-In: arrays in nats. Out: one number, higher = better. `linking_methods` makes methods of them.
+In: arrays in nats. Out: one number, higher = better. `linking` makes methods of them.
 
 The formulas are those of Hu et al. 2026, section 6.1, with w_1 … w_N the tokens of the target, all logarithms
 natural. BOS is context: it is in no sum and not in N. EOS is not scored and not in N. Without a BOS the first token

@@ -177,9 +177,16 @@ def _template(prompt: Prompt) -> str:
 
 
 def method_rows(
-    prompts: Mapping[str, Prompt], *, task: str | None = None, language: str | None = None
+    prompts: Mapping[str, Prompt],
+    *,
+    task: str | None = None,
+    language: str | None = None,
+    packages: Mapping[str, str] | None = None,
 ) -> list[dict[str, str]]:
-    """Return one row a method: `direct` and its kin, then the prompts, perhaps only those for a task or language."""
+    """Return one row a method: `direct` and its kin, then the prompts, perhaps only those for a task or language.
+
+    Where some prompts are other people's (`packages`: id -> package), a column says whose.
+    """
     rows = [_direct_row(name) for name in FAMILIES]
     for prompt in prompts.values():
         if (task and task not in prompt.tasks) or (language and primary(language) not in prompt.languages):
@@ -201,7 +208,7 @@ def method_rows(
                 "paper": prompt.paper.split(";")[0] + dropped,
             }
         )
-    return rows
+    return [row | {"package": packages.get(row["id"], "")} for row in rows] if packages else rows
 
 
 def _direct_row(name: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
-from pairbank.scoring.api.method import Answered, Row, direct_layout, flags_of, side_columns, side_values
+from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, flags_of, side_columns, side_values
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import PMI, PMI_TOKENS_DIFFER
 from pairbank.scoring.api.requests import Request
@@ -16,7 +16,7 @@ from pairbank.scoring.methods.direct import Direct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pmi:
+class Pmi(OfSides):
     """log P(target | context) − log P(target), both after the same BOS and over the same tokens.
 
     The target alone keeps the space that parts it from its context, wherever the tokenizer then cuts it into the same

@@ -10,10 +10,9 @@ from typing import Any
 
 from pairbank.builders.schema.columns import COLUMNS, Task
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.method import Method, Row
+from pairbank.scoring.api.layout import ScoreColumns
+from pairbank.scoring.api.method import Method, Row, WritingMethod
 from pairbank.scoring.api.model import Scorer
-from pairbank.scoring.methods.generated import Generated
-from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.prompts.prompt import Prompt
 
 OPEN, CLOSE = "⟦", "⟧"
@@ -26,17 +25,16 @@ def shown(method: Method, row: Row, scorer: Scorer) -> str:
     Raises:
         ScoringError: the method is not asked of this item.
     """
-    if isinstance(method, Generated):
-        found = f"up to {method.prompt.max_new_tokens} tokens; the first match of {method.prompt.pattern} is the answer"
-        texts = {ask.text: [found] for ask in (method.asks(row, scorer) if method.applies_to(row) else [])}
+    if isinstance(method, WritingMethod):
+        texts = {ask.text: [method.sought] for ask in (method.asks(row, scorer) if method.applies_to(row) else [])}
     else:
         texts = {}
         for request in method.requests(row, scorer) if method.applies_to(row) else []:
             targets = texts.setdefault(request.context, [])
-            if request.target not in targets or isinstance(method, Prompted):
+            if request.target not in targets:
                 targets.append(request.target)
     if not texts:
-        lacks = method.missing(row) if isinstance(method, Prompted) and method.applies_to(row) else []
+        lacks = method.unasked(row)[ScoreColumns(method.name).flags]
         why = f"it lacks {', '.join(lacks)}" if lacks else f"task {row['task']!r}, language {row['language']!r}"
         raise ScoringError(f"{row['item_id']}: {method.name} is not asked of this item ({why}); show it for another")
     blocks = []

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ColumnKind, ScoreColumns, Side
-from pairbank.scoring.api.method import Answered, Row, flags_of
+from pairbank.scoring.api.method import SHARD_ITEMS_PROMPTED, Answered, Row, flags_of
 from pairbank.scoring.api.model import ExampleTurn, Scorer
 from pairbank.scoring.api.names import IDENTICAL_TOKENS, MethodName
 from pairbank.scoring.api.requests import Request
@@ -39,6 +39,7 @@ MISSING = "missing"
 class Prompted:
     """A prompt, and whether it is asked in a chat or after examples."""
 
+    shard_items: ClassVar[int] = SHARD_ITEMS_PROMPTED
     prompt: Prompt
     in_chat: bool = False
     """Send it through the model's chat template, although the prompt is plain text."""
@@ -101,6 +102,21 @@ class Prompted:
         return (two_sided or self.prompt.kind == "prediction") and self.prompt.applies_to(
             task=row["task"], language=row["language"]
         )
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns that choose a presentation; with examples, which item it is."""
+        chosen_by = {column for p in self.prompt.presentations for column in p.when}
+        return tuple(sorted(chosen_by | ({"item_id"} if self.shots else set())))
+
+    def reader(self, scorer: Scorer) -> Scorer:
+        """Return the scorer itself."""
+        return scorer
+
+    def unasked(self, row: Row) -> dict[str, Any]:
+        """Return nulls, and of an item of the right kind the flags that say what it lacks."""
+        found: dict[str, Any] = dict.fromkeys(self.columns)
+        return found | ({ScoreColumns(self.name).flags: self.missing(row)} if self.applies_to(row) else {})
 
     def missing(self, row: Row) -> list[str]:
         """Return the flags that say why an item of the right kind is not asked; none where it is."""

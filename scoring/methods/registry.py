@@ -1,6 +1,6 @@
 """Methods by name: `direct`, the prompts of the registry, and how they are asked.
 
-What a method is stands in `contract`; a new family of methods is one more line in `FAMILIES`.
+What a method is stands in `api.method`; a new family of methods is one more line in `FAMILIES`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from pairbank.errors import ScoringError, unknown_name
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.api.model import Scorer
-from pairbank.scoring.api.names import DIRECT, DIRECT_WB, MethodName
+from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, MethodName
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.fewshot import Pool, Shots
 from pairbank.scoring.methods.generated import Generated
-from pairbank.scoring.methods.linking import LINKING_METHODS, Linked, UnigramTables, bound, linking_method
+from pairbank.scoring.methods.linking import Linked, UnigramTables, bound
+from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
+from pairbank.scoring.methods.pmi import Pmi
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.methods.word_probability import WordProbability
 from pairbank.scoring.prompts.prompt import Prompt
@@ -43,18 +45,15 @@ class MethodOptions:
 
 def _linked(name: str, options: MethodOptions) -> Method:
     """Return a linking function; without a model it has its columns, but cannot score."""
-    method = linking_method(name)
-    return (
-        method
-        if options.scorer is None or not isinstance(method, Linked)
-        else bound(method, options.scorer, options.unigrams)
-    )
+    method = Linked(function=LINKING_FUNCTIONS[name])
+    return method if options.scorer is None else bound(method, options.scorer, options.unigrams)
 
 
 FAMILIES: Mapping[str, Callable[[MethodOptions], Method]] = {
     DIRECT: lambda options: Direct(per_token=options.per_token),
     DIRECT_WB: lambda _options: WordProbability(),
-    **{name: functools.partial(_linked, name) for name in LINKING_METHODS},
+    **{name: functools.partial(_linked, name) for name in LINKING_FUNCTIONS},
+    PMI: lambda _options: Pmi(),
 }
 """Methods that are no prompt, by name, in the order of tables."""
 

@@ -19,7 +19,7 @@ import numpy as np
 from pairbank.builders.languages import separator
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ColumnKind, ScoreColumns, Side
-from pairbank.scoring.api.method import Answered, Row, direct_layout, flags_of, side_columns, side_values
+from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, flags_of, side_columns, side_values
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import DIRECT_WB, NO_WORD_BOUNDARY
 from pairbank.scoring.api.requests import EDGES, Edge, EdgeRequest, Request
@@ -30,7 +30,7 @@ SIDES: tuple[Side, ...] = ("good", "bad")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordProbability:
+class WordProbability(OfSides):
     """log P(words of the target | words of the context), for causal models whose tokenizer marks words.
 
     Languages written without spaces have no such marks: their items have no score, null.
@@ -59,6 +59,16 @@ class WordProbability:
     def applies_to(self, row: Row) -> bool:
         """Every item of a language that parts words by spaces."""
         return separator(row["language"]) == " "
+
+    def reader(self, scorer: Scorer) -> Scorer:
+        """Return a scorer that answers edge requests too.
+
+        Raises:
+            ScoringError: not a causal model, or a vocabulary that marks no words.
+        """
+        from pairbank.scoring.models.word_boundaries import word_edge_scorer
+
+        return word_edge_scorer(scorer)
 
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
         """Return, a side, what `direct` asks, and the edges before and after the target."""

@@ -2,7 +2,7 @@
 
 In: encoded requests. Out: log-probabilities in nats, float64, log-softmax in float32 on the rows that are read
 (DESIGN.md, correctness rule 4). Packs of prefix trees go through forward passes with a tree attention mask;
-a model that does not honour such masks (`packable` finds out at load) gets padded, length-sorted batches, and so do
+a model that does not honour such masks (`self_check` finds out at load) gets padded, length-sorted batches, and so do
 sequences longer than a window that a tree mask would not limit.
 """
 
@@ -19,20 +19,33 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from pairbank.arrays import FloatArray, IntArray
-from pairbank.errors import ScoringError
-from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress, ScoringStats
+from pairbank.scoring.api.model import (
+    Ask,
+    Continuation,
+    ExampleTurn,
+    ModelInfo,
+    OverLength,
+    Progress,
+    Scorer,
+    ScoringStats,
+    TextInput,
+)
 from pairbank.scoring.api.names import SPECIAL_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
-from pairbank.scoring.engine.batching import is_out_of_memory
+from pairbank.scoring.engine.batching import default_batch_tokens, halved
 from pairbank.scoring.engine.forward import Reads, input_device, padded_rows, scoring_mode, tree_rows
 from pairbank.scoring.engine.limits import packing_window
 from pairbank.scoring.engine.logprobs import head_logprobs_nats, read_logprobs_nats
 from pairbank.scoring.engine.prefix_cache import Trunk, computed_trunk
-from pairbank.scoring.engine.prefix_trees import Pack, plan
+from pairbank.scoring.engine.prefix_trees import Pack, plan, together
 from pairbank.scoring.engine.threads import n_lanes, side_by_side
+from pairbank.scoring.models import generation
+from pairbank.scoring.models.generation import Decoder, greedy
+from pairbank.scoring.models.last_token import last_states
 from pairbank.scoring.models.tokenizing import accepts_system, adds_bos, text_specials, with_unknown_flag
 
 if TYPE_CHECKING:
@@ -44,18 +57,8 @@ _Job = Callable[[], "_Made"]
 Batching = Literal["packed", "padded"]
 PACK_TOKENS = 128
 """Nodes of one pack: attention within a pack is dense, so its cost grows with the square of this."""
-CPU_BATCH_TOKENS = 512
-"""Nodes of a forward pass on a CPU: enough for matrix products at full speed, few enough for its caches.
-
-Not probed at load, for nothing is to be gained: SmolLM2-135M's products take 99 us a token and layer in passes of 64,
-88 of 128, 84 of 256, 81 of 512, 80 of 768 and 80 of 1,024 (one AVX-512 core)."""
-CUDA_BATCH_TOKENS = (4_096, 65_536)
-"""Least and most nodes of a forward pass on a GPU; in between, what fits into its free memory."""
-CUDA_MEMORY_SHARE = 0.4
 PASSES_A_LANE = 4
 """Tokens are shared out among at least so many forward passes a lane, where a pass is not smaller than a pack."""
-TRUNK_SHARE = 4
-"""A trunk's token costs a row of a pass, in memory, about this part of what a node costs."""
 
 
 class CausalScorer:
@@ -80,9 +83,9 @@ class CausalScorer:
         added = tokenizer.added_tokens_decoder
         self._template_ids = frozenset(i for i, token in added.items() if token.special and token.rstrip)
         self.head: torch.nn.Linear | None = None
-        """The output layer, where `head.linear_head` found that it can be applied in blocks."""
+        """The output layer, where `logprobs.linear_head` found that it can be applied in blocks."""
         self.trunk_worth_tokens: float = math.inf
-        """Nodes that a trunk has to save; infinity until `packable.trunk_problem` found none."""
+        """Nodes that a trunk has to save; infinity until `self_check.trunk_problem` found none."""
         self._window = packing_window(model.config)
         self._told_of_window = False
         self._specials = text_specials(tokenizer)
@@ -128,6 +131,35 @@ class CausalScorer:
         bos = [self._bos_id(request, ids) for request, ids in zip(requests, found, strict=True)]
         return [ids if first is None else [first, *ids] for first, ids in zip(bos, found, strict=True)]
 
+    def write(
+        self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
+    ) -> list[Continuation]:
+        """Return what the model writes after each prompt, greedily; see `generation`."""
+        inputs = [tuple(self.prompt_ids([ask.text], chat=ask.chat)[0]) for ask in prompts]
+        check = tuple(tuple(ids) for ids in self.prompt_ids(generation.SELF_CHECK))
+        decoder = Decoder(model=self.model, tokenizer=self.tokenizer, info=self.info, goes_on=True, self_check=check)
+        return greedy(
+            decoder, prompts, inputs, max_new_tokens=max_new_tokens, over_length=over_length, progress=progress
+        )
+
+    def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
+        """Return each text's tokens; the last one reads all others, and one BOS."""
+        return [TextInput(ids=tuple(ids), last=len(ids) - 1) for ids in self.prompt_ids(texts)]
+
+    def last_states(self, inputs: Sequence[TextInput]) -> npt.NDArray[np.float32]:
+        """Return the last token's state at every layer, long texts apart: they can switch rotary embeddings."""
+        body: Any = self.model.base_model
+        forward = partial(body, use_cache=False, output_hidden_states=True)
+        return last_states(
+            inputs, forward, model=self.model, tokenizer=self.tokenizer, name=self.info.name, window=self._window
+        )
+
+    def with_word_edges(self) -> Scorer:
+        """Return a scorer of this model that answers the requests of `direct_wb` too."""
+        from pairbank.scoring.models.word_boundaries import WordEdgeScorer
+
+        return WordEdgeScorer(self)
+
     def _bos_id(self, request: Request, ids: Sequence[int]) -> int | None:
         """Return the BOS to put before a text; a rendered chat that brings its own gets no second one."""
         if not request.chat:
@@ -155,23 +187,9 @@ class CausalScorer:
                         self.stats.n_sequence_tokens += sum(len(requests[i].ids) - 1 for i in owners[starts])
                         progress(len(starts))
                 except RuntimeError as error:
-                    self._shrink(error)
+                    self.batch_tokens = halved(error, self.batch_tokens, model_name=self.info.name)
         self.stats.seconds += time.perf_counter() - began
         return [result for result in results if result is not None]
-
-    def _shrink(self, error: RuntimeError) -> None:
-        """Halve the batch after an out-of-memory error; anything else, or a batch of one token, is raised."""
-        if not is_out_of_memory(error):
-            raise error
-        if self.batch_tokens < 2:
-            raise ScoringError(
-                f"{self.info.name}: out of memory with one sequence a pass; use a smaller dtype, quantisation, or a "
-                "larger device"
-            ) from error
-        self.batch_tokens //= 2
-        logger.warning("out of memory: going on with %d tokens a pass", self.batch_tokens)
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
 
     def _passes(
         self, requests: Sequence[EncodedRequest], pending: Sequence[int]
@@ -204,7 +222,7 @@ class CausalScorer:
         index = np.array(chosen, dtype=np.int64)
         trunk: Trunk | None = None
         tokens = np.zeros(0, dtype=np.int64)
-        for batch in _batches(self.packs([requests[i] for i in chosen]), size):
+        for batch in together(self.packs([requests[i] for i in chosen]), size):
             if batch[0].trunk is not tokens:
                 tokens = batch[0].trunk
                 trunk = computed_trunk(self.model, tokens, input_device(self.model)) if len(tokens) else None
@@ -247,33 +265,3 @@ class _Made:
     """(n_reads,) log-probabilities in nats."""
     n_tokens: int
     """Computed for them."""
-
-
-def _batches(packs: Iterator[Pack], size: int) -> Iterator[list[Pack]]:
-    """Yield packs with the same trunk together while their padded total keeps to `size` tokens."""
-    batch: list[Pack] = []
-    for pack in packs:
-        longest = max(len(p.tokens) for p in (*batch, pack))
-        # each row of a pass holds the keys and values of the trunk once more, in one layer at a time
-        n_tokens = (longest + len(pack.trunk) // TRUNK_SHARE) * (len(batch) + 1)
-        if batch and (n_tokens > size or pack.trunk is not batch[0].trunk):
-            yield batch
-            batch = []
-        batch.append(pack)
-    if batch:
-        yield batch
-
-
-def default_batch_tokens(model: PreTrainedModel) -> int:
-    """Return how many tokens a forward pass takes: on a CPU a fixed number; on a GPU, what its free memory holds."""
-    device = input_device(model)
-    if device.type != "cuda":
-        return CPU_BATCH_TOKENS
-    config = model.config.get_text_config()
-    free_bytes, _ = torch.cuda.mem_get_info(device)
-    # A token costs its logits (in the model's dtype and once more in float32), and activations of one layer
-    # at a time: a few hidden-sized and feed-forward-sized rows.
-    width = 12 * int(config.hidden_size) + 4 * int(getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
-    bytes_a_token = int(config.vocab_size) * (model.dtype.itemsize + 4) + width * model.dtype.itemsize
-    least, most = CUDA_BATCH_TOKENS
-    return max(least, min(most, int(CUDA_MEMORY_SHARE * free_bytes / bytes_a_token)))

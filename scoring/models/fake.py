@@ -1,4 +1,7 @@
-"""A deterministic scorer for tests and docs: characters are tokens, log-probabilities come from a hash."""
+"""A deterministic scorer for tests and docs: characters are tokens, log-probabilities come from a hash.
+
+`load_model("fake:NAME")` gives one; each name knows other numbers.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, Progress
+from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, OverLength, Progress
 from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
+from pairbank.scoring.models.options import LoadOptions, refuse_others
 
 BOS = 0x110000
 """One past the last Unicode code point, so that no character is taken for it."""
@@ -95,7 +99,14 @@ class FakeScorer:
             progress(1)
         return results
 
-    def write(self, prompts: Sequence[Ask], *, max_new_tokens: int, progress: Progress) -> list[Continuation]:
+    def write(
+        self,
+        prompts: Sequence[Ask],
+        *,
+        max_new_tokens: int,
+        over_length: OverLength,  # noqa: ARG002 - it takes any
+        progress: Progress,
+    ) -> list[Continuation]:
         """Return an answer with a digit from 1 to 5, or now and then none, by a hash of name and prompt."""
         found = []
         for ask in prompts:
@@ -108,3 +119,17 @@ class FakeScorer:
     def _logprob(self, ids: Sequence[int]) -> float:
         digest = hashlib.sha256(f"{self.name} {ids}".encode()).digest()
         return -10 * int.from_bytes(digest[:8]) / 2**64
+
+
+def load(rest: str, options: LoadOptions) -> FakeScorer:
+    """Return the fake model of this name.
+
+    Raises:
+        ModelLoadError: an option that it does not honour.
+    """
+    refuse_others(options, ("prompt_format", "max_length"), where=f"fake:{rest}")
+    return FakeScorer(
+        name=rest or "fake",
+        prompt_format="chat" if options["prompt_format"] == "chat" else "base",
+        max_length=options["max_length"],
+    )

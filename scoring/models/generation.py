@@ -15,22 +15,20 @@ import copy
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.model import Ask, Continuation, Progress, Scorer, Writer
+from pairbank.scoring.api.model import Ask, Continuation, ModelInfo, OverLength, Progress, Scorer, Writer
 from pairbank.scoring.api.names import NEAR_TIE, OVER_LENGTH
 from pairbank.scoring.engine.batching import in_batches, padded
 from pairbank.scoring.engine.forward import input_device, scoring_mode
-from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.self_check import LOW_PRECISION_TOLERANCE_NATS, TOLERANCE_NATS
-from pairbank.scoring.models.seq2seq import Seq2SeqScorer, decoder_start_id
-from pairbank.scoring.models.tokenizing import left_as_it_was
 
 if TYPE_CHECKING:
-    from transformers import GenerationConfig, PreTrainedModel
+    from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 NEAR_TIE_NATS = 1e-3
 BATCH_TOKENS_CPU, BATCH_TOKENS_ACCELERATOR = 4_096, 32_768
@@ -38,6 +36,24 @@ BATCH_TOKENS_CPU, BATCH_TOKENS_ACCELERATOR = 4_096, 32_768
 MOVING_ROPES = ("dynamic", "longrope")
 """Rotary embeddings that follow the longest text of a batch."""
 SELF_CHECK = ("The keys to the cabinet are on the table.", "A dog barks.")
+"""Texts that padding on the left is tried with."""
+Inputs = Sequence[tuple[int, ...]]
+"""Token ids of prompts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoder:
+    """A model of transformers that writes, and how: what differs between a causal model and an encoder-decoder."""
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    info: ModelInfo
+    goes_on: bool
+    """The prompt is the start of what the decoder writes; else an encoder reads it."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What it needs beside plain greedy decoding."""
+    self_check: Inputs = ()
+    """Prompts to try padding on the left with; none where padding is exact."""
 
 
 def write(
@@ -45,13 +61,14 @@ def write(
     prompts: Sequence[Ask],
     *,
     max_new_tokens: int,
-    over_length: Literal["error", "nan"] = "error",
+    over_length: OverLength = "error",
     progress: Progress | None = None,
 ) -> list[Continuation]:
     """Return what the model writes after each prompt; equal prompts are answered once.
 
     Args:
-        model: what `load_model` gives; a causal model or an encoder-decoder (its encoder reads the prompt).
+        model: a scorer that is a `Writer`: of those that `load_model` gives, causal models and encoder-decoders (whose
+            encoder reads the prompt).
         prompts: what to go on from.
         max_new_tokens: most tokens to write.
         over_length: what to do with a prompt that leaves no room for as many: an error, or no text and a flag.
@@ -60,41 +77,36 @@ def write(
     Raises:
         ScoringError: a model that cannot write, a prompt that is too long or has no token, NaN from the model.
     """
+    if not isinstance(model, Writer):
+        raise ScoringError(
+            f"{model.info.name} ({model.info.backend}) cannot write; expected a causal model or an encoder-decoder: "
+            "ask for a method that reads probabilities"
+        )
     tell = progress or (lambda _n: None)
     first: dict[tuple[str, bool], Ask] = {}
     for ask in prompts:
         first.setdefault((ask.text, ask.chat), ask)
     distinct = list(first.values())
-    if isinstance(model, Writer):
-        written = model.write(distinct, max_new_tokens=max_new_tokens, progress=tell)
-    elif isinstance(model, CausalScorer | Seq2SeqScorer):
-        written = _written(model, distinct, max_new_tokens, over_length, tell)
-    else:
-        raise ScoringError(
-            f"{model.info.name} ({model.info.backend}) cannot write; expected a causal model or an encoder-decoder: "
-            "ask for a method that reads probabilities"
-        )
+    written = model.write(distinct, max_new_tokens=max_new_tokens, over_length=over_length, progress=tell)
     by_prompt = dict(zip(first, written, strict=True))
     return [by_prompt[ask.text, ask.chat] for ask in prompts]
 
 
-def _written(
-    model: CausalScorer | Seq2SeqScorer,
+def greedy(
+    model: Decoder,
     prompts: Sequence[Ask],
+    inputs: Inputs,
+    *,
     max_new_tokens: int,
-    over_length: Literal["error", "nan"],
+    over_length: OverLength,
     progress: Progress,
 ) -> list[Continuation]:
-    inputs = _inputs(model, prompts)
-    longest = model.info.max_length
-    too_long = [longest is not None and len(ids) + max_new_tokens > longest for ids in inputs]
-    if over_length == "error" and any(too_long):
-        at = too_long.index(True)
-        raise ScoringError(
-            f"{prompts[at].where or 'prompt'}: {len(inputs[at])} tokens and {max_new_tokens} to write, but "
-            f"{model.info.name} takes {longest}; shorten the item, use a model with a longer context, or ask for NaN "
-            "(over_length='nan', --over-length nan)"
-        )
+    """Return what a model of transformers writes after each prompt (`inputs`: its tokens), as `Writer.write` does.
+
+    Raises:
+        ScoringError: a prompt that is too long or has no token, NaN from the model.
+    """
+    too_long = _too_long(model.info, prompts, inputs, max_new_tokens, over_length)
     found = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
     progress(sum(too_long))
     device = input_device(model.model)
@@ -104,6 +116,7 @@ def _written(
                 sorted(chosen, key=lambda i: (len(inputs[i]), inputs[i], i)),
                 width=lambda i: len(inputs[i]) + max_new_tokens,
                 budget_tokens=BATCH_TOKENS_CPU if device.type == "cpu" else BATCH_TOKENS_ACCELERATOR,
+                model_name=model.info.name,
                 compute=lambda batch: (batch, _batch(model, [inputs[i] for i in batch], settings)),
             ):
                 for i, text in zip(batch, texts, strict=True):
@@ -112,21 +125,27 @@ def _written(
     return found
 
 
-def _inputs(model: CausalScorer | Seq2SeqScorer, prompts: Sequence[Ask]) -> list[tuple[int, ...]]:
-    """Return each prompt's tokens: after one BOS for a causal model, with its own special tokens for an encoder."""
-    if isinstance(model, CausalScorer):
-        ids = [model.prompt_ids([ask.text], chat=ask.chat)[0] for ask in prompts]
-    else:
-        with left_as_it_was(model.tokenizer):
-            ids = [model.tokenizer(ask.text, split_special_tokens=True, verbose=False)["input_ids"] for ask in prompts]
-    for ask, tokens in zip(prompts, ids, strict=True):
+def _too_long(
+    info: ModelInfo, prompts: Sequence[Ask], inputs: Inputs, max_new_tokens: int, over_length: OverLength
+) -> list[bool]:
+    """Return which prompts leave no room for an answer; refuse one where that is an error, and one without a token."""
+    for ask, tokens in zip(prompts, inputs, strict=True):
         if not tokens:
             raise ScoringError(f"{ask.where or 'prompt'}: the prompt has no token; expected at least one")
-    return [tuple(tokens) for tokens in ids]
+    longest = info.max_length
+    too_long = [longest is not None and len(ids) + max_new_tokens > longest for ids in inputs]
+    if over_length == "error" and any(too_long):
+        at = too_long.index(True)
+        raise ScoringError(
+            f"{prompts[at].where or 'prompt'}: {len(inputs[at])} tokens and {max_new_tokens} to write, but "
+            f"{info.name} takes {longest}; shorten the item, use a model with a longer context, or ask for NaN "
+            "(over_length='nan', --over-length nan)"
+        )
+    return too_long
 
 
 @contextmanager
-def _plain_settings(model: CausalScorer | Seq2SeqScorer, max_new_tokens: int) -> Iterator[GenerationConfig]:
+def _plain_settings(model: Decoder, max_new_tokens: int) -> Iterator[GenerationConfig]:
     """Put plain greedy decoding in the place of the checkpoint's own settings, which would fill what is not set."""
     from transformers import GenerationConfig
 
@@ -135,11 +154,6 @@ def _plain_settings(model: CausalScorer | Seq2SeqScorer, max_new_tokens: int) ->
     brought = network.generation_config
     stated = brought.eos_token_id if isinstance(brought.eos_token_id, list) else [brought.eos_token_id]
     ends = sorted({token for token in (*stated, model.tokenizer.eos_token_id) if isinstance(token, int)})
-    more: dict[str, Any] = {}
-    if isinstance(model, Seq2SeqScorer):
-        more["decoder_start_token_id"] = decoder_start_id(network, model.info.name)
-        if isinstance(brought.forced_bos_token_id, int):
-            more["forced_bos_token_id"] = brought.forced_bos_token_id
     pad = model.tokenizer.pad_token_id
     settings = make(
         do_sample=False,
@@ -148,7 +162,7 @@ def _plain_settings(model: CausalScorer | Seq2SeqScorer, max_new_tokens: int) ->
         eos_token_id=ends or None,
         pad_token_id=pad if isinstance(pad, int) else (ends or [0])[0],
         bos_token_id=brought.bos_token_id,
-        **more,
+        **model.settings,
     )
     network.generation_config = settings
     try:
@@ -159,12 +173,12 @@ def _plain_settings(model: CausalScorer | Seq2SeqScorer, max_new_tokens: int) ->
 
 def _together(
     chosen: Sequence[int],
-    inputs: Sequence[tuple[int, ...]],
-    model: CausalScorer | Seq2SeqScorer,
+    inputs: Inputs,
+    model: Decoder,
     settings: GenerationConfig,
 ) -> Iterator[list[int]]:
     """Yield prompts that may share a batch: all of them, or those of one length."""
-    if isinstance(model, Seq2SeqScorer) or padding_is_exact(model, settings):
+    if padding_is_exact(model, settings):
         yield list(chosen)
         return
     by_length: dict[int, list[int]] = defaultdict(list)
@@ -173,16 +187,17 @@ def _together(
     yield from (by_length[length] for length in sorted(by_length))
 
 
-def padding_is_exact(model: CausalScorer, settings: GenerationConfig) -> bool:
-    """Return whether padding on the left leaves the next token's log-probabilities as they are without it."""
+def padding_is_exact(model: Decoder, settings: GenerationConfig) -> bool:
+    """Return whether padding leaves the next token's log-probabilities as they are without it."""
+    if not model.self_check:
+        return True
     text = model.model.config.get_text_config()
     if any(kind in MOVING_ROPES for kind in _rope_types(getattr(text, "rope_parameters", None))):
         return False
-    inputs = [tuple(ids) for ids in model.prompt_ids(SELF_CHECK)]
-    padded = _first_logprobs(model.model, inputs, settings)
-    alone = torch.cat([_first_logprobs(model.model, [ids], settings) for ids in inputs])
+    together = _first_logprobs(model.model, model.self_check, settings)
+    alone = torch.cat([_first_logprobs(model.model, [ids], settings) for ids in model.self_check])
     allowed = TOLERANCE_NATS.get(str(model.model.dtype).removeprefix("torch."), LOW_PRECISION_TOLERANCE_NATS)
-    return bool((padded - alone).abs().max() <= allowed)
+    return bool((together - alone).abs().max() <= allowed)
 
 
 def _rope_types(value: object) -> Iterator[object]:
@@ -193,9 +208,7 @@ def _rope_types(value: object) -> Iterator[object]:
             yield from _rope_types(inner)
 
 
-def _first_logprobs(
-    network: PreTrainedModel, inputs: Sequence[tuple[int, ...]], settings: GenerationConfig
-) -> torch.Tensor:
+def _first_logprobs(network: PreTrainedModel, inputs: Inputs, settings: GenerationConfig) -> torch.Tensor:
     """Return the log-probabilities of the first new token, shape (inputs, vocabulary)."""
     watch = _Watch()
     _generated(network, _padded_left(inputs, settings, network), _of_length(settings, 1), watch)
@@ -209,12 +222,9 @@ def _of_length(settings: GenerationConfig, max_new_tokens: int) -> GenerationCon
     return changed
 
 
-def _batch(
-    model: CausalScorer | Seq2SeqScorer, inputs: Sequence[tuple[int, ...]], settings: GenerationConfig
-) -> list[Continuation]:
+def _batch(model: Decoder, inputs: Inputs, settings: GenerationConfig) -> list[Continuation]:
     network: Any = model.model
-    is_causal = isinstance(model, CausalScorer)
-    if is_causal:
+    if model.goes_on:
         padded_inputs = _padded_left(inputs, settings, network)
     else:
         padded_inputs = padded(inputs, pad_id=settings.pad_token_id, device=input_device(network))
@@ -224,7 +234,7 @@ def _batch(
         raise ScoringError(
             f"model {model.info.name!r} gave a logit that is NaN; load it with dtype='float32', or check its weights"
         )
-    new = made[:, padded_inputs[0].shape[1] :] if is_causal else made[:, 1:]
+    new = made[:, padded_inputs[0].shape[1] :] if model.goes_on else made[:, 1:]
     least_nats = torch.stack(watch.leads_nats, dim=1).cpu().numpy()
     ends = set(settings.eos_token_id or [])
     found = []
@@ -235,7 +245,7 @@ def _batch(
     return found
 
 
-def _decoded(model: CausalScorer | Seq2SeqScorer, tokens: list[int]) -> str:
+def _decoded(model: Decoder, tokens: list[int]) -> str:
     return str(model.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
 
@@ -274,7 +284,7 @@ def _generated(
 
 
 def _padded_left(
-    inputs: Sequence[tuple[int, ...]], settings: GenerationConfig, network: PreTrainedModel
+    inputs: Inputs, settings: GenerationConfig, network: PreTrainedModel
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return token ids padded on the left, and their attention mask; both (n, longest)."""
     turned = [ids[::-1] for ids in inputs]

@@ -12,30 +12,21 @@ model, version and texts: a run that was stopped goes on there, and a second one
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from pairbank.errors import ScoringError
 from pairbank.files import cache_dir, replaced_atomically, sha256_of_text
-from pairbank.scoring.api.model import Progress
-from pairbank.scoring.engine.batching import default_budget, in_batches, padded
-from pairbank.scoring.engine.forward import input_device, scoring_mode
-from pairbank.scoring.engine.limits import packing_window
-from pairbank.scoring.models.causal import CausalScorer
-from pairbank.scoring.models.masked import MaskedScorer
-from pairbank.scoring.models.tokenizing import left_as_it_was
+from pairbank.scoring.api.model import Progress, StateReader
 from pairbank.scoring.versions import HIDDEN_STATES_VERSION
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
-    from pairbank.scoring.models.load import LoadedModel
 
 Precision = Literal["float32", "float16"]
 SHARD_TEXTS = 512
@@ -73,14 +64,6 @@ class HiddenStates:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Input:
-    """Token ids of a text with the model's special tokens, and which of them is the last of the text."""
-
-    ids: tuple[int, ...]
-    last: int
-
-
 def last_token_states(
     texts: Sequence[str],
     model: Scorer,
@@ -102,27 +85,20 @@ def last_token_states(
         ScoringError: not a model with hidden states, a text longer than it accepts or without a token, a state that
             is NaN or infinite or too large for `float16`.
     """
-    reader = _checked(model)
+    if not isinstance(model, StateReader):
+        raise ScoringError(
+            f"{model.info.name} ({model.info.backend}) has no hidden states to read; expected a model that runs here: "
+            "load it with pairbank.load_model"
+        )
     named = dict(zip(texts, where or [repr(text) for text in texts], strict=True))
     distinct = list(dict.fromkeys(texts))
     number = {text: i for i, text in enumerate(distinct)}
     if not distinct:
         raise ScoringError("no texts to read; expected at least one")
-    identity = (
-        json.dumps(model.info.to_dict(), ensure_ascii=False),
-        precision,
-        f"hidden states {HIDDEN_STATES_VERSION}",
-    )
     shards = []
     for start in range(0, len(distinct), SHARD_TEXTS):
         part = distinct[start : start + SHARD_TEXTS]
-        key = sha256_of_text(*identity, *part)
-        path = cache_dir() / "states" / key[:2] / f"{key}.npy"
-        if not path.is_file():
-            states = _stored_as(precision, _computed(part, [named[text] for text in part], reader), model.info.name)
-            with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
-                np.save(handle, states)
-        shards.append(path)
+        shards.append(_shard(part, [named[text] for text in part], model, precision))
         if progress is not None:
             progress(len(part))
     n_layers, _, n_hidden = _opened(shards[0]).shape
@@ -134,15 +110,16 @@ def last_token_states(
     )
 
 
-def _checked(model: Scorer) -> LoadedModel:
-    from pairbank.scoring.models.seq2seq import Seq2SeqScorer
-
-    if not isinstance(model, CausalScorer | MaskedScorer | Seq2SeqScorer):
-        raise ScoringError(
-            f"{model.info.name} ({model.info.backend}) has no hidden states to read; expected a model that runs here: "
-            "load it with pairbank.load_model"
-        )
-    return model
+def _shard(texts: Sequence[str], where: Sequence[str], model: StateReader, precision: Precision) -> Path:
+    """Return the file of these texts' states, made now if it is not there."""
+    identity = (json.dumps(model.info.to_dict(), ensure_ascii=False), precision)
+    key = sha256_of_text(*identity, f"hidden states {HIDDEN_STATES_VERSION}", *texts)
+    path = cache_dir() / "states" / key[:2] / f"{key}.npy"
+    if not path.is_file():
+        states = _stored_as(precision, _computed(texts, where, model), model.info.name)
+        with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
+            np.save(handle, states)
+    return path
 
 
 def _opened(path: Path) -> States:
@@ -165,37 +142,9 @@ def _stored_as(precision: Precision, states: npt.NDArray[np.float32], name: str)
     return stored
 
 
-def _computed(texts: Sequence[str], where: Sequence[str], model: LoadedModel) -> npt.NDArray[np.float32]:
+def _computed(texts: Sequence[str], where: Sequence[str], model: StateReader) -> npt.NDArray[np.float32]:
     """Return the states, shape (layers, texts, hidden), float32."""
-    inputs = _inputs(texts, where, model)
-    done: list[tuple[list[int], npt.NDArray[np.float32]]] = []
-    with scoring_mode(model.model):
-        for chosen in _alike(inputs, model):
-            done += in_batches(
-                sorted(chosen, key=lambda i: (len(inputs[i].ids), inputs[i].ids, i)),
-                width=lambda i: len(inputs[i].ids),
-                budget_tokens=default_budget(input_device(model.model)),
-                compute=lambda batch: (batch, _batch_states([inputs[i] for i in batch], model)),
-            )
-    n_layers, _, n_hidden = done[0][1].shape
-    found = np.empty((n_layers, len(texts), n_hidden), dtype=np.float32)
-    for rows, states in done:
-        found[:, rows] = states
-    return found
-
-
-def _inputs(texts: Sequence[str], where: Sequence[str], model: LoadedModel) -> list[_Input]:
-    if isinstance(model, CausalScorer):
-        inputs = [_Input(ids=tuple(ids), last=len(ids) - 1) for ids in model.prompt_ids(texts)]
-    else:
-        with left_as_it_was(model.tokenizer):
-            encoding = model.tokenizer(
-                list(texts), return_special_tokens_mask=True, split_special_tokens=True, verbose=False
-            )
-        inputs = [
-            _Input(ids=tuple(ids), last=max((i for i, around in enumerate(special) if not around), default=-1))
-            for ids, special in zip(encoding["input_ids"], encoding["special_tokens_mask"], strict=True)
-        ]
+    inputs = model.text_inputs(texts)
     longest = model.info.max_length
     for made, place in zip(inputs, where, strict=True):
         if made.last < 0:
@@ -205,33 +154,4 @@ def _inputs(texts: Sequence[str], where: Sequence[str], model: LoadedModel) -> l
                 f"{place}: {made.last + 1} tokens, but {model.info.name} takes {longest}; shorten the item, or use a "
                 "model with a longer context"
             )
-    return inputs
-
-
-def _alike(inputs: Sequence[_Input], model: LoadedModel) -> Iterator[list[int]]:
-    """Yield texts that may share a forward pass: long ones can switch a model's rotary embeddings (LongRoPE)."""
-    window = packing_window(model.model.config) if isinstance(model, CausalScorer) else np.inf
-    parts: dict[bool, list[int]] = defaultdict(list)
-    for i, made in enumerate(inputs):
-        parts[len(made.ids) > window].append(i)
-    yield from parts.values()
-
-
-def _batch_states(inputs: Sequence[_Input], model: LoadedModel) -> npt.NDArray[np.float32]:
-    """Return the states after one forward pass, padded on the right, shape (layers, inputs, hidden)."""
-    network: Any = model.model
-    pad_id = getattr(model.tokenizer, "pad_token_id", None)
-    ids, mask = padded(
-        [made.ids for made in inputs], pad_id=pad_id if isinstance(pad_id, int) else 0, device=input_device(network)
-    )
-    if network.config.is_encoder_decoder:
-        output = network.get_encoder()(input_ids=ids, attention_mask=mask, output_hidden_states=True)
-    elif isinstance(model, CausalScorer):
-        output = network.base_model(input_ids=ids, attention_mask=mask, use_cache=False, output_hidden_states=True)
-    else:
-        output = network.base_model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
-    last = torch.tensor([made.last for made in inputs])
-    rows = torch.arange(len(inputs))
-    kept = [layer[rows.to(layer.device), last.to(layer.device)].float().cpu() for layer in output.hidden_states]
-    states: npt.NDArray[np.float32] = torch.stack(kept).numpy()
-    return states
+    return model.last_states(inputs)

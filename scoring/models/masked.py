@@ -17,6 +17,7 @@ GPT-2 does ("don", "'t"); XLM-R at whitespace only, so that an unspaced Chinese 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,18 +25,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress
+from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress, TextInput
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
+from pairbank.scoring.models.last_token import last_states, text_inputs
 from pairbank.scoring.models.self_check import LOW_PRECISION_TOLERANCE_NATS, TOLERANCE_NATS
-from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens
+from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens, word_ends
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -113,6 +116,16 @@ class MaskedScorer:
         """
         return list(self._encoded(requests)) if requests else []
 
+    def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
+        """Return each text's tokens between the special tokens."""
+        return text_inputs(self.tokenizer, texts)
+
+    def last_states(self, inputs: Sequence[TextInput]) -> npt.NDArray[np.float32]:
+        """Return the state of each text's last token at every layer."""
+        body: Any = self.model.base_model
+        forward = functools.partial(body, output_hidden_states=True)
+        return last_states(inputs, forward, model=self.model, tokenizer=self.tokenizer, name=self.info.name)
+
     def _encoded(self, requests: Sequence[Request]) -> list[MaskedRequest]:
         texts = [request.context + request.target for request in requests]
         with left_as_it_was(self.tokenizer):
@@ -172,7 +185,11 @@ class MaskedScorer:
         copies = sorted(self._copies(requests, answers), key=lambda copy: (copy.length, copy.key))
         with scoring_mode(self.model):
             for slots, values in in_batches(
-                copies, width=lambda copy: copy.length, budget_tokens=self.budget_tokens, compute=self._batch
+                copies,
+                width=lambda copy: copy.length,
+                budget_tokens=self.budget_tokens,
+                compute=self._batch,
+                model_name=self.info.name,
             ):
                 answers.put(slots, values)
         return answers.by_request()
@@ -231,32 +248,6 @@ class MaskedScorer:
                 self._head_on_rows = False
         allowed = TOLERANCE_NATS.get(str(self.model.dtype).removeprefix("torch."), LOW_PRECISION_TOLERANCE_NATS)
         return rows.shape == whole.shape and bool((rows.float() - whole.float()).abs().max() <= allowed)
-
-
-def word_ends(text: str, offsets: Sequence[tuple[int, int]], word_ids: Sequence[int | None]) -> tuple[int, ...]:
-    """Return, for each token, one past the last token of its word.
-
-    A word ends where the pre-tokenizer's word does, and at whitespace (some pre-tokenizers do not cut there).
-
-    >>> word_ends("un like ly", [(0, 2), (2, 4), (4, 7), (8, 10)], [0, 0, 0, 0])
-    (1, 3, 3, 4)
-    """
-    new = [
-        i > 0 and (word_ids[i] != word_ids[i - 1] or _space_before(text, offsets[i - 1], offsets[i]))
-        for i in range(len(offsets))
-    ]
-    ends, end = [], len(offsets)
-    for i in range(len(offsets) - 1, -1, -1):
-        ends.append(end)
-        if new[i]:
-            end = i
-    return tuple(reversed(ends))
-
-
-def _space_before(text: str, previous: tuple[int, int], this: tuple[int, int]) -> bool:
-    """Return whether whitespace parts two tokens, be it between them or the first thing the second covers."""
-    between = text[previous[1] : this[0] + 1]
-    return any(c.isspace() for c in between) and not text[slice(*previous)].isspace()
 
 
 def longest_text(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, max_length: int | None) -> int | None:

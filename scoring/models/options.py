@@ -6,7 +6,7 @@ Each option's annotation carries its help. Imports neither torch nor transformer
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, TypedDict, cast
 
 from pairbank.errors import ModelLoadError
@@ -84,6 +84,25 @@ DEFAULTS: LoadOptions = {
     "batch_tokens": None,
     "trust_remote_code": False,
 }
+
+
+def refuse_others(options: LoadOptions, honoured: Collection[str], *, where: str) -> None:
+    """Refuse every option that a back end does not honour and the user has set.
+
+    >>> refuse_others({"dtype": "float16"}, ["max_length"], where="fake:x")
+    Traceback (most recent call last):
+    pairbank.errors.ModelLoadError: fake:x takes no dtype='float16'; it honours max_length. Leave dtype at 'auto'
+
+    Raises:
+        ModelLoadError: such an option.
+    """
+    given, usual = cast("Mapping[str, Any]", options), cast("Mapping[str, Any]", DEFAULTS)
+    for name, value in given.items():
+        if name not in honoured and value != usual[name]:
+            raise ModelLoadError(
+                f"{where} takes no {name}={value!r}; it honours {', '.join(honoured) or 'no option'}. "
+                f"Leave {name} at {usual[name]!r}"
+            )
 
 
 def completed(options: LoadOptions) -> LoadOptions:

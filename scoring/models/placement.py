@@ -1,4 +1,7 @@
-"""Where weights go, and in which type: device, dtype, device map and quantisation to what `from_pretrained` takes."""
+"""Where weights go, and in which type.
+
+In: the device, dtype, device map and quantisation asked for. Out: what `from_pretrained` takes.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,17 @@ if TYPE_CHECKING:
     import torch
     from transformers import PretrainedConfig
 
-
 Quantisation = Literal["4bit", "8bit"]
-
-
 QUANTISATIONS: dict[str | None, str] = {
     "4bit": "bitsandbytes 4-bit (nf4, double, bfloat16)",
     "8bit": "bitsandbytes 8-bit",
 }
 
 
-def _placement(device: str, chosen: LoadOptions) -> dict[str, Any]:
+def weights_options(device: str, chosen: LoadOptions) -> dict[str, Any]:
     """Return what `from_pretrained` needs to put the weights where they go, in the type and code asked for."""
     quantisation = chosen["quantisation"]
-    wanted: dict[str, Any] = {"dtype": _dtype(chosen["dtype"], device)}
+    wanted: dict[str, Any] = {"dtype": dtype_for(chosen["dtype"], device)}
     if chosen["device_map"] is not None:
         wanted["device_map"] = chosen["device_map"]
     if chosen["attention"] is not None:
@@ -59,7 +59,8 @@ def quantisation_config(quantisation: Quantisation) -> Any:  # noqa: ANN401 - a 
     )
 
 
-def _device(device: str, *, spread: bool) -> str:
+def device_for(device: str, *, spread: bool) -> str:
+    """Return the device asked for, or the best one there is (`spread`: the layers are shared out by a map)."""
     import torch
 
     if device != "auto":
@@ -77,7 +78,8 @@ def _device(device: str, *, spread: bool) -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def _dtype(dtype: str, device: str) -> torch.dtype | str:
+def dtype_for(dtype: str, device: str) -> torch.dtype | str:
+    """Return the type asked for; `auto` is float32 on a CPU, bfloat16 or the checkpoint's own elsewhere."""
     import torch
 
     if dtype == "auto":
@@ -90,7 +92,8 @@ def _dtype(dtype: str, device: str) -> torch.dtype | str:
     return found
 
 
-def _stated_quantisation(config: PretrainedConfig) -> str:
+def stated_quantisation(config: PretrainedConfig) -> str:
+    """Return how a checkpoint says that it is quantised; "" = not."""
     found = getattr(config, "quantization_config", None)
     if found is None:
         return ""

@@ -1,8 +1,9 @@
-"""Whether a tree attention mask keeps a model exact.
+"""What is tried with a causal model when it is loaded, on a few sentences.
 
-In: a loaded model. Out: a reason against packing, or the longest sequence that may be packed. The configuration is
-asked first, for a short self-check cannot see a window that no short text reaches; then packed scores are compared
-with plain ones, for a configuration does not say whether a forward pass honours masks and position ids.
+In: a loaded model. Out: a reason against packing (`packing_problem`) or against sharing a prefix (`trunk_problem`), and
+the output layer where it can be applied apart (`block_head`). The configuration is asked first (`engine/limits`), for a
+short self-check cannot see a window that no short text reaches; then packed scores are compared with plain ones, for a
+configuration does not say whether a forward pass honours masks and position ids.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def trunk_problem(scorer: CausalScorer) -> str | None:
 
 
 def block_head(scorer: CausalScorer) -> torch.nn.Linear | None:
-    """Return the output layer if it may be applied in blocks of the vocabulary (see `head`), tried on a sentence."""
+    """Return the output layer if it may be applied in blocks of the vocabulary (`logprobs`), tried on a sentence."""
     [encoded, *_] = scorer.encode([Request(context="", target=text, where="self-check") for text in SELF_CHECK])
     with scoring_mode(scorer.model):
         return linear_head(scorer.model, torch.tensor([encoded.ids], device=input_device(scorer.model)))

@@ -23,28 +23,32 @@ tokenizer puts before a target (BART's `<s>`, a language code) follows, unscored
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ModelLoadError, ScoringError
-from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress
+from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, OverLength, Progress, TextInput
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
+from pairbank.scoring.models.decoder_tokens import AFTER, GAP, decoder_prefix, decoder_start_id, sentinel_ids
+from pairbank.scoring.models.generation import Decoder, greedy
+from pairbank.scoring.models.last_token import last_states, text_inputs
 from pairbank.scoring.models.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens
 
 if TYPE_CHECKING:
     from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 Seq2SeqMode: TypeAlias = Literal["sentinel", "conditional"]
-GAP, AFTER = "<extra_id_0>", "<extra_id_1>"
 BLANK_CONTEXT = "blank_context"
 """Flag: no context in `conditional` mode; the encoder read an empty text."""
 
@@ -133,6 +137,32 @@ class Seq2SeqScorer:
                 for request in requests
             ]
 
+    def write(
+        self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
+    ) -> list[Continuation]:
+        """Return what the decoder writes, greedily, the encoder having read the prompt; see `generation`."""
+        with left_as_it_was(self.tokenizer):
+            encodings = [self.tokenizer(ask.text, split_special_tokens=True, verbose=False) for ask in prompts]
+        settings: dict[str, Any] = {"decoder_start_token_id": decoder_start_id(self.model, self.info.name)}
+        forced = getattr(self.model.generation_config, "forced_bos_token_id", None)
+        if isinstance(forced, int):
+            settings["forced_bos_token_id"] = forced
+        decoder = Decoder(model=self.model, tokenizer=self.tokenizer, info=self.info, goes_on=False, settings=settings)
+        inputs = [tuple(encoding["input_ids"]) for encoding in encodings]
+        return greedy(
+            decoder, prompts, inputs, max_new_tokens=max_new_tokens, over_length=over_length, progress=progress
+        )
+
+    def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
+        """Return each text's tokens as the encoder reads it."""
+        return text_inputs(self.tokenizer, texts)
+
+    def last_states(self, inputs: Sequence[TextInput]) -> npt.NDArray[np.float32]:
+        """Return the state of each text's last token at every layer of the encoder."""
+        encoder: Any = self.model.get_encoder()
+        forward = functools.partial(encoder, output_hidden_states=True)
+        return last_states(inputs, forward, model=self.model, tokenizer=self.tokenizer, name=self.info.name)
+
     def _sentence(self, request: Request) -> Seq2SeqRequest:
         words = (request.context + request.target).removesuffix(".").split(" ")
         not_scored = {self._gap_id, self._after_id, self.tokenizer.eos_token_id}
@@ -211,6 +241,7 @@ class Seq2SeqScorer:
                 width=len,
                 budget_tokens=self.budget_tokens,
                 compute=lambda batch: self._batch(batch, [by_input[ids] for ids in batch]),
+                model_name=self.info.name,
             ):
                 answers.put(*done)
         return answers.by_request()
@@ -266,6 +297,7 @@ class Seq2SeqScorer:
                 width=lambda job: max(width, len(job[1].decoder_ids)),
                 budget_tokens=self.budget_tokens,
                 compute=decoded,
+                model_name=self.info.name,
             )
         )
         return np.concatenate([slots for slots, _ in done]), np.concatenate([values for _, values in done])
@@ -277,44 +309,6 @@ class Seq2SeqScorer:
         read = logits[tuple(at)]
         nth = np.arange(len(tokens))
         return slots, read_logprobs_nats(read, rows=nth, tokens=tokens, model_name=self.info.name)
-
-
-def sentinel_ids(tokenizer: PreTrainedTokenizerBase) -> tuple[int, int] | None:
-    """Return the ids of `<extra_id_0>` and `<extra_id_1>`, or None if each is not one known token."""
-    with left_as_it_was(tokenizer):
-        found = [tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in (GAP, AFTER)]
-    if any(len(ids) != 1 or ids[0] == tokenizer.unk_token_id for ids in found):
-        return None
-    return found[0][0], found[1][0]
-
-
-def decoder_start_id(model: PreTrainedModel, name: str) -> int:
-    """Return the token that every decoder input begins with; where none is stated, a separate decoder's BOS.
-
-    Raises:
-        ModelLoadError: the model states neither.
-    """
-    stated = [getattr(config, "decoder_start_token_id", None) for config in (model.generation_config, model.config)]
-    for found in (*stated, getattr(getattr(model.config, "decoder", None), "bos_token_id", None)):
-        if isinstance(found, int):
-            return found
-    raise ModelLoadError(
-        f"{name}: the configuration states no decoder_start_token_id; set it in the model's config.json"
-    )
-
-
-def decoder_prefix(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, start_id: int) -> tuple[int, ...]:
-    """Return what stands between the decoder's start token and a target: a forced BOS, else the tokenizer's own."""
-    for stated in (model.generation_config, model.config):
-        forced = getattr(stated, "forced_bos_token_id", None)
-        if isinstance(forced, int):
-            return (forced,)
-    with left_as_it_was(tokenizer):
-        encoding = tokenizer(text_target="a", return_special_tokens_mask=True, verbose=False)
-    ids, special = encoding["input_ids"], encoding["special_tokens_mask"]
-    n_leading = next((i for i, is_special in enumerate(special) if not is_special), len(ids))
-    prefix = tuple(ids[:n_leading])
-    return prefix[1:] if prefix[:1] == (start_id,) else prefix
 
 
 def _nothing_to_score(request: Request) -> ScoringError:

@@ -1,18 +1,24 @@
-"""What tokenizers are asked beside ids: special tokens in a text, unknown ones, chat templates, their settings."""
+"""What tokenizers are asked beside ids, and how they are left as they were.
+
+In: a tokenizer, a text or its tokens. Out: special and unknown tokens in it, where its words end, whether a chat
+template takes a system turn, and what stands before a text.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from pairbank.errors import ScoringError
+from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+    from pairbank.scoring.api.model import BosPolicy
 
 
 def with_unknown_flag(request: EncodedRequest, unknown_id: int | None) -> EncodedRequest:
@@ -99,3 +105,63 @@ def adds_bos(tokenizer: PreTrainedTokenizerBase) -> bool:
     """Return whether the tokenizer itself puts a BOS before a text."""
     ids = tokenizer("a")["input_ids"]
     return tokenizer.bos_token_id is not None and ids[:1] == [tokenizer.bos_token_id]
+
+
+def word_ends(text: str, offsets: Sequence[tuple[int, int]], word_ids: Sequence[int | None]) -> tuple[int, ...]:
+    """Return, for each token, one past the last token of its word.
+
+    A word ends where the pre-tokenizer's word does, and at whitespace (some pre-tokenizers do not cut there).
+
+    >>> word_ends("un like ly", [(0, 2), (2, 4), (4, 7), (8, 10)], [0, 0, 0, 0])
+    (1, 3, 3, 4)
+    """
+    new = [
+        i > 0 and (word_ids[i] != word_ids[i - 1] or _space_before(text, offsets[i - 1], offsets[i]))
+        for i in range(len(offsets))
+    ]
+    ends, end = [], len(offsets)
+    for i in range(len(offsets) - 1, -1, -1):
+        ends.append(end)
+        if new[i]:
+            end = i
+    return tuple(reversed(ends))
+
+
+def _space_before(text: str, previous: tuple[int, int], this: tuple[int, int]) -> bool:
+    """Return whether whitespace parts two tokens, be it between them or the first thing the second covers."""
+    between = text[previous[1] : this[0] + 1]
+    return any(c.isspace() for c in between) and not text[slice(*previous)].isspace()
+
+
+def bos_id_for(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) -> int | None:
+    """Return the token that stands before a text by this policy.
+
+    Raises:
+        ModelLoadError: the tokenizer has none.
+    """
+    own, end = tokenizer.bos_token_id, tokenizer.eos_token_id
+    choices: dict[str, Any] = {
+        "auto": end if own is None else own,
+        "bos": own,
+        "eos-as-bos": end,
+        "none": None,
+    }
+    if bos != "none" and choices[bos] is None:
+        raise ModelLoadError(f"{name}: the tokenizer has no token for bos={bos!r}; load it with bos='none'")
+    return cast("int | None", choices[bos])
+
+
+def prompt_format_for(
+    wanted: Literal["auto", "base", "chat"], tokenizer: PreTrainedTokenizerBase, name: str
+) -> Literal["base", "chat"]:
+    """Return how prompts are sent: through the chat template where there is one, unless plain text is asked for.
+
+    Raises:
+        ModelLoadError: a template is asked for and there is none.
+    """
+    has_template = bool(getattr(tokenizer, "chat_template", None))
+    if wanted == "chat" and not has_template:
+        raise ModelLoadError(f"{name}: the tokenizer has no chat template; load it with prompt_format='base'")
+    if wanted == "auto":
+        return "chat" if has_template else "base"
+    return wanted

@@ -32,15 +32,16 @@ import torch
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.model import ModelInfo, Progress, Scorer
+from pairbank.scoring.api.model import ModelInfo, Progress, Scorer, WordEdges
 from pairbank.scoring.api.names import BOUNDARY_MERGE, DIRECT_WB, FIRST_TOKEN_UNSCORED
 from pairbank.scoring.api.requests import EdgeRequest, EncodedRequest, Request
 from pairbank.scoring.engine.batching import default_budget, in_batches
 from pairbank.scoring.engine.forward import input_device, scoring_mode
-from pairbank.scoring.models.causal import CausalScorer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+    from pairbank.scoring.models.causal import CausalScorer
 
 
 WORD_EDGE, UNMARKED_START, NO_EDGE, CERTAIN_EDGE = -1, -2, -3, -4
@@ -165,6 +166,7 @@ class WordEdgeScorer:
                     width=_n_inputs,
                     budget_tokens=default_budget(model.device),
                     compute=self._one_pass,
+                    model_name=self.info.name,
                 ):
                     found |= batch
         return found
@@ -199,15 +201,15 @@ def _n_inputs(edge: EncodedRequest) -> int:
     return len(edge.ids) - 1
 
 
-def word_edge_scorer(scorer: Scorer) -> WordEdgeScorer:
+def word_edge_scorer(scorer: Scorer) -> Scorer:
     """Return a scorer that answers edge requests with this model.
 
     Raises:
         ScoringError: not a causal model, or a vocabulary that marks no words.
     """
-    if not isinstance(scorer, CausalScorer):
+    if not isinstance(scorer, WordEdges):
         raise ScoringError(
             f"{DIRECT_WB} corrects causal models, whose next token can tell that a word is over; {scorer.info.name} is "
             f"scored by the back end {scorer.info.backend!r}: use the method direct"
         )
-    return WordEdgeScorer(scorer)
+    return scorer.with_word_edges()

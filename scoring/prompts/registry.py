@@ -1,4 +1,4 @@
-"""The prompt registry: the prompts that ship with pairbank (`scoring/prompts/*.toml`), and a user's own.
+"""The prompt registry: those that ship with pairbank (`scoring/prompts/*.toml`), of installed packages, a user's own.
 
 Method names are ids of prompts, with what is asked differently behind an "@": `meta_question_simple@4shot` puts four
 answered examples before the question, `hl23_sent_comp_meta_instruct@chat` sends a prompt that its paper sent as
@@ -8,12 +8,13 @@ plain text through the model's chat template.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from pairbank.errors import unknown_name
+from pairbank.plugins import Plugin, plugins
 from pairbank.scoring.api.names import DIRECT, MethodName
 from pairbank.scoring.prompts.prompt import Prompt, PromptError
 from pairbank.scoring.prompts.toml import parse_prompts
@@ -35,20 +36,52 @@ def prompt_files() -> list[Traversable]:
     return sorted(files, key=lambda file: file.name)
 
 
-def prompts_of(files: Sequence[str | Path]) -> Mapping[str, Prompt]:
-    """Return the shipped prompts, and behind them those of a user's own files.
+def prompts_of(files: Sequence[str | Path], *, asked: Collection[str] | None = None) -> Mapping[str, Prompt]:
+    """Return the shipped prompts, behind them those of installed packages, and those of a user's own files.
+
+    Args:
+        files: the user's.
+        asked: the ids that are needed: the packages' prompts are read only if another file does not have them all.
+            None needs every prompt there is.
 
     Raises:
         PromptError: a file that is not there, breaks the rules, or uses an id that is taken.
+        PluginError: a package that offers a file of prompts which cannot be had.
     """
     found = dict(prompts())
-    for file in map(Path, files):
-        try:
-            text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise PromptError(f"{file}: cannot be read ({error}); expected a TOML file of [[prompts]]") from error
-        _add(found, parse_prompts(text, file), str(file))
+    own = {file: _read(file, str(file)) for file in map(Path, files)}
+    at_hand = {*found, *(prompt.id for file in own.values() for prompt in file)}
+    if asked is None or not at_hand.issuperset(asked):
+        for plugin, theirs in packaged_prompts():
+            _add(found, theirs, f"{plugin.package}, pairbank.prompts {plugin.name!r}")
+    for file, mine in own.items():
+        _add(found, mine, str(file))
     return found
+
+
+def packaged_prompts() -> Iterator[tuple[Plugin, list[Prompt]]]:
+    """Yield what installed packages offer as `pairbank.prompts`: each a TOML file, or a function that returns one.
+
+    Raises:
+        PromptError: a file that breaks the rules.
+        PluginError: something that is no file, or cannot be had.
+    """
+    for plugin in plugins("prompts").values():
+        offered = plugin.load()
+        file = offered() if callable(offered) else Path(offered) if isinstance(offered, str) else offered
+        if not isinstance(file, Traversable):
+            raise plugin.problem(
+                f"which is {offered!r:.80}; expected the path of a TOML file, or a function that gives it"
+            )
+        yield plugin, _read(file, f"{plugin.package}, {file.name}")
+
+
+def _read(file: Traversable, where: str) -> list[Prompt]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptError(f"{where}: cannot be read ({error}); expected a TOML file of [[prompts]]") from error
+    return parse_prompts(text, Path(where))
 
 
 def _add(known: dict[str, Prompt], more: Sequence[Prompt], where: str) -> None:

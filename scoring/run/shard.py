@@ -8,22 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.api.method import Answered, Method
-from pairbank.scoring.methods.generated import Generated, generated_records
-from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.api.method import Answered, Method, WritingMethod
+from pairbank.scoring.methods.generated import generated_records
 from pairbank.scoring.run.store import read_shard, schema_of, shard_key, write_shard
 
 if TYPE_CHECKING:
-    from pairbank.scoring.api.model import Scorer
+    from pairbank.scoring.api.model import OverLength, Scorer
     from pairbank.scoring.api.requests import Request
-
-OverLength = Literal["error", "nan"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,7 +41,7 @@ class Run:
         keys = {m.name: shard_key(self.model_key, m, rows) for m in methods}
         tables = {m.name: read_shard(keys[m.name], m) for m in methods}
         missing = [m for m in methods if tables[m.name] is None]
-        missing.sort(key=lambda m: isinstance(m, Generated))
+        missing.sort(key=lambda m: isinstance(m, WritingMethod))
         for method, table in zip(missing, self._computed(rows, missing, tell), strict=True):
             write_shard(keys[method.name], table)
             tables[method.name] = table
@@ -55,7 +51,7 @@ class Run:
         self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]
     ) -> Iterator[pa.Table]:
         """Yield each method's columns: first those that read probabilities, in one plan, then those that write."""
-        written = [m for m in methods if isinstance(m, Generated)]
+        written = [m for m in methods if isinstance(m, WritingMethod)]
         n_read = len(methods) - len(written)
         yield from self._scored(rows, methods[:n_read], lambda share: tell(share * n_read / len(methods)))
         for n_before, method in enumerate(written, start=n_read):
@@ -64,9 +60,8 @@ class Run:
                 tell((n_before + share) / len(methods))
 
             records = generated_records(method, rows, self.writer, over_length=self.over_length, tell=told)
-            schema = schema_of(method)
-            found = [r or unasked(method, row, schema.names) for r, row in zip(records, rows, strict=True)]
-            yield pa.Table.from_pylist(found, schema=schema)
+            found = [record or method.unasked(row) for record, row in zip(records, rows, strict=True)]
+            yield pa.Table.from_pylist(found, schema=schema_of(method))
 
     def _scored(
         self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]
@@ -76,21 +71,18 @@ class Run:
         ]
         answers = iter(self._answers([r for per_row in asked for requests in per_row for r in requests], tell))
         for method, per_row in zip(methods, asked, strict=True):
-            schema = schema_of(method)
             records = [
-                method.values([next(answers) for _ in requests], row)
-                if requests
-                else unasked(method, row, schema.names)
+                method.values([next(answers) for _ in requests], row) if requests else method.unasked(row)
                 for row, requests in zip(rows, per_row, strict=True)
             ]
-            yield pa.Table.from_pylist(records, schema=schema)
+            yield pa.Table.from_pylist(records, schema=schema_of(method))
 
     def _answers(self, requests: Sequence[Request], tell: Callable[[float], None]) -> list[Answered]:
         """Return the answers, equal requests of several methods, orders or items asked once."""
         places: dict[Request, int] = {}
         where = [places.setdefault(replace(r, where=""), len(places)) for r in requests]
         first = dict(zip(reversed(where), reversed(requests), strict=True))
-        answers = self._distinct_answers([first[place] for place in range(len(places))], tell)
+        answers = self._distinct_answers([first[place] for place in range(len(places))], tell) if places else []
         return [answers[place] for place in where]
 
     def _distinct_answers(self, requests: Sequence[Request], tell: Callable[[float], None]) -> list[Answered]:
@@ -116,11 +108,3 @@ class Run:
         return [
             Answered(request=e, logprobs_nats=next(scored) if ok else None) for e, ok in zip(encoded, fits, strict=True)
         ]
-
-
-def unasked(method: Method, row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return the columns of a method that was not asked of an item: nulls, and flags if the item lacks something."""
-    empty: dict[str, Any] = dict.fromkeys(names)
-    if isinstance(method, Prompted) and method.applies_to(row):
-        empty[ScoreColumns(method.name).flags] = method.missing(row)
-    return empty

@@ -19,7 +19,6 @@ from pairbank.errors import ScoringError
 from pairbank.files import cache_dir, replaced_atomically, sha256_of_text
 from pairbank.scoring.api.layout import ColumnKind
 from pairbank.scoring.api.method import Method
-from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.prompts.slots import CONCEPT_COLUMNS
 from pairbank.scoring.versions import ENGINE_VERSION, METHODS_VERSION, MODELS_VERSION
 
@@ -41,7 +40,7 @@ TEXT_COLUMNS = (
     *CONCEPT_COLUMNS.values(),
     "target_number",
 )
-"""What of an item the shipped methods look at; a column that a corpus does not have counts as null."""
+"""What of an item every method may look at; a column that a corpus does not have counts as null."""
 
 
 def schema_of(method: Method) -> pa.Schema:
@@ -51,17 +50,9 @@ def schema_of(method: Method) -> pa.Schema:
 
 def shard_key(model_key: str, method: Method, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the key of one method's numbers for these items."""
-    columns = [*TEXT_COLUMNS, *_own_columns(method)]
+    columns = [*TEXT_COLUMNS, *method.key_columns]
     texts = ["\0".join("\1" if row.get(c) is None else str(row[c]) for c in columns) for row in rows]
     return sha256_of_text(model_key, method.name, method.definition["sha256"], VERSIONS, *texts)
-
-
-def _own_columns(method: Method) -> list[str]:
-    """Return the columns beside the usual ones that decide what a prompt asks; with examples, which item it is."""
-    if not isinstance(method, Prompted):
-        return []
-    named = {column for p in method.prompt.presentations for column in p.when}
-    return sorted(named | ({"item_id"} if method.shots else set()))
 
 
 def read_shard(key: str, method: Method) -> pa.Table | None:

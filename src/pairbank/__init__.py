@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,6 +29,16 @@ if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored, read_scored
     from pairbank.stats.analyses.neuro.probed import Probed
     from pairbank.stats.report.report import Report, report
+
+if missing := [x for x in ("builders", "scoring", "stats", "cards") if not (Path(__file__).parent / x).is_dir()]:
+    from pairbank.errors import CheckoutError
+
+    raise CheckoutError(
+        f"{Path(__file__).parent}: {', '.join(missing)} should be symbolic links to the top-level folders of the same "
+        "names, and are not (git or an archive program wrote them as plain files). In a clone: git config "
+        "core.symlinks true && git checkout -- src (on Windows with developer mode switched on). Or install the wheel: "
+        "pip install pairbank"
+    )
 
 __version__ = version("pairbank")
 

@@ -6,7 +6,7 @@ A message says which item or file, what was found, what was expected, and what t
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 class PairbankError(Exception):
@@ -41,17 +41,27 @@ class PluginError(PairbankError, ImportError):
     """A package that offers something to pairbank which cannot be had."""
 
 
+class CheckoutError(PairbankError, ImportError):
+    """A source tree in which the links to the four folders of the code are not links."""
+
+
 class PublishError(PairbankError, RuntimeError):
     """A bank that the Hub did not take: refused, unreachable, or others have changed what would be replaced."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
-    """Return an error that names the nearest known names.
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], *, whose: Mapping[str, str] | None = None
+) -> UnknownNameError:
+    """Return an error that names the nearest known names, and the packages that those of other people come from.
 
     >>> print(unknown_name("corpus", "blmip", ["blimp", "li"]))
     no corpus 'blmip'; did you mean 'blimp'? Known: blimp, li
+    >>> print(unknown_name("corpus", "x", ["li", "mine"], whose={"mine": "my-package"}))
+    no corpus 'x'. Known: li, mine (of my-package)
     """
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3)
     hint = f"; did you mean {' or '.join(repr(x) for x in near)}?" if near else "."
-    return UnknownNameError(f"no {kind} {name!r}{hint} Known: {', '.join(names) or 'none'}")
+    packages = whose or {}
+    shown = [f"{one} (of {packages[one]})" if one in packages else one for one in names]
+    return UnknownNameError(f"no {kind} {name!r}{hint} Known: {', '.join(shown) or 'none'}")

@@ -3,15 +3,17 @@
 A package says in its `pyproject.toml`, for example,
 
     [project.entry-points."pairbank.corpora"]
-    my_corpus = "my_package.my_corpus:MY_CORPUS"
+    my-corpus = "my_package.my_corpus:MY_CORPUS"
 
-and the commands list and take it as they do our own. docs/contributing.md shows one of each kind.
+and the commands list and take it as they do our own. docs/contributing.md shows one of each kind. Nothing of a package
+is imported before what it offers is needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from importlib.metadata import entry_points
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
 from pairbank.errors import PluginError
@@ -19,29 +21,58 @@ from pairbank.errors import PluginError
 Door = Literal["corpora", "prompts", "analyses", "backends"]
 
 
-def plugins(door: Door, *, taken: Collection[str] = ()) -> dict[str, Any]:
-    """Return what installed packages offer at one door, by name, loaded.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    """One thing that an installed package offers, not yet imported."""
+
+    name: str
+    package: str
+    door: Door
+    point: EntryPoint
+
+    def load(self) -> Any:  # noqa: ANN401 - each door says what it takes, and checks it
+        """Import what is offered.
+
+        Raises:
+            PluginError: it cannot be imported, for whatever reason.
+        """
+        try:
+            return self.point.load()
+        except Exception as error:
+            raise self.problem(f"which cannot be loaded ({type(error).__name__}: {error})") from error
+
+    def problem(self, what: str) -> PluginError:
+        """Return an error that says whose plug-in it is, and what is wrong with it."""
+        return PluginError(
+            f"{self.package} offers {self.name!r} in pairbank.{self.door} as {self.point.value!r}, {what}; "
+            "mend or uninstall that package"
+        )
+
+
+def plugins(door: Door, *, taken: Collection[str] = ()) -> dict[str, Plugin]:
+    """Return what installed packages offer at one door, by name.
 
     Args:
         door: the group of entry points: `pairbank.<door>`.
         taken: names that are ours, which no package may take.
 
     Raises:
-        PluginError: one cannot be loaded, or takes a name that is ours or another package's.
+        PluginError: a name that is ours or another package's.
     """
-    found: dict[str, Any] = {}
-    for point in sorted(entry_points(group=f"pairbank.{door}"), key=lambda point: point.name):
-        package = point.dist.name if point.dist else "an unknown package"
-        if point.name in taken or point.name in found:
-            raise PluginError(
-                f"{package} offers {point.name!r} in pairbank.{door}, a name that is taken; rename its entry point or "
-                "uninstall one of the two"
-            )
-        try:
-            found[point.name] = point.load()
-        except (ImportError, AttributeError) as error:
-            raise PluginError(
-                f"{package} offers {point.name!r} in pairbank.{door} as {point.value!r}, which cannot be loaded "
-                f"({error}); mend or uninstall it"
-            ) from error
+    offered = [
+        Plugin(name=point.name, package=point.dist.name if point.dist else "a nameless package", door=door, point=point)
+        for point in entry_points(group=f"pairbank.{door}")
+    ]
+    found: dict[str, Plugin] = {}
+    for plugin in sorted(offered, key=lambda plugin: (plugin.name, plugin.package)):
+        if plugin.name in taken:
+            raise plugin.problem("a name that pairbank itself has")
+        if plugin.name in found:
+            raise plugin.problem(f"a name that {found[plugin.name].package} has taken")
+        found[plugin.name] = plugin
     return found
+
+
+def whose(door: Door) -> dict[str, str]:
+    """Return the package of everything that is offered at a door, by name."""
+    return {name: plugin.package for name, plugin in plugins(door).items()}

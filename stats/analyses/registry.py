@@ -1,4 +1,7 @@
-"""The analyses a report or a study can ask for by name: a name in, the function that makes the section out."""
+"""The analyses a report or a study can ask for by name: a name in, the function that makes the section out.
+
+Ours, and those that installed packages offer (`pairbank.analyses`).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from importlib import import_module
 from typing import cast
 
 from pairbank.errors import unknown_name
+from pairbank.plugins import plugins, whose
 from pairbank.stats.analyses.base import Analysis
 
 ANALYSES: dict[str, str] = {
@@ -27,7 +31,14 @@ def analysis_named(name: str) -> Analysis:
 
     Raises:
         UnknownNameError: there is none of this name; the message has the nearest ones.
+        PluginError: a package offers it, and it cannot be had.
     """
-    if name not in ANALYSES:
-        raise unknown_name("analysis", name, list(ANALYSES))
-    return cast("Analysis", import_module(ANALYSES[name]).section)
+    if name in ANALYSES:
+        return cast("Analysis", import_module(ANALYSES[name]).section)
+    offered = plugins("analyses", taken=ANALYSES)
+    if name not in offered:
+        raise unknown_name("analysis", name, [*ANALYSES, *offered], whose=whose("analyses"))
+    section = offered[name].load()
+    if not callable(section):
+        raise offered[name].problem(f"which is {section!r:.80}; expected a function that makes a section")
+    return cast("Analysis", section)

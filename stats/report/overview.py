@@ -18,6 +18,7 @@ from pairbank.stats.figures.scatters import scatter_panels
 from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said
 from pairbank.stats.report.wide_tables import headline
 from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
 
 MOST_SCATTERS = 6
 """Pairs of corpus and model whose differences are drawn; the rest is in the scored tables."""
@@ -83,15 +84,13 @@ def _agreement(shown: pd.DataFrame) -> Iterator[Figure]:
 def _scatters(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
     n_drawn = 0
     for table in tables:
-        prompted = [x.method for x in table.layouts if x.is_prompted and f"{x.method}_delta" in table.frame]
-        if "direct_delta" not in table.frame or not prompted or n_drawn == MOST_SCATTERS:
-            continue
-        points = pd.concat(
-            [
-                pd.DataFrame({"x": table.frame["direct_delta"], "y": table.frame[f"{name}_delta"], "method": name})
-                for name in prompted
-            ]
-        ).dropna()
+        if n_drawn == MOST_SCATTERS:
+            return
+        read = read_table(table)
+        direct = read.delta(DIRECT)
+        prompted = [layout.method for layout in table.layouts if layout.is_prompted]
+        parts = [pd.DataFrame({"x": direct, "y": read.delta(name), "method": name}) for name in prompted]
+        points = pd.concat(parts).dropna() if parts else pd.DataFrame()
         if points.empty:
             continue
         n_drawn += 1

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.layout import ScoreColumns, Side
 from pairbank.scoring.api.names import DIRECT, OVER_LENGTH, TIE_ANSWER
 from pairbank.stats.scored_table.frame import flagged, number_column
 
@@ -60,27 +61,29 @@ class MethodScores:
 
 def delta_of(frame: pd.DataFrame, method: str) -> FloatArray:
     """Return a method's differences (good - bad), shape (rows,); NaN where it does not apply."""
-    return number_column(frame, f"{method}_delta")
+    return number_column(frame, ScoreColumns(method).delta)
 
 
-def side_of(frame: pd.DataFrame, method: str, side: str) -> FloatArray:
+def side_of(frame: pd.DataFrame, method: str, side: Side) -> FloatArray:
     """Return a method's scores of one side, `good` or `bad`, shape (rows,); NaN where it gives none."""
-    return number_column(frame, f"{method}_{side}")
+    return number_column(frame, ScoreColumns(method).of(side))
 
 
 def argmax_of(frame: pd.DataFrame, method: str) -> FloatArray:
     """Return the most probable ratings of the better and the worse side, shape (rows, 2); NaN where there are none."""
-    return np.column_stack([number_column(frame, f"{method}_argmax_{side}") for side in ("good", "bad")])
+    columns = ScoreColumns(method)
+    return np.column_stack([number_column(frame, columns.argmax(side)) for side in get_args(Side)])
 
 
 def needed_columns(layout: MethodLayout) -> list[str]:
     """Return the columns that a method of this layout must have."""
-    names = [f"{layout.method}_delta"]
-    names += [f"{layout.method}_logprobs"] * layout.has_logprobs
-    names += [f"{layout.method}_answers"] * layout.has_decisions
-    names += [f"{layout.method}_good"] * (layout.kind == "prediction")
+    columns = ScoreColumns(layout.method)
+    names = [columns.delta]
+    names += [columns.logprobs] * layout.has_logprobs
+    names += [columns.answers] * layout.has_decisions
+    names += [columns.good] * (layout.kind == "prediction")
     rates = layout.kind == "rating" and layout.has_logprobs
-    return names + [f"{layout.method}_argmax_{side}" for side in ("good", "bad") if rates]
+    return names + [columns.argmax(side) for side in get_args(Side) if rates]
 
 
 def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
@@ -124,7 +127,7 @@ def logprobs_of(frame: pd.DataFrame, layout: MethodLayout, *, applies: BoolArray
 
 
 def _whole_lists(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
-    name, width = f"{layout.method}_logprobs", len(layout.presentations) * len(layout.options)
+    name, width = ScoreColumns(layout.method).logprobs, len(layout.presentations) * len(layout.options)
     lists = frame[name].to_list()
     for item_id, values in zip(frame["item_id"], lists, strict=True):
         if not isinstance(values, list | tuple | np.ndarray) or len(values) != width:
@@ -143,8 +146,8 @@ def _whole_lists(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
 
 def _words(frame: pd.DataFrame, layout: MethodLayout, delta: FloatArray) -> FloatArray:
     """Return the log-probability of one-sided items: of a prediction, or of `direct` where the corpus has some."""
-    sides = {"target_bad", f"{layout.method}_good"} <= set(frame.columns) and bool(frame["target_bad"].isna().any())
-    if layout.kind != "prediction" and not (layout.method == DIRECT and sides):
+    known = layout.method == DIRECT and {"target_bad", ScoreColumns(DIRECT).good} <= set(frame.columns)
+    if layout.kind != "prediction" and not (known and frame["target_bad"].isna().any()):
         return np.full(len(frame), np.nan)
     words = np.where(np.isnan(delta), side_of(frame, layout.method, "good"), np.nan)
     if "target_bad" in frame.columns:
@@ -157,8 +160,9 @@ def _unparsed(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
     if layout.readout == "options":
         return np.full(len(frame), np.nan)
     n_asked = 1 if layout.asked == "one" else len(layout.presentations)
-    shares = number_column(frame, f"{layout.method}_unparsed") / n_asked
-    shares[flagged(frame, f"{layout.method}_flags", OVER_LENGTH)] = np.nan
+    columns = ScoreColumns(layout.method)
+    shares = number_column(frame, columns.unparsed) / n_asked
+    shares[flagged(frame, columns.flags, OVER_LENGTH)] = np.nan
     return shares
 
 
@@ -168,7 +172,7 @@ def _decisions(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
     Raises:
         BankError: If there are not as many answers as presentations, or one is no option and no tie.
     """
-    name, n_options = f"{layout.method}_answers", len(layout.options)
+    name, n_options = ScoreColumns(layout.method).answers, len(layout.options)
     choices: dict[str | None, list[float]] = {
         option: [float(option == other) for other in layout.options] for option in layout.options
     }

@@ -28,7 +28,7 @@ from pairbank.stats.scored_table.method_scores import (
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray, IntArray
-    from pairbank.scoring.api.layout import MethodLayout
+    from pairbank.scoring.api.layout import MethodLayout, Side
     from pairbank.stats.scored_table.frame import ScoredFrame
 
 GROUPINGS = ("subset", "task", "phenomenon", "language", "negative_type")
@@ -109,7 +109,7 @@ class ScoredTable:
         """Return a method's differences (good - bad), shape (rows,); NaN where it does not apply."""
         return delta_of(self.frame, method)
 
-    def side(self, method: str, side: str) -> FloatArray:
+    def side(self, method: str, side: Side) -> FloatArray:
         """Return a method's scores of one side, `good` or `bad`, shape (rows,); NaN where it gives none."""
         return side_of(self.frame, method, side)
 

@@ -9,8 +9,8 @@ import pytest
 
 import pairbank
 from pairbank.scoring.models.causal import CausalScorer
-from pairbank.study.declaration import load_study
-from pairbank.study.run import limited, run_study, with_corpora
+from pairbank.study.declaration import limited, load_study, with_corpora
+from pairbank.study.run import run_study
 from tiny_models import ARCHITECTURES, saved_model
 
 STUDIES = {

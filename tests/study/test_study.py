@@ -21,8 +21,8 @@ from pairbank.errors import BankError, ScoringError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.analyses.registry import analysis_named
 from pairbank.stats.report.report import N_RESAMPLES
-from pairbank.study.declaration import CorpusChoice, Study, StudyError, load_study, study_names
-from pairbank.study.run import run_study, with_corpora
+from pairbank.study.declaration import CorpusChoice, Study, StudyError, load_study, study_names, with_corpora
+from pairbank.study.run import run_study
 
 if TYPE_CHECKING:
     from pairbank.stats.report.report import Report

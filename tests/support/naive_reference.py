@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,9 +11,10 @@ import torch
 def token_logprobs(model: Any, ids: list[int], n_target: int) -> list[float]:  # noqa: ANN401 - any causal model
     """Return log P(token | all before) of each of the last `n_target` tokens, one forward pass."""
     with torch.inference_mode():
-        logits = model(torch.tensor([ids], device=model.device), use_cache=False).logits[0].double()
-    logprobs = torch.log_softmax(logits, dim=-1)
-    return [float(logprobs[i - 1, ids[i]]) for i in range(len(ids) - n_target, len(ids))]
+        logits = model(torch.tensor([ids], device=model.device), use_cache=False).logits[0]
+    first = len(ids) - n_target
+    logprobs = torch.log_softmax(logits[first - 1 : -1].double(), dim=-1)
+    return [float(row[token]) for row, token in zip(logprobs, ids[first:], strict=True)]
 
 
 def target_logprob(model: Any, ids: list[int], n_target: int) -> float:  # noqa: ANN401
@@ -45,10 +47,26 @@ def sentence_logprob(model: Any, tokenizer: Any, sentence: str) -> float:  # noq
     return target_logprob(model, [bos, *ids], len(ids))
 
 
-def option_logprob(model: Any, tokenizer: Any, prompt: str, option: str, *, bos: bool) -> float:  # noqa: ANN401
-    """Return log P(option | prompt); the option's tokens are those that the prompt alone does not have."""
-    prompt_ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
-    ids = tokenizer(prompt + option, add_special_tokens=False)["input_ids"]
-    assert ids[: len(prompt_ids)] == prompt_ids
-    n_option = len(ids) - len(prompt_ids)
-    return target_logprob(model, [tokenizer.bos_token_id, *ids] if bos else ids, n_option)
+def option_logprobs(
+    model: Any,  # noqa: ANN401
+    tokenizer: Any,  # noqa: ANN401
+    prompt: str,
+    options: Sequence[str],
+    *,
+    bos: bool,
+) -> list[float]:
+    """Return log P(option | prompt) of options that differ in their last token alone, so that one pass tells of all.
+
+    The options' tokens are those that the prompt alone does not have.
+    """
+    first = len(tokenizer(prompt, add_special_tokens=False)["input_ids"])
+    wholes = [tokenizer(prompt + option, add_special_tokens=False)["input_ids"] for option in options]
+    before = wholes[0][:-1]
+    assert all(whole[:-1] == before for whole in wholes)
+    assert before[:first] == tokenizer(prompt, add_special_tokens=False)["input_ids"]
+    start = [tokenizer.bos_token_id] if bos else []
+    with torch.inference_mode():
+        logits = model(torch.tensor([start + before], device=model.device), use_cache=False).logits[0]
+    logprobs = torch.log_softmax(logits[len(start) + first - 1 :].double(), dim=-1)
+    shared = sum(float(row[token]) for row, token in zip(logprobs[:-1], before[first:], strict=True))
+    return [shared + float(logprobs[-1, whole[-1]]) for whole in wholes]

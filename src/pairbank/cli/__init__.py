@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from pairbank.cli import browse, corpora, methods, minimalness, neuro, publishing, results, scoring, unigrams
+from pairbank.cli import browse, corpora, methods, minimalness, neuro, new, publishing, results, scoring, unigrams
 from pairbank.errors import PairbankError
 
 app = typer.Typer(
@@ -41,6 +41,7 @@ for _panel, _commands in _PANELS.items():
     for _command in _commands:
         app.command(_command.__name__.rstrip("_"), rich_help_panel=_panel)(_command)
 app.add_typer(methods.app, name="methods", rich_help_panel="Scoring")
+app.add_typer(new.app, name="new", rich_help_panel="Data")
 
 
 def main() -> None:

@@ -39,18 +39,20 @@ def methods(
     """
     if context.invoked_subcommand is not None:
         return
-    from pairbank.scoring.prompts.registry import prompts_of
+    from pairbank.scoring.prompts.registry import packaged_prompts, prompts_of
 
     if markdown:
         from pairbank.scoring.methods.page import methods_markdown
 
-        sys.stdout.write(methods_markdown(prompts_of(prompts or ())))
+        sys.stdout.write(methods_markdown(prompts_of(prompts or (), asked=())))
         return
     import pandas as pd
 
     from pairbank.scoring.methods.page import method_rows
 
-    show(pd.DataFrame(method_rows(prompts_of(prompts or ()), task=task, language=language)), whole=["id"])
+    packages = {prompt.id: plugin.package for plugin, theirs in packaged_prompts() for prompt in theirs}
+    rows = method_rows(prompts_of(prompts or ()), task=task, language=language, packages=packages)
+    show(pd.DataFrame(rows), whole=["id"])
 
 
 @app.command("show")

@@ -17,6 +17,9 @@ from pairbank.scoring.models.options import LoadOptions
 def report(
     scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote.")],
     out: Annotated[Path | None, typer.Option(help="Folder for report.md and its tables.")] = None,
+    analysis: Annotated[
+        list[str] | None, typer.Option(help="A further section: people, comparisons …; may be repeated.")
+    ] = None,
     title: Annotated[str, typer.Option(help="Heading of the report.")] = "pairbank report",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
 ) -> None:
@@ -27,7 +30,8 @@ def report(
     import pairbank
 
     with status("computing estimates"):
-        made = pairbank.report([pairbank.read_scored(path) for path in scored], title=title, seed=seed)
+        tables = [pairbank.read_scored(path) for path in scored]
+        made = pairbank.report(tables, title=title, seed=seed, analyses=analysis or ())
     say_report(made)
     if out is not None:
         say(f"{made.save(out)}/report.md")
@@ -72,8 +76,8 @@ def run(
 
     Example: pairbank run demo --model demo --out demo-bank
     """
-    from pairbank.study.declaration import load_study
-    from pairbank.study.run import limited, run_study, with_corpora
+    from pairbank.study.declaration import limited, load_study, with_corpora
+    from pairbank.study.run import run_study
 
     plan = load_study(study)
     if corpus:

@@ -1,10 +1,10 @@
-"""A study as declared: a TOML file in, a checked `Study` out."""
+"""A study as declared: in, a TOML file and what its user wants otherwise; out, a checked `Study`."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 
@@ -80,6 +80,21 @@ def load_study(name: str) -> Study:
         raise unknown_name("study", name, study_names())
     text = (resources.files("pairbank") / "studies" / f"{name}.toml").read_text(encoding="utf-8")
     return _parsed(text, f"{name}.toml", name)
+
+
+def limited(study: Study, limit: int) -> Study:
+    """Return the study with one limit on all its corpora, and a note that says so."""
+    note = f"Limited by the user to {limit} items a paradigm."
+    corpora = tuple(replace(choice, limit=limit) for choice in study.corpora)
+    return replace(study, corpora=corpora, notes=(*study.notes, note))
+
+
+def with_corpora(study: Study, names: Sequence[str]) -> Study:
+    """Return the study on other corpora (`NAME` or `NAME:SUBSET`), and a note that says so."""
+    parts = [name.partition(":") for name in names]
+    corpora = tuple(CorpusChoice(name=name, subset=subset or None) for name, _, subset in parts)
+    note = f"Run by the user on {', '.join(names)} instead of {', '.join(c.name for c in study.corpora)}."
+    return replace(study, corpora=corpora, notes=(*study.notes, note))
 
 
 def _parsed(text: str, where: str, name: str) -> Study:

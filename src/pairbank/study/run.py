@@ -1,10 +1,9 @@
-"""Studies: a TOML file that names corpora, methods and settings, and the run that makes a bank of it."""
+"""The run of a study: in, a `Study` and loaded models; out, a bank with its report."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,16 +21,8 @@ if TYPE_CHECKING:
     from pairbank.stats.analyses.neuro.probed import Probed
     from pairbank.stats.report.report import Report
 
-
 Tellers = Callable[[str, str], "Progress | None"]
 """Task and model -> what is told how far it is."""
-
-
-def limited(study: Study, limit: int) -> Study:
-    """Return the study with one limit on all its corpora, and a note that says so."""
-    note = f"Limited by the user to {limit} items a paradigm."
-    corpora = tuple(replace(choice, limit=limit) for choice in study.corpora)
-    return replace(study, corpora=corpora, notes=(*study.notes, note))
 
 
 def run_study(
@@ -194,11 +185,3 @@ def _unigrams(study: Study, model: Scorer, data_dir: str | Path | None) -> Unigr
     texts = [text for part in read for text in part.texts]
     source = {"kind": "items of corpora", "corpora": [part.source for part in read]}
     return [count_unigrams(Documents(texts=texts, source=source), model)]
-
-
-def with_corpora(study: Study, names: Sequence[str]) -> Study:
-    """Return the study on other corpora (`NAME` or `NAME:SUBSET`), and a note that says so."""
-    parts = [name.partition(":") for name in names]
-    corpora = tuple(CorpusChoice(name=name, subset=subset or None) for name, _, subset in parts)
-    note = f"Run by the user on {', '.join(names)} instead of {', '.join(c.name for c in study.corpora)}."
-    return replace(study, corpora=corpora, notes=(*study.notes, note))

@@ -10,8 +10,8 @@ import pytest
 
 import pairbank
 from hub_emulator import FakeHub
+from pairbank.cards.bank.draft import items_of_scored
 from pairbank.cards.bank.tables import read_table
-from pairbank.cards.write import items_of_scored
 from pairbank.errors import BankError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
@@ -100,11 +100,13 @@ def test_a_column_of_ones_own_that_is_named_like_a_score_stays_with_the_items_an
         assert not {"direct_object", "direct_rank"} & set(read_table(public / path).column_names)
 
 
-def test_a_signature_that_names_no_columns_is_refused(scored: Scored, tmp_path: Path) -> None:
+def test_a_signature_that_names_no_columns_has_those_of_its_methods(scored: Scored, tmp_path: Path) -> None:
     signature = json.loads(json.dumps(scored.signature))
     del signature["methods"]["direct"]["columns"]
-    with pytest.raises(BankError, match="method 'direct': its signature names no columns; score the items again"):
-        pairbank.write_bank(tmp_path / "bank", scored=[Scored(dataset=scored.dataset, signature=signature)])
+    older = Scored(dataset=scored.dataset, signature=signature)
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[older], texts="redistributable")
+    assert holds_text(bank) == []
+    assert "direct_flags" in read_table(bank / "scores/ewok/fake_1.parquet").column_names
 
 
 @pytest.mark.parametrize("name", ["report.md", "examples.csv", "figure.svg"])

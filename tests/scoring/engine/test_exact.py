@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pairbank
-from naive_reference import option_logprob, sentence_logprob
+from naive_reference import option_logprobs, sentence_logprob
 from pairbank.scoring.api.names import SPECIAL_TOKEN
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.models.causal import CausalScorer
 
 if TYPE_CHECKING:
     import datasets
+
+    from pairbank.scoring.scored import Scored
 
 pytestmark = [pytest.mark.model, pytest.mark.upstream]
 TOLERANCE_NATS = 1e-3
@@ -24,6 +26,7 @@ CHAT = (
     "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"
     "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\nMy answer is"
 )
+OPTIONS = (" 1", " 2")
 ACCEPTABLE = "Is the following sentence acceptable in English? {} Respond with 1 if it is {}, and 2 if it is {}."
 
 
@@ -33,10 +36,21 @@ def pairs(shared: Path) -> datasets.Dataset:
     return items.select(range(100))
 
 
+@pytest.fixture(scope="module")
+def direct(demo_model: CausalScorer, pairs: datasets.Dataset) -> Scored:
+    return pairbank.score(pairs, demo_model, methods=["direct"])
+
+
+@pytest.fixture(scope="module")
+def asked_in_chat(demo_model: CausalScorer, pairs: datasets.Dataset) -> Scored:
+    assert demo_model.info.prompt_format == "chat"
+    return pairbank.score(pairs.select(range(12)), demo_model, methods=["meta_question_simple"])
+
+
 def test_direct_scores_of_200_blimp_sentences_equal_one_sentence_one_pass(
-    demo_model: CausalScorer, pairs: datasets.Dataset
+    demo_model: CausalScorer, direct: Scored
 ) -> None:
-    scored = pairbank.score(pairs, demo_model, methods=["direct"])
+    scored = direct
     worst = 0.0
     for row in scored.dataset:
         for side in ("good", "bad"):
@@ -48,17 +62,20 @@ def test_direct_scores_of_200_blimp_sentences_equal_one_sentence_one_pass(
 
 @pytest.mark.parametrize("prompt_format", ["chat", "base"])
 def test_forced_choice_equals_equation_1_of_song_et_al(
-    demo_model: CausalScorer, pairs: datasets.Dataset, prompt_format: str
+    demo_model: CausalScorer, pairs: datasets.Dataset, asked_in_chat: Scored, prompt_format: str
 ) -> None:
     scorer = _in_format(demo_model, prompt_format)
-    rows = pairbank.score(pairs.select(range(10)), scorer, methods=["meta_question_simple"]).dataset
-    for row in rows:
+    if prompt_format == "chat":
+        scored = asked_in_chat
+    else:
+        scored = pairbank.score(pairs.select(range(10)), scorer, methods=["meta_question_simple"])
+    for row in scored.dataset.select(range(10)):
         good, bad = row["target_good"], row["target_bad"]
         p1, p2 = (_rendered(QUESTION.format(*sides), prompt_format) for sides in ((good, bad), (bad, good)))
         logp = [
-            option_logprob(scorer.model, scorer.tokenizer, prompt, option, bos=prompt_format == "base")
+            value
             for prompt in (p1, p2)
-            for option in (" 1", " 2")
+            for value in option_logprobs(scorer.model, scorer.tokenizer, prompt, OPTIONS, bos=prompt_format == "base")
         ]
         # equation 1: half of [(log P("1"|p1) - log P("2"|p1)) + (log P("2"|p2) - log P("1"|p2))]
         expected = 0.5 * ((logp[0] - logp[1]) + (logp[3] - logp[2]))
@@ -77,15 +94,12 @@ def test_individual_judgment_equals_the_difference_of_yes_no_differences(
         for side in ("good", "bad"):
             total = 0.0
             for wording, yes, no in (
-                (("acceptable", "not acceptable"), " 1", " 2"),
-                (("not acceptable", "acceptable"), " 2", " 1"),
+                (("acceptable", "not acceptable"), 0, 1),
+                (("not acceptable", "acceptable"), 1, 0),
             ):
                 prompt = _rendered(ACCEPTABLE.format(row[f"target_{side}"], *wording), prompt_format)
-                said = [
-                    option_logprob(scorer.model, scorer.tokenizer, prompt, option, bos=prompt_format == "base")
-                    for option in (yes, no)
-                ]
-                total += 0.5 * (said[0] - said[1])
+                said = option_logprobs(scorer.model, scorer.tokenizer, prompt, OPTIONS, bos=prompt_format == "base")
+                total += 0.5 * (said[yes] - said[no])
             yes_minus_no[side] = total
         for side in ("good", "bad"):
             assert row[f"acceptability_judgment_i_{side}"] == pytest.approx(yes_minus_no[side], abs=TOLERANCE_NATS)
@@ -93,14 +107,16 @@ def test_individual_judgment_equals_the_difference_of_yes_no_differences(
         assert row["acceptability_judgment_i_delta"] == pytest.approx(expected, abs=TOLERANCE_NATS)
 
 
-def test_padded_and_packed_scores_agree(demo_model: CausalScorer, pairs: datasets.Dataset) -> None:
+def test_padded_and_packed_scores_agree(
+    demo_model: CausalScorer, pairs: datasets.Dataset, direct: Scored, asked_in_chat: Scored
+) -> None:
     padded = CausalScorer(
         demo_model.model, demo_model.tokenizer, replace(demo_model.info, backend="causal-padded"), batching="padded"
     )
-    methods = ["direct", "meta_question_simple"]
-    few = pairs.select(range(12))
-    a, b = (pairbank.score(few, scorer, methods=methods).to_pandas() for scorer in (demo_model, padded))
-    for method in methods:
+    packed = {"direct": direct.to_pandas()[:12], "meta_question_simple": asked_in_chat.to_pandas()}
+    b = pairbank.score(pairs.select(range(12)), padded, methods=[*packed]).to_pandas()
+    for method, a in packed.items():
+        assert a["item_id"].to_list() == b["item_id"].to_list()
         assert a[f"{method}_good"].to_numpy() == pytest.approx(b[f"{method}_good"].to_numpy(), abs=TOLERANCE_NATS)
         assert a[f"{method}_delta"].to_numpy() == pytest.approx(b[f"{method}_delta"].to_numpy(), abs=TOLERANCE_NATS)
 

@@ -13,6 +13,7 @@ import pytest
 import pairbank
 from pairbank.errors import ScoringError
 from pairbank.scoring.methods.fewshot import Pool, Shots
+from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.methods.registry import MethodOptions, method_named
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import FakeScorer
@@ -50,7 +51,7 @@ def test_examples_are_other_items_that_share_no_string_and_balance_the_right_ans
 def test_examples_depend_on_seed_item_and_pool_only(items: datasets.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     first = deltas(items)
     assert deltas(items.shuffle(seed=3)) == first
-    monkeypatch.setattr("pairbank.scoring.score.SHARD_ITEMS_PROMPTED", 7)
+    monkeypatch.setattr(Prompted, "shard_items", 7)
     assert deltas(items) == first
     other = deltas(items, seed=1)
     assert sum(other[k] != first[k] for k in first) > 30

@@ -14,7 +14,7 @@ import pytest
 
 import pairbank
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.model import Ask, Continuation, Progress
+from pairbank.scoring.api.model import Ask, Continuation, OverLength, Progress
 from pairbank.scoring.methods.generated import Generated, first_answer
 from pairbank.scoring.methods.preview import shown
 from pairbank.scoring.methods.registry import method_named
@@ -56,8 +56,10 @@ class Canned(FakeScorer):
 
     texts: tuple[tuple[str, str], ...] = ()
 
-    def write(self, prompts: Sequence[Ask], *, max_new_tokens: int, progress: Progress) -> list[Continuation]:
-        assert max_new_tokens == 12
+    def write(
+        self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
+    ) -> list[Continuation]:
+        assert (max_new_tokens, over_length) == (12, "error")
         SEEN.extend(ask.text for ask in prompts)
         progress(len(prompts))
         found = [next(text for key, text in self.texts if key in ask.text) for ask in prompts]

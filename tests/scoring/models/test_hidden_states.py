@@ -141,6 +141,13 @@ def test_another_precision_or_model_never_meets_the_stored_states(tiny: LoadedMo
     assert half.layer(1, rows).dtype == np.float32
 
 
+def test_states_are_made_anew_when_their_version_is_raised(tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = last_token_states(TEXTS, tiny)
+    assert last_token_states(TEXTS, tiny).shards == before.shards
+    monkeypatch.setattr(hidden_states, "HIDDEN_STATES_VERSION", hidden_states.HIDDEN_STATES_VERSION + 1)
+    assert set(last_token_states(TEXTS, tiny).shards).isdisjoint(before.shards)
+
+
 def test_states_that_float16_cannot_hold_are_refused(tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     real = hidden_states._computed
     monkeypatch.setattr(hidden_states, "_computed", lambda *args: real(*args) * 1e6)

@@ -134,11 +134,11 @@ def test_causal_signatures_are_what_they_were(llama: Path) -> None:
 
 def test_weights_are_bfloat16_on_a_card_that_has_it_and_float32_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
-    assert placement._dtype("auto", "cuda:1") is torch.bfloat16
-    assert placement._dtype("auto", "cpu") is torch.float32
-    assert placement._dtype("float16", "cuda") is torch.float16
+    assert placement.dtype_for("auto", "cuda:1") is torch.bfloat16
+    assert placement.dtype_for("auto", "cpu") is torch.float32
+    assert placement.dtype_for("float16", "cuda") is torch.float16
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: False)
-    assert placement._dtype("auto", "cuda") == "auto"
+    assert placement.dtype_for("auto", "cuda") == "auto"
 
 
 def test_4bit_is_nf4_with_double_quantisation_and_bfloat16_compute() -> None:

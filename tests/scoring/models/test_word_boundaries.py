@@ -45,7 +45,7 @@ def row(target: str, *, context: str = "", language: str = "en") -> dict[str, An
 
 @functools.lru_cache(maxsize=1)
 def reader_of(scorer: CausalScorer) -> WordEdgeScorer:
-    return word_edge_scorer(scorer)
+    return WordEdgeScorer(scorer)
 
 
 def values(method: Method, scorer: CausalScorer, item: dict[str, Any]) -> dict[str, Any]:

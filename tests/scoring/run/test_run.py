@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -14,14 +15,21 @@ import torch
 import pairbank
 from pairbank.errors import ScoringError
 from pairbank.scoring import versions
+from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
+from pairbank.scoring.api.method import Answered, Row, direct_layout
+from pairbank.scoring.api.model import Ask, Continuation, Scorer
+from pairbank.scoring.api.requests import Request
 from pairbank.scoring.engine.logprobs import head_logprobs_nats, linear_head
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.fewshot import Pool
+from pairbank.scoring.methods.preview import shown
 from pairbank.scoring.methods.registry import MethodOptions, method_named
 from pairbank.scoring.methods.word_probability import WordProbability
 from pairbank.scoring.models.causal import CausalScorer
+from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.tokenizing import refuse_special_tokens
 from pairbank.scoring.run import store
+from pairbank.scoring.run.shard import Run
 from prompt_files import BOTH_ORDERS
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -154,3 +162,65 @@ def test_an_unknown_token_that_ends_texts_too_is_refused_in_a_text() -> None:
     refuse_special_tokens([5, 7], [0, 0], tokenizer(unk=7, eos=0), where="item 1")
     with pytest.raises(ScoringError, match="item 1: the text has the special token '<7>' in it"):
         refuse_special_tokens([5, 7], [0, 0], tokenizer(unk=7, eos=7), where="item 1")
+
+
+class Length:
+    """A method of somebody else's: the shorter side is the better one; of no class of ours."""
+
+    name = "length"
+    definition: ClassVar[dict[str, Any]] = {"sha256": "1", "layout": direct_layout("length")}
+    columns: ClassVar[dict[str, ColumnKind]] = ScoreColumns("length").kinds("length_delta", "length_flags")
+    key_columns = ("subset",)
+    shard_items = 1
+
+    def applies_to(self, row: Row) -> bool:
+        return bool(row["subset"] == "asked")
+
+    def unasked(self, _row: Row) -> dict[str, Any]:
+        return {"length_delta": None, "length_flags": ["no"]}
+
+    def reader(self, scorer: Scorer) -> Scorer:
+        return scorer
+
+    def requests(self, row: Row, _scorer: Scorer) -> list[Request]:
+        return [Request(context="", target=row[side]) for side in ("target_good", "target_bad")]
+
+    def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
+        good, bad = (len(answer.request.ids) for answer in answers)
+        return {"length_delta": float(bad - good), "length_flags": []}
+
+
+class Echo(Length):
+    """The same, of what the model writes."""
+
+    max_new_tokens = 5
+    sought = "the shorter text"
+
+    def asks(self, row: Row, _scorer: Scorer) -> list[Ask]:
+        return [Ask(text=row["target_good"])]
+
+    def written(self, texts: Sequence[Continuation], _row: Row) -> dict[str, Any]:
+        return {"length_delta": float(texts[0].n_tokens), "length_flags": ["written"]}
+
+
+def test_a_method_that_satisfies_the_protocol_is_run_stored_and_shown() -> None:
+    rows = [ROW | {"subset": "asked"}, ROW | {"subset": "other"}]
+    fake = FakeScorer()
+    run = Run(reader=fake, writer=fake, model_key="fake", over_length="error")
+    told: list[float] = []
+    found = run.shard(rows, [Length()], told.append)["length"].to_pylist()
+    assert found == [{"length_delta": -1.0, "length_flags": []}, {"length_delta": None, "length_flags": ["no"]}]
+    assert run.shard(rows, [Length()], told.append)["length"].to_pylist() == found
+    assert store.shard_key("m", Length(), rows[:1]) != store.shard_key("m", Length(), rows[1:])
+    assert "⟦The keys are here.⟧" in shown(Length(), rows[0], fake)
+    with pytest.raises(ScoringError, match="it lacks no"):
+        shown(Length(), rows[1], fake)
+
+
+def test_a_method_that_satisfies_the_writing_protocol_gets_what_the_model_wrote() -> None:
+    rows = [ROW | {"subset": "asked"}, ROW | {"subset": "other"}]
+    fake = FakeScorer()
+    run = Run(reader=fake, writer=fake, model_key="fake writes", over_length="error")
+    found = run.shard(rows, [Echo()], lambda _share: None)["length"].to_pylist()
+    assert [row["length_flags"] for row in found] == [["written"], ["no"]]
+    assert "⟦the shorter text⟧" in shown(Echo(), rows[0], fake)

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pairbank.stats import summarise
 from pairbank.stats.analyses import choice_likert, comparisons, grammaticality, paradigms
 from pairbank.stats.analyses import human_correlation as people
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.languages import section as multilingual
 from pairbank.stats.figures.style import save_figure
+from pairbank.stats.report.overview import overview_figures
 from pairbank.stats.scored_table.frame import ScoredFrame
 from rated_tables import rated_table
 
@@ -108,3 +110,15 @@ def test_a_matrix_of_differences_is_antisymmetric() -> None:
     assert image.shape == (8, 8)
     np.testing.assert_allclose(image, -image.T)
     assert np.isnan(np.diag(image)).all()
+
+
+def test_the_order_of_a_files_rows_changes_no_figure_of_a_report(tmp_path: Path) -> None:
+    table = rated_table()
+    shuffled = replace(table, frame=table.frame.sample(frac=1, random_state=1))
+    summary = summarise(table.frame, table.layouts, model=table.model, n_resamples=20)
+    drawn = []
+    for nth, scored in enumerate((table, shuffled)):
+        figures = {figure.name: figure for figure in overview_figures(summary, [scored])}
+        (_, svg) = save_figure(figures["scatter_toy_gpt2"].draw(), tmp_path / str(nth))
+        drawn.append(svg.read_bytes())
+    assert drawn[0] == drawn[1]

@@ -1,0 +1,161 @@
+"""A bank as it will be: in, items, scored tables and licences; out, a manifest, or the reason why they do not fit.
+
+Nothing is written here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairbank.builders.corpora.registry import CORPORA
+from pairbank.cards.bank.layout import MANIFEST, is_slug, items_path, read_manifest, scores_path
+from pairbank.cards.bank.redistribution import TEXTS, may_publish, score_columns, with_licence
+from pairbank.cards.bank.tables import read_table
+from pairbank.errors import BankError
+from pairbank.scoring.scored import Scored, read_scored
+
+if TYPE_CHECKING:
+    import datasets
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """A bank as it will be: the manifest, and what of it is new in this call."""
+
+    root: Path
+    manifest: dict[str, Any]
+    items: dict[str, datasets.Dataset] = field(default_factory=dict)
+    scored: dict[tuple[str, str], Scored] = field(default_factory=dict)
+
+    def items_of(self, corpus: str) -> datasets.Dataset:
+        """Return a corpus's items, new or from disk."""
+        if corpus in self.items:
+            return self.items[corpus]
+        return read_table(self.root / items_path(corpus))
+
+    def table_of(self, corpus: str, slug: str) -> Scored:
+        """Return a scored table, new or from disk."""
+        if (corpus, slug) in self.scored:
+            return self.scored[corpus, slug]
+        return read_scored(self.root / scores_path(corpus, slug))
+
+
+def draft_of(root: Path) -> Draft:
+    """Return the bank in a folder, or an empty one.
+
+    Raises:
+        BankError: the folder holds something else.
+    """
+    return Draft(root=root, manifest=_manifest_there(root))
+
+
+def _manifest_there(root: Path) -> dict[str, Any]:
+    if (root / MANIFEST).is_file():
+        return read_manifest(root)
+    if root.exists() and (not root.is_dir() or any(root.iterdir())):
+        raise BankError(f"{root} exists and is not a bank (no {MANIFEST}); choose an empty or new folder")
+    return {"corpora": {}, "scores": {}}
+
+
+def take_items(draft: Draft, items: datasets.Dataset, facts: Mapping[str, Any] | None = None) -> None:
+    """Put items into the draft.
+
+    Args:
+        draft: the bank; it gets them.
+        items: of one corpus.
+        facts: of the corpus; None = what the items say of themselves.
+    """
+    from pairbank.builders.dataset import manifest_of
+
+    name = str(items["corpus"][0])
+    facts = facts or manifest_of(items) or {"corpus": name}
+    before = draft.manifest["corpora"].get(name, {})
+    kept = {key: before[key] for key in ("texts",) if key in before}
+    if name not in CORPORA and may_publish(name, before):
+        kept["source"] = before["source"]
+    draft.items[name] = items
+    draft.manifest["corpora"][name] = {**facts, **kept, "n_items": len(items)}
+
+
+def take_scored(draft: Draft, table: Scored) -> None:
+    """Put a scored table into the draft, and its items where the bank lacks them.
+
+    Raises:
+        BankError: it cannot stand beside what the bank holds.
+    """
+    corpus, slug = table.corpus, table.model_slug
+    if not is_slug(slug):
+        raise BankError(f"model {table.model[:80]!r}: {slug[:80]!r} cannot name a split; score it under another name")
+    models = draft.manifest["scores"].setdefault(corpus, {})
+    for other, signature in models.items():
+        if other != slug:
+            _check_alike(table, other, signature)
+    if slug in models and models[slug]["model"]["model_id"] != table.signature["model"]["model_id"]:
+        raise BankError(
+            f"corpus {corpus!r}: models {models[slug]['model']['model_id']} and "
+            f"{table.signature['model']['model_id']} would both be the split {slug!r}; score one under another name"
+        )
+    facts = table.signature["corpus"].get("manifest") or {"corpus": corpus}
+    if corpus not in draft.manifest["corpora"]:
+        take_items(draft, items_of_scored(table), facts)
+    elif not _holds(draft.items_of(corpus), table):
+        if corpus in draft.items:
+            raise BankError(f"corpus {corpus!r}: {slug} was scored on other items than those given; give one version")
+        take_items(draft, items_of_scored(table), facts)
+    draft.scored[corpus, slug] = table
+    models[slug] = json.loads(json.dumps(table.signature))
+
+
+def _check_alike(table: Scored, slug: str, other: Mapping[str, Any]) -> None:
+    """Refuse two models whose tables differ in items or methods: splits of one config must have one form."""
+    where = f"corpus {table.corpus!r}: models {table.model_slug} and {slug}"
+    if other["corpus"]["items_sha256"] != table.signature["corpus"]["items_sha256"]:
+        raise BankError(f"{where} were scored on different items; score both on the same corpus version and limit")
+    hashes = [{name: d["sha256"] for name, d in signature["methods"].items()} for signature in (other, table.signature)]
+    if hashes[0] != hashes[1]:
+        raise BankError(
+            f"{where} were scored with different methods, or other wordings of them ({', '.join(table.methods)} and "
+            f"{', '.join(other['methods'])}); score both with the same ones"
+        )
+
+
+def items_of_scored(table: Scored) -> datasets.Dataset:
+    """Return the items of a scored table: its columns without those of the methods."""
+    scores = score_columns(table.signature["methods"])
+    return table.dataset.remove_columns([name for name in table.dataset.column_names if name in scores])
+
+
+def check_old_scores(draft: Draft) -> None:
+    """Refuse new items of a corpus on which a table that stays was not scored."""
+    for name, items in draft.items.items():
+        for slug in draft.manifest["scores"].get(name, {}):
+            if (name, slug) not in draft.scored and not _holds(items, draft.table_of(name, slug)):
+                raise BankError(
+                    f"corpus {name!r}: the bank's scores of {slug} are of other items than those given; "
+                    "score them again, or write another bank"
+                )
+
+
+def _holds(items: datasets.Dataset, table: Scored) -> bool:
+    """Return whether a table's items stand among these, word for word; a table without texts has ids alone."""
+    columns = ["item_id", *(c for c in TEXTS if c in table.dataset.column_names and c in items.column_names)]
+    known = set(zip(*(items[c][:] for c in columns), strict=True))
+    return known.issuperset(zip(*(table.dataset[c][:] for c in columns), strict=True))
+
+
+def state_licences(manifest: dict[str, Any], licences: Mapping[str, str]) -> None:
+    """Put the licences that owners of corpora state into a manifest.
+
+    Raises:
+        BankError: no such corpus, or not theirs to state.
+    """
+    for name, licence in licences.items():
+        if name not in manifest["corpora"]:
+            raise BankError(
+                f"no corpus {name!r} in this bank to state a licence of; it has {list(manifest['corpora'])}"
+            )
+        manifest["corpora"][name] = with_licence(name, manifest["corpora"][name], licence)

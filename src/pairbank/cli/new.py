@@ -1,0 +1,190 @@
+"""`pairbank new corpus`: the files of a new corpus from templates, in a checkout of pairbank or as a package."""
+
+from __future__ import annotations
+
+import datetime as dt
+import keyword
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pairbank.cli.console import say
+from pairbank.errors import CorpusError
+
+MOST_CHARACTERS = 40
+REGISTRY = Path("builders") / "corpora" / "registry.py"
+REFERENCES = Path("builders") / "data" / "references.bib"
+
+app = typer.Typer(no_args_is_help=True, help="Write the files of something new, from templates.")
+
+
+@app.callback()
+def new() -> None:
+    """Write the files of something new, from templates."""
+
+
+@app.command("corpus")
+def new_corpus(
+    name: Annotated[str, typer.Argument(help="Its name: small letters, digits, hyphens.")],
+    out: Annotated[Path, typer.Option(help="A checkout of pairbank, or where a package is to be written.")] = Path(),
+) -> None:
+    """Write a corpus's builder, its test, and what makes it known.
+
+    In a checkout of pairbank that is a line of the registry and an entry of references.bib; anywhere else a package
+    that offers the corpus to pairbank.
+
+    Example: pairbank new corpus my-corpus
+    """
+    checked(name)
+    if (out / REGISTRY).is_file():
+        written, steps = in_checkout(out, name)
+    else:
+        written, steps = as_package(out, name)
+    for path in written:
+        say(f"{path}")
+    say("\nNext:")
+    for number, step in enumerate(steps, 1):
+        say(f"{number}. {step}")
+
+
+def checked(name: str) -> None:
+    """Refuse a name that cannot be a corpus's, or is one's already.
+
+    Raises:
+        CorpusError: such a name.
+    """
+    from pairbank.builders.corpora.registry import CORPORA
+
+    expected = f"expected small letters, digits and single hyphens, a letter first, at most {MOST_CHARACTERS}"
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or len(name) > MOST_CHARACTERS:
+        raise CorpusError(f"corpus name {name!r}: {expected}, as in my-corpus")
+    if keyword.iskeyword(name):
+        raise CorpusError(f"corpus name {name!r} is a word of Python; choose another, as in {name}-corpus")
+    if name in CORPORA:
+        raise CorpusError(f"corpus {name!r} exists already ({CORPORA[name].title}); choose another name")
+
+
+def in_checkout(root: Path, name: str) -> tuple[list[Path], list[str]]:
+    """Write the builder and its test into a checkout, and enter them; return what was written and what is to do."""
+    facts = facts_of(name) | {"in_checkout": True}
+    builder = root / REGISTRY.with_name(f"{facts['module']}.py")
+    test = root / "tests" / "builders" / "corpora" / f"test_{facts['module']}.py"
+    registry, references = root / REGISTRY, root / REFERENCES
+    bibliography = references.read_text(encoding="utf-8")
+    if f"{{{facts['key']}," in bibliography:
+        facts["key"] += "corpus"
+    texts = {
+        builder: rendered("corpus.py", facts),
+        test: rendered("test_corpus.py", facts),
+        registry: with_corpus(registry.read_text(encoding="utf-8"), facts["module"], facts["constant"]),
+        references: with_reference(bibliography, facts["key"], facts["title"], facts["year"]),
+    }
+    write_all(texts, may_exist={registry, references})
+    return list(texts), [
+        f"fill in what says FILL IN in {builder} and {references}",
+        f"run the test: python -m pytest {test}",
+        "add the corpus to the table of corpora in README.md",
+        "write its page anew: pairbank corpora --markdown > docs/corpora.md",
+    ]
+
+
+def as_package(out: Path, name: str) -> tuple[list[Path], list[str]]:
+    """Write a package that offers the corpus; return what was written and what is to do."""
+    facts = facts_of(name) | {"in_checkout": False}
+    root = out / facts["distribution"]
+    source = root / "src" / facts["package"]
+    texts = {
+        root / "pyproject.toml": rendered("pyproject.toml", facts),
+        source / "__init__.py": f'"""{facts["title"]}, a corpus for pairbank."""\n',
+        source / "corpus.py": rendered("corpus.py", facts),
+        root / "tests" / "test_corpus.py": rendered("test_corpus.py", facts),
+    }
+    write_all(texts)
+    return list(texts), [
+        f"fill in what says FILL IN in {source / 'corpus.py'}",
+        f"run the test: python -m pytest {root}",
+        f"install it: pip install -e {root}",
+        f"build it: pairbank build {name} --data-dir FOLDER",
+    ]
+
+
+def facts_of(name: str) -> dict[str, Any]:
+    """Return what the templates are filled in with.
+
+    >>> facts = facts_of("my-corpus")
+    >>> facts["module"], facts["constant"], facts["title"], facts["distribution"]
+    ('my_corpus', 'MY_CORPUS', 'My corpus', 'pairbank-my-corpus')
+    """
+    module = name.replace("-", "_")
+    return {
+        "name": name,
+        "file": f"{name}.csv",
+        "module": module,
+        "constant": module.upper(),
+        "title": name.replace("-", " ").capitalize(),
+        "distribution": f"pairbank-{name}",
+        "package": f"pairbank_{module}",
+        "key": re.sub(r"[^a-z]", "", name),
+        "year": dt.datetime.now(tz=dt.UTC).year,
+    }
+
+
+def rendered(template: str, facts: Mapping[str, Any]) -> str:
+    """Return a template of `pairbank/templates`, filled in."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("pairbank"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - Python, no HTML
+    )
+    return environment.get_template(f"{template}.j2").render(facts)
+
+
+def write_all(texts: Mapping[Path, str], *, may_exist: frozenset[Path] | set[Path] = frozenset()) -> None:
+    """Write all files, or none where one is there already.
+
+    Raises:
+        CorpusError: a file that is there and would be lost.
+    """
+    from pairbank.files import write_text
+
+    if there := [path for path in texts if path.exists() and path not in may_exist]:
+        raise CorpusError(f"{there[0]} exists already; choose another name, or move it away")
+    for path, text in texts.items():
+        write_text(path, text)
+
+
+def with_corpus(registry: str, module: str, constant: str) -> str:
+    """Return the text of the registry with one corpus more: its import in order, itself at the end.
+
+    Raises:
+        CorpusError: a registry that is written in another way.
+    """
+    place = re.search(r"for corpus in \((?:\n        \w+,)+", registry)
+    imports = list(re.finditer(r"^from pairbank\.builders\.corpora\.(\w+) import .+\n", registry, flags=re.MULTILINE))
+    if place is None or not imports:
+        raise CorpusError(f"{REGISTRY} has no tuple of corpora to put {constant} into; enter it by hand")
+    registry = f"{registry[: place.end()]}\n        {constant},{registry[place.end() :]}"
+    later = next((found.start() for found in imports if _in_order(found[1]) > _in_order(module)), imports[-1].end())
+    line = f"from pairbank.builders.corpora.{module} import {constant}\n"
+    return registry[:later] + line + registry[later:]
+
+
+def _in_order(module: str) -> list[tuple[str, int]]:
+    """Return a key that sorts modules as ruff sorts imports: a run of digits by its value, before any letter."""
+    return [("0", int(part)) if part.isdigit() else (part, 0) for part in re.findall(r"\d+|\D", module)]
+
+
+def with_reference(bibliography: str, key: str, title: str, year: int) -> str:
+    """Return references.bib with one entry more, in the order of the keys."""
+    entry = f"@misc{{{key},\n  author = {{FILL IN}},\n  title = {{{title} (FILL IN)}},\n  year = {{{year}}}\n}}\n"
+    for found in re.finditer(r"^@\w+\{([^,]+),", bibliography, flags=re.MULTILINE):
+        if found[1] > key:
+            return f"{bibliography[: found.start()]}{entry}\n{bibliography[found.start() :]}"
+    return f"{bibliography.rstrip()}\n\n{entry}"

@@ -1,0 +1,56 @@
+"""The gates: what `make check`, the hooks before a commit and CI run is the same, and all of it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def checks_of_make() -> set[str]:
+    """Return the tools that `make check` runs."""
+    recipe = (ROOT / "Makefile").read_text().split("\ncheck:", 1)[1].split("\n\n", 1)[0]
+    return {" ".join(line) for line in re.findall(r"\$\(BIN\)/([\w-]+)(?: (check|format))?", recipe)}
+
+
+def test_ci_runs_the_checks_and_then_the_tests(tmp_path: Path) -> None:
+    (tmp_path / "make").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path / "asked"}\n[ "$1" != "$FAILS" ]\n')
+    (tmp_path / "chromium").write_text("#!/bin/sh\n")
+    for name in ("make", "chromium"):
+        (tmp_path / name).chmod(0o755)
+    for fails, asked in (("", "check\ntest\n"), ("check", "check\n")):
+        (tmp_path / "asked").unlink(missing_ok=True)
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "FAILS": fails}
+        done = subprocess.run(["bash", str(ROOT / ".ci" / "run")], env=environment, check=False, cwd=tmp_path)
+        assert (done.returncode == 0) == (fails == "")
+        assert (tmp_path / "asked").read_text() == asked
+
+
+def test_the_hooks_before_a_commit_are_the_checks_of_make() -> None:
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
+    assert [repo["repo"] for repo in config["repos"]] == ["local"]
+    hooks = config["repos"][0]["hooks"]
+    assert {hook["name"] for hook in hooks} == {name.strip() for name in checks_of_make()}
+    for hook in hooks:
+        assert f".venv/bin/{hook['name'].split()[0]}" in hook["entry"]
+        assert hook["language"] == "system"
+
+
+def test_hosted_ci_runs_the_same_on_the_oldest_python_and_a_new_one() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
+    [job] = jobs.values()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    oldest = project["requires-python"].removeprefix(">=")
+    assert job["strategy"]["matrix"]["python"] == [oldest, "3.13"]
+    assert "bash .ci/run" in [step.get("run") for step in job["steps"]]
+
+
+def test_the_changelog_has_the_version_and_what_comes_next() -> None:
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert headings[:2] == ["Unreleased", version]
