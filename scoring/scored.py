@@ -7,19 +7,19 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
 from pairbank.errors import BankError, ScoringError
-from pairbank.files import read_parquet, write_parquet
+from pairbank.files import read_parquet, sha256_of_file, write_parquet
 from pairbank.scoring.signature import METADATA_KEY, signature_json, signature_problems
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from pairbank.scoring.api.method import Method
+    from pairbank.scoring.api.layout import ColumnKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +103,26 @@ def dataset_of(table: pa.Table, path: Path) -> datasets.Dataset:
     import datasets
 
     try:
-        return datasets.Dataset(table)
+        # left to itself, datasets would pickle all of the table in memory for a fingerprint
+        return datasets.Dataset(table, fingerprint=sha256_of_file(path))
     except (ValueError, TypeError, KeyError, AttributeError, pa.ArrowException) as error:
         raise BankError(f"{path}: its Features do not read back ({error}); write it again") from error
 
 
+class Columned(Protocol):
+    """What has columns in a scored table: a method, run here or imported."""
+
+    @property
+    def name(self) -> str:
+        """The prefix of its columns."""
+
+    @property
+    def columns(self) -> Mapping[str, ColumnKind]:
+        """Its columns and their types."""
+
+
 def with_columns(
-    items: datasets.Dataset, methods: Sequence[Method], shards: Mapping[str, Sequence[pa.Table]]
+    items: datasets.Dataset, methods: Sequence[Columned], shards: Mapping[str, Sequence[pa.Table]]
 ) -> datasets.Dataset:
     """Return items and score columns as one Dataset with explicit Features."""
     import datasets

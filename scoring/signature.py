@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pairbank.files import sha256_of_texts
@@ -32,7 +32,7 @@ def signature_line(signature: Mapping[str, Any]) -> str:
         "bos": f"{model['bos_policy']}({model['bos_id']})",
         **({"pll": model["pll"]} if model.get("pll") else {}),
         **({"mode": model["seq2seq_mode"]} if model.get("seq2seq_mode") else {}),
-        "unit": "nats",
+        "unit": _units(signature["methods"].values()),
         "data": f"{corpus['name']}@{corpus['version']}#{corpus['items_sha256'][:8]}",
         "seed": str(signature["seed"]),
         "v": signature["pairbank"],
@@ -98,6 +98,12 @@ def _method_problems(methods: Any) -> list[str]:  # noqa: ANN401 - JSON is any
 
 def _short(value: Any) -> str:  # noqa: ANN401 - JSON is any
     return repr(value)[:60]
+
+
+def _units(definitions: Iterable[Mapping[str, Any]]) -> str:
+    """Return what the methods' differences are measured in: nats, unless a method was imported in another unit."""
+    units = (definition["layout"].get("unit") or "nats" for definition in definitions)
+    return "+".join(dict.fromkeys(unit.replace(" ", "-") for unit in units))
 
 
 def corpus_signature(items: datasets.Dataset, manifest: Mapping[str, Any]) -> dict[str, Any]:

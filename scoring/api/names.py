@@ -34,6 +34,14 @@ UNPARSED = "unparsed"
 """Flag: no valid answer in what the model wrote, in one presentation or more."""
 NEAR_TIE = "near_tie"
 """Flag: some token was written that led the second by less than `NEAR_TIE_NATS`."""
+HALF_EMPTY = "half_empty"
+"""Flag: an imported file has some of the numbers that the method needs of the item, not all; the scores are null."""
+
+TIE = 1e-9
+"""Scores of two sides that differ by no more (in nats, or points of a rating) are a tie; `stats/estimates/ties.py` says
+why this much."""
+TIE_ANSWER = "tie"
+"""A decision that prefers neither side."""
 
 _NAME = re.compile(rf"(?P<id>[^@]+)(?P<chat>@chat)?(@(?P<shots>[1-{MOST_SHOTS}])shot)?")
 

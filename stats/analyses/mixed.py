@@ -17,6 +17,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.estimates.ties import signs
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name
@@ -156,7 +157,7 @@ def _of_table(table: ScoredTable, *, by_paradigm: bool) -> list[tuple[str, pd.Da
         known = delta[~np.isnan(delta)]
         if known.size < LEAST_UNITS or not np.ptp(known):
             continue
-        for name, values in (("delta", delta / known.std(ddof=1)), ("accuracy", (np.sign(delta) + 1) / 2)):
+        for name, values in (("delta", delta / known.std(ddof=1)), ("accuracy", (signs(delta) + 1) / 2)):
             cells = cells_of(values, units=units, method=layout.method, model=table.model, phenomena=phenomena)
             found.append((name, cells))
     return found

@@ -13,6 +13,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.shares import CLUSTERED
+from pairbank.stats.estimates.ties import is_tie, signs
 from pairbank.stats.figures.charts import heat_map
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name, first_cells, n_said
@@ -50,7 +51,7 @@ def item_shares(logprobs_nats: FloatArray, correct: Sequence[int]) -> FloatArray
     """
     asked = np.asarray(~np.isnan(logprobs_nats).all(axis=-1), dtype=np.bool_)
     filled = np.where(asked[..., np.newaxis], logprobs_nats, 0.0)
-    top = np.where(filled == filled.max(axis=-1, keepdims=True), 1.0, 0.0)
+    top = is_tie(filled - filled.max(axis=-1, keepdims=True)).astype(np.float64)
     credit = top[:, np.arange(len(correct)), list(correct)] / top.sum(axis=-1)
     n_asked = asked.sum(axis=1)
     share = np.full(n_asked.shape, np.nan)
@@ -121,7 +122,7 @@ def _method_rows(
     if not applies.any():
         return
     kept = codes[applies]
-    found = {"accuracy": wilson_by_group((np.sign(delta[applies]) + 1) / 2, kept, len(names))}
+    found = {"accuracy": wilson_by_group((signs(delta[applies]) + 1) / 2, kept, len(names))}
     if layout.is_judged and layout.has_logprobs:
         answers = logprobs_of(pairs.frame, layout, applies=applies)[applies]
         found["accuracy_pooled"] = wilson_by_group(

@@ -19,6 +19,7 @@ import numpy as np
 from pairbank.stats.estimates.arrays import check_level, paired_vectors
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.estimates.shares import share_of_items
+from pairbank.stats.estimates.ties import merged, signs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -103,7 +104,7 @@ def spearman(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Estimate:
     report: dict[str, Any] = {"n": first.size, "method": INFLUENCE, "level": level}
     if reason := _why_uncorrelated(first, second):
         return undefined(reason, **report)
-    ranks_x, ranks_y = rankdata(first), rankdata(second)
+    ranks_x, ranks_y = rankdata(merged(first)), rankdata(merged(second))
     a, b = _standardised(ranks_x), _standardised(ranks_y)
     value = float(np.clip(a @ b, -1, 1))
     if first.size < LEAST_RANKED:
@@ -266,6 +267,7 @@ def raw_agreement(delta_a: ArrayLike, delta_b: ArrayLike, *, level: float = 0.95
 def _choices(delta_a: ArrayLike, delta_b: ArrayLike) -> tuple[BoolArray, BoolArray]:
     """Return whether each method prefers the good side, over items where neither ties."""
     a, b = paired_vectors(delta_a, delta_b, names=("delta_a", "delta_b"))
+    a, b = signs(a), signs(b)
     decided = (a != 0) & (b != 0)
     return a[decided] > 0, b[decided] > 0
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import paired_vectors
+from pairbank.stats.estimates.ties import signs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -55,10 +56,11 @@ def no_difference(delta_a: ArrayLike, delta_b: ArrayLike, *, margin: float = MAR
     a, b = paired_vectors(delta_a, delta_b, names=("delta_a", "delta_b"))
     if not 0 < margin < 1:
         raise BankError(f"margin is {margin}; expected a share between 0 and 1, such as {MARGIN}")
+    a, b = signs(a), signs(b)
     decided = (a != 0) & (b != 0)
     only_a, only_b = int(np.sum(decided & (a > 0) & (b < 0))), int(np.sum(decided & (a < 0) & (b > 0)))
     return NoDifference(
-        cohen_d=_cohen_d((np.sign(a) + 1) / 2, (np.sign(b) + 1) / 2),
+        cohen_d=_cohen_d((a + 1) / 2, (b + 1) / 2),
         odds_ratio=only_a / only_b if only_b else math.nan,
         bf01=_bf01(only_a, only_b),
         p_equivalent=equivalence_p(only_a, only_b, int(decided.sum()), margin=margin),

@@ -19,6 +19,7 @@ import numpy as np
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import check_level, finite_vector, paired_vectors
 from pairbank.stats.estimates.estimate import Estimate, undefined
+from pairbank.stats.estimates.ties import signs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -93,9 +94,10 @@ def compare(
     a, b = paired_vectors(delta_a, delta_b, names=("delta_a", "delta_b"))
     if not a.size:
         raise BankError("no items to compare; give the deltas of the items that both have scored")
-    decided = (a != 0) & (b != 0)
-    n_only_a, n_only_b = int(np.sum(decided & (a > 0) & (b < 0))), int(np.sum(decided & (a < 0) & (b > 0)))
-    credit = (np.sign(a) - np.sign(b)) / 2
+    sign_a, sign_b = signs(a), signs(b)
+    decided = (sign_a != 0) & (sign_b != 0)
+    n_only_a, n_only_b = int(np.sum((sign_a > 0) & (sign_b < 0))), int(np.sum((sign_a < 0) & (sign_b > 0)))
+    credit = (sign_a - sign_b) / 2
     n_discordant = n_only_a + n_only_b
     return Comparison(
         n=a.size,

@@ -26,6 +26,7 @@ from pairbank.stats.analyses.asked_for import checked_options, section_or_note
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.figures.figure import CAPTIONS, Figure
 from pairbank.stats.figures.style import save_figure
+from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.report.overview import overview_figures
 from pairbank.stats.report.parallel import on_all_cores
 from pairbank.stats.report.summary import summarise
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
 
 DEFINITIONS = """\
-- **accuracy**: share of items whose difference (good - bad, in nats) is positive, ties counted one half. For
-  prompted methods the difference is averaged over all presentations of the item.
+- **accuracy**: share of items whose difference (good - bad, in nats) is positive, ties (differences up to 1e-9)
+  counted one half. For prompted methods the difference is averaged over all presentations of the item.
 - **orders pooled**: every presentation is one trial: right if the correct option is the most probable.
   For judgments of single sentences this is balanced accuracy. The interval counts items, not trials.
 - **first option chosen**: share of presentations in which the option shown first is the most probable (.5 = no bias
@@ -111,6 +112,8 @@ class Report:
         for section in self.sections:
             parts += _section_markdown(section)
         parts += ["## Definitions", DEFINITIONS.rstrip()]
+        if meanings := _imported_in_words(self.tables):
+            parts += ["## Scores computed elsewhere", "\n".join(f"- {line}" for line in meanings)]
         parts += [f"Seed {self.seed}, {self.n_resamples} bootstrap resamples."]
         references = dict.fromkeys(reference for section in self.sections for reference in section.references)
         if references:
@@ -183,7 +186,7 @@ def report(
         raise BankError(f"scored twice: {', '.join(f'{c} by {m}' for c, m in twice)}; give each corpus and model once")
     given: dict[str, Mapping[str, Any]] = {name: {} for name in analyses} | dict(options or {})
     chosen = {name: checked_options(name, own) for name, own in given.items()}
-    frames = [_frame(table) for table in scored]
+    frames = [scored_frame(table, for_analyses=bool(given)) for table in scored]
     parts = on_all_cores(partial(_summarised, seed=seed, n_resamples=n_resamples), frames)
     summary = pd.concat(parts, ignore_index=True)
     return Report(
@@ -207,17 +210,23 @@ def report(
 
 def table_summary(table: Scored, *, seed: int = SEED, n_resamples: int = N_RESAMPLES) -> pd.DataFrame:
     """Return every estimate of one scored table, as a report of it has them in its summary."""
-    return _summarised(_frame(table), seed=seed, n_resamples=n_resamples)
+    return _summarised(scored_frame(table, for_analyses=False), seed=seed, n_resamples=n_resamples)
 
 
-def _frame(table: Scored) -> ScoredFrame:
-    return ScoredFrame(
-        corpus=table.corpus,
-        model=table.model,
-        frame=table.to_pandas(),
-        layouts=tuple(MethodLayout.from_dict(layout) for layout in table.layouts),
-        signature=table.signature,
-    )
+def _imported_in_words(tables: Sequence[Scored]) -> list[str]:
+    """Return what the numbers of imported methods are and what their differences are measured in, a line each."""
+    lines: dict[str, list[str]] = {}
+    for table in tables:
+        if "imported" not in table.signature:
+            continue
+        for name, definition in table.signature["methods"].items():
+            unit = MethodLayout.from_dict(definition["layout"]).unit_in_words
+            line = f"`{name}`: {html_as_text(definition['paper'])}. Difference (good - bad) in {html_as_text(unit)}."
+            n_by_flag = table.signature.get("n_by_flag", {}).get(name, {}).items()
+            left_out = ", ".join(f"{n:,} {flag.replace('_', ' ')}" for flag, n in n_by_flag)
+            of = html_as_text(f"{table.model} on {table.corpus}{f' ({left_out})' if left_out else ''}")
+            lines.setdefault(line, []).append(of)
+    return [f"{line} {'; '.join(of)}." for line, of in lines.items()]
 
 
 def _summarised(table: ScoredFrame, *, seed: int, n_resamples: int) -> pd.DataFrame:
