@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,6 +65,12 @@ class Scored:
         """Return the table as a DataFrame."""
         frame: pd.DataFrame = self.dataset.to_pandas()
         return frame
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what was scored how, and the first rows."""
+        said = f"{len(self):,} items of {self.corpus}, scored with {self.model}: {', '.join(self.methods)}"
+        few = self.dataset.select(range(min(5, len(self)))).to_pandas()
+        return f"<p>{html.escape(said)}</p>{few.to_html(index=False)}"
 
     def save(self, path: str | Path) -> Path:
         """Write one parquet file that carries the signature in its schema metadata; return its path."""

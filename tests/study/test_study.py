@@ -173,7 +173,7 @@ def test_a_run_computes_its_report_once_and_draws_and_writes_it_once(tmp_path: P
         with contextlib.ExitStack() as stack:
             made = {
                 name: stack.enter_context(mock.patch.object(module, name, wraps=getattr(module, name)))
-                for name in ("report", "summarise", "overview_figures", "save_figure")
+                for name in ("report", "summarise", "overview_section", "save_figure")
             }
             stack.enter_context(mock.patch.object(module, "on_all_cores", lambda work, pieces: list(map(work, pieces))))
             saved = stack.enter_context(mock.patch.object(module.Report, "save", autospec=True, side_effect=save))
@@ -183,10 +183,10 @@ def test_a_run_computes_its_report_once_and_draws_and_writes_it_once(tmp_path: P
     save = module.Report.save
     calls, n_figures = counted(FakeScorer(name="fake-1"), FakeScorer(name="fake-2"))
     assert n_figures > 1
-    assert calls == {"report": 1, "summarise": 2, "overview_figures": 1, "save_figure": n_figures, "save": 1}
+    assert calls == {"report": 1, "summarise": 2, "overview_section": 1, "save_figure": n_figures, "save": 1}
     calls, n_figures = counted(FakeScorer(name="fake-3"))
     # the results of a bank are made from its tables: the two that stay are read again, and make no report
-    assert calls == {"report": 1, "summarise": 3, "overview_figures": 1, "save_figure": n_figures, "save": 1}
+    assert calls == {"report": 1, "summarise": 3, "overview_section": 1, "save_figure": n_figures, "save": 1}
     figures = figures_in(tmp_path / "bank")
     assert len(figures) == n_figures
     assert all(figure.caption.endswith(".") for figure in figures), "a caption is a sentence; a name is none"

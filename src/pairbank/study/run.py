@@ -72,9 +72,10 @@ def run_study(
     made = report(
         scored,
         title=study.title,
+        description=study.description,
         seed=study.seed,
         n_resamples=study.n_resamples,
-        notes=[note for note in (study.description, *study.notes, *missing) if note],
+        notes=[note for note in (*study.notes, *missing) if note],
         analyses=study.analyses,
         options=options,
         sections=[neuro_section(probed)] if probed else [],

@@ -130,7 +130,9 @@ def test_a_caption_is_on_the_card_as_its_figure_has_it(tmp_path: Path, own_pairs
     figures = [replace(figure, caption="Log P of <i>&amp;*fake*, n = 4") for figure in made.figures]
     assert figures
     bank = pairbank.write_bank(
-        tmp_path / "bank", scored=[scored], reports={"mine": replace(made, figures=tuple(figures))}
+        tmp_path / "bank",
+        scored=[scored],
+        reports={"mine": replace(made, overview=replace(made.overview, figures=tuple(figures)))},
     )
     captions = [figure.caption for figure in figures_in(bank)]
     assert captions == ["Log P of <i>&amp;*fake*, n = 4"] * len(figures)

@@ -38,14 +38,24 @@ def test_the_page_shows_html_as_text_and_has_every_section_note_and_signature(tm
         references=("Somebody 2020",),
     )
     table = scored(tmp_path, name="<b>fake")
-    made = pairbank.report([table], title="<i>mine</i>", notes=["A note."], sections=[extra], n_resamples=20)
-    page = made.markdown()
-    assert page.startswith("# &lt;i&gt;mine&lt;/i&gt;\n\nA note.\n")
-    for text in ("## Mine\n\nA finding.", "| &lt;script&gt; | 0.0123 |", "The first 40 of 41 rows", "- Somebody 2020"):
-        assert text in page
-    assert "<script>" not in page
-    assert "| &lt;b&gt;fake |" in page
+    made = pairbank.report(
+        [table], title="<i>mine</i>", description="What was done.", notes=["A note."], sections=[extra], n_resamples=20
+    )
     folder = made.save(tmp_path / "report")
+    page, own, how = ((folder / name).read_text() for name in ("report.md", "appendix/extra.md", "appendix/how.md"))
+    assert page == made.markdown()
+    assert page.startswith("# &lt;i&gt;mine&lt;/i&gt;\n\nWhat was done.\n\n## Mine\n\nA finding.\n")
+    assert "## Notes\n\n- A note.\n" in page
+    for text in ("A finding.", "| &lt;script&gt; | 0.0123 |", "The first 40 of 41 rows"):
+        assert text in own
+    assert "- Somebody 2020" in how
+    assert "| &lt;b&gt;fake |" in page
+    html = (folder / "report.html").read_text()
+    assert html == made.html()
+    for text in (page, own, html):  # signatures stand between backticks in the Markdown
+        assert "<script>" not in text
+        assert "<b>fake" not in text
+    assert '<details id="extra"><summary>Mine</summary>' in html
     cells = pd.read_csv(folder / "extra_cells.csv")
     assert cells.shape == (41, 2)
     assert cells["value"][0] == 0.0123456
