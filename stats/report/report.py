@@ -27,6 +27,7 @@ from pairbank.stats.analyses.base import Section
 from pairbank.stats.figures.figure import CAPTIONS, Figure
 from pairbank.stats.figures.style import save_figure
 from pairbank.stats.report.frames import scored_frame
+from pairbank.stats.report.item_sets import item_set_notes
 from pairbank.stats.report.overview import overview_figures
 from pairbank.stats.report.parallel import on_all_cores
 from pairbank.stats.report.summary import summarise
@@ -195,7 +196,7 @@ def report(
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=seed,
         n_resamples=n_resamples,
-        notes=tuple(notes),
+        notes=(*notes, *item_set_notes(frames)),
         figures=overview_figures(summary, frames),
         sections=(
             *(
