@@ -22,7 +22,7 @@ from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ColumnKind, ScoreColumns, Side
 from pairbank.scoring.api.method import SHARD_ITEMS_PROMPTED, Answered, Row, flags_of
 from pairbank.scoring.api.model import ExampleTurn, Scorer
-from pairbank.scoring.api.names import IDENTICAL_TOKENS, MethodName
+from pairbank.scoring.api.names import IDENTICAL_TOKENS, TIE, MethodName
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.methods.fewshot import Shots
 from pairbank.scoring.prompts.prompt import Presentation, Prompt, in_language, needs
@@ -272,12 +272,12 @@ def expected_ratings(logprobs: FloatArray, scale: FloatArray) -> FloatArray:
 
 
 def most_probable_ratings(logprobs: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return the most probable rating of each row; the mean of those that tie, NaN where one is NaN.
+    """Return the most probable rating of each row; the mean of those that tie (within `TIE`), NaN where one is NaN.
 
     >>> most_probable_ratings(np.log([[0.1, 0.3], [0.2, 0.2]]), np.array([1.0, 5.0])).tolist()
     [5.0, 3.0]
     """
-    top = logprobs == logprobs.max(axis=1, keepdims=True)
+    top = logprobs >= logprobs.max(axis=1, keepdims=True) - TIE
     found: FloatArray = np.where(np.isnan(logprobs).any(axis=1), np.nan, (top @ scale) / np.maximum(top.sum(axis=1), 1))
     return found
 
@@ -286,5 +286,5 @@ def _chose(option_logprobs: FloatArray, option: int) -> float:
     """Return 1 if the option is the most probable, 0 if not, 1/k in a k-way tie with it."""
     if np.isnan(option_logprobs).any():
         return float("nan")
-    best = option_logprobs == option_logprobs.max()
+    best = option_logprobs >= option_logprobs.max() - TIE
     return float(best[option] / best.sum())

@@ -88,6 +88,7 @@ def section(
     """
     rows: list[dict[str, Any]] = []
     variances: list[dict[str, Any]] = []
+    fits: list[dict[str, Any]] = []
     parts, refused = [], []
     for corpus in dict.fromkeys(table.corpus for table in tables):
         cells = _cells(corpus, [t for t in tables if t.corpus == corpus], seed=seed, max_items=max_items)
@@ -103,6 +104,7 @@ def section(
         variances += [
             {"corpus": corpus, "part": name, "variance": x, "unit": cells.unit} for name, x in fitted["delta"].variances
         ]
+        fits += [_fit_row(cells, name, one) for name, one in fitted.items()]
         parts.append(_said(pd.DataFrame(mine), cells))
     if not rows:
         raise BankError("; ".join(refused))
@@ -112,14 +114,28 @@ def section(
         title="Effects of methods, models and phenomena beyond these items",
         text="\n\n".join([*parts, *(f"Not computed: {said}." for said in refused), f"Seed {seed}."]),
         definitions=DEFINITIONS,
-        tables={"effects": effects, "variance": pd.DataFrame(variances)} if variances else {"effects": effects},
+        tables={"effects": effects, "fit": pd.DataFrame(fits).astype({"reason": "string"})}
+        | ({"variance": pd.DataFrame(variances)} if variances else {}),
         figures=tuple(_figures(effects)),
         references=(
             "Barr, Levy, Scheepers & Tily 2013, J Mem Lang 68:255-278: random effects",
             "Liang & Zeger 1986, Biometrika 73:13-22; Mancl & DeRouen 2001, Biometrics 57:126-134: logistic model",
+            "Nakagawa & Schielzeth 2013, Methods in Ecology and Evolution 4:133-142: R2 of mixed models",
+            "Zheng 2000, Statistics in Medicine 19:1265-1275: R2 of logistic models of means",
             "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
         ),
     )
+
+
+def _fit_row(cells: _Cells, outcome: str, fitted: Fitted) -> dict[str, Any]:
+    return {
+        "corpus": cells.corpus,
+        "outcome": outcome,
+        "n_cells": len(cells.by_outcome[outcome]),
+        "r_squared": fitted.r_squared,
+        "r_squared_with_units": fitted.r_squared_with_units,
+        "reason": fitted.reason,
+    }
 
 
 def _cells(corpus: str, tables: Sequence[ScoredFrame], *, seed: int, max_items: int) -> _Cells:
@@ -243,6 +259,9 @@ DEFINITIONS = f"""\
 - **units**: paradigms where the corpus has {LEAST_UNITS} or more (each is the mean of its items, and counts once
   whatever its size), else items, of which at most `max_items` are drawn (option). What units, methods within units and
   models within units vary is in `variance`, in squared standard deviations; items within paradigms are in the rest.
+- **r_squared**: share of the variance of cells that methods, models and phenomena explain (linear: Nakagawa &
+  Schielzeth's marginal R2; logistic: Zheng's, 1 - squares left over / squares around the mean).
+  **r_squared_with_units**: with the units as well (conditional R2); the logistic model has none.
 - **versus**: `direct`, or the first method, or model; for phenomena (each with two units or more) the mean of all.
 - Intervals are Student's at level .95, with units - 1 (for phenomena: - their number) degrees of freedom. **p_holm**:
   corrected for all levels of the term and outcome. A model that does not converge has no numbers, and a reason.

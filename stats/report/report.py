@@ -28,6 +28,7 @@ from pairbank.stats.figures.figure import CAPTIONS, Figure
 from pairbank.stats.figures.style import ENDINGS, named, save_figure
 from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.report.html import page_of_html, shown_in_notebook
+from pairbank.stats.report.item_sets import item_set_notes
 from pairbank.stats.report.overview import labels_of, overview_section
 from pairbank.stats.report.page import APPENDIX, FIGURES, FIRST, in_words, pages_of
 from pairbank.stats.report.parallel import on_all_cores
@@ -200,7 +201,7 @@ def report(
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=seed,
         n_resamples=n_resamples,
-        notes=tuple(notes),
+        notes=(*notes, *item_set_notes(frames)),
         sections=(
             *(
                 section_or_note(name, frames, seed=seed, n_resamples=n_resamples, options=chosen[name])

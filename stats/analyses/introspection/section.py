@@ -35,6 +35,8 @@ DEFINITIONS = """\
   logarithms of sizes where there are any (appendix G, Tables 5 to 8). Introspection makes the coefficients negative.
   The similarity of self is exactly 1, so that the line of similarity is extended to where no other pair lies. Without
   access to oneself coefficients are then often positive, and with it they are seldom negative: hardly a test.
+- **r_squared** of a regression (the same on each of its lines): its share of the variance; for the logistic one of
+  Table 5 McFadden's (1974), 1 - log L / log L of the intercept alone, which is far smaller.
 - **Table 8** compares self with the other models of one family that has seed variants, each family for itself. Pairs of
   other families as well would make self look better wherever families share anything.
 - **Bars**: mean over pairs +- 1.96 standard errors (figures 3a, 4a). They, and the p values, take the pairs for

@@ -8,6 +8,8 @@ import pytest
 
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import TIE
+from pairbank.scoring.methods.prompted import Prompted, most_probable_ratings
+from pairbank.scoring.prompts.registry import prompt_named
 from pairbank.stats.analyses.introspection.disagreement import disagreement
 from pairbank.stats.analyses.paradigms import item_shares
 from pairbank.stats.estimates.ties import is_tie, merged, signs
@@ -16,6 +18,7 @@ from pairbank.stats.measures.agreement import cohens_kappa, raw_agreement, spear
 from pairbank.stats.measures.confusion import choice_counts, takes_second
 from pairbank.stats.measures.no_difference import no_difference
 from pairbank.stats.measures.paired_tests import compare
+from pairbank.stats.measures.roc import auc, pooled_pairs, roc_curve
 from pairbank.stats.report.summary import summarise
 
 EXACT = np.array([1.0, 0.0, -2.0, 0.5, 0.0, -1.0, 3.0, 0.25])
@@ -57,6 +60,22 @@ def test_options_that_tie_but_for_noise_share_their_credit() -> None:
     logprobs = np.array([[[-0.5, -0.5 + 1e-16]], [[-0.5, -0.75]]])
     assert accuracy_pooled(logprobs, layout).value == 0.75
     assert item_shares(logprobs, (0,)).tolist() == [0.5, 1.0]
+
+
+def test_strings_that_tie_but_for_noise_count_one_half_in_the_area_under_the_curve() -> None:
+    good, bad = np.array([-3.0, -1.0, -2.0]), np.array([-3.0, -2.0, -4.0])
+    tied, noisy = pooled_pairs(good, bad), pooled_pairs(good - [1e-15, 0, 0], bad)
+    assert noisy.good[0] < tied.good[0]
+    assert auc(noisy) == auc(tied)
+    assert roc_curve(noisy).true_positive_rate.tolist() == roc_curve(tied).true_positive_rate.tolist()
+
+
+def test_stored_choices_share_a_tie_that_is_one_but_for_noise() -> None:
+    logprobs = np.array([[-0.5, -0.5 + 1e-16, -3.0]])
+    assert most_probable_ratings(logprobs, np.array([1.0, 2.0, 3.0])).tolist() == [1.5]
+    prompt = prompt_named("meta_question_simple")
+    found = Prompted(prompt).readout([-0.5, -0.5 + 1e-16, -0.5, -0.75], [])
+    assert found["meta_question_simple_first_choice"] == 0.75
 
 
 def test_values_that_tie_pairwise_share_one_rank() -> None:
