@@ -1,4 +1,4 @@
-"""How far an interval reaches on a scale where an estimate is about normal: what each item shifts it by in, a width out.
+"""How far an interval reaches, on a scale where an estimate is about normal: in, what items shift it by; out, a width.
 
 The standard error is the root of the summed squares of the shifts (the jackknife: Hinkley 1978, Biometrika 65:13-21).
 Where a few items do most of the shifting, as with heavy tails, that sum is itself uncertain: Student's t has twice

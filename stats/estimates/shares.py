@@ -6,7 +6,8 @@ wrong, p(1 - p); the interval is Wilson's for n / design effect items (Kish 1965
 Graubard 1998, Survey Methodology 24:193-201). One answer an item, right or wrong, has the effect 1: plain Wilson. The
 effect is averaged over the n items that show it and one of effect 1, for a few items show too little spread by chance;
 equal items therefore have an interval too. Where items have unequal numbers of trials, Student's quantile stands for
-the normal one and the variance has n - 1 in the denominator. A mean of unbounded numbers has Student's t interval (scipy).
+the normal one and the variance has n - 1 in the denominator. A mean of unbounded numbers has Student's t interval
+(scipy).
 """
 
 from __future__ import annotations
@@ -174,4 +175,4 @@ def _of_student(level: float, freedom: int) -> float:
     """Return the level at which the normal quantile is Student's at the level that is asked for."""
     from scipy import special
 
-    return float(2 * special.ndtr(special.stdtrit(freedom, (1 + level) / 2)) - 1)
+    return min(1 - 1e-12, float(2 * special.ndtr(special.stdtrit(freedom, (1 + level) / 2)) - 1))

@@ -139,6 +139,20 @@ def within_correlation(
     return jackknifed_r(value, u, v, weight, item, level=level, lost=2)
 
 
+def p_of_all(r2: float, *, n: int, n_predictors: int) -> float:
+    """Return the p-value of an R^2 of 0, by the F test of all predictors together.
+
+    Its level depends little on the distribution of the outcome (Box & Watson 1962, Biometrika 49:93-106).
+
+    >>> round(p_of_all(0.333, n=31, n_predictors=10), 3)
+    0.477
+    """
+    from scipy.stats import f
+
+    rest = n - n_predictors - 1
+    return float(f.sf(r2 / n_predictors / ((1 - r2) / rest), n_predictors, rest)) if r2 < 1 else 0.0
+
+
 def relative_importance(outcome: ArrayLike, predictors: Mapping[str, ArrayLike]) -> tuple[list[Predictor], float]:
     """Return what each predictor adds to R^2, and R^2.
 

@@ -171,9 +171,7 @@ def raters() -> Iterator[Case]:
                 statistic = partial(one_rater, kind=kind)
                 data = f"{'five points' if points else 'normal'}, {n_raters} raters, r = {r}"
                 name = f"ICC, {kind.removesuffix('_single')}"
-                yield Case(
-                    estimate=name, data=data, draw=drawn, statistic=statistic, truth=truth_of(statistic, drawn)
-                )
+                yield Case(estimate=name, data=data, draw=drawn, statistic=statistic, truth=truth_of(statistic, drawn))
     kinds: tuple[tuple[Level, int, int, float, float, bool], ...] = (
         ("nominal", 2, 2, 0.5, 0.0, False),
         ("nominal", 2, 2, 0.8, 0.0, True),

@@ -10,7 +10,12 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.measures.reliability import Level, intraclass_correlations, krippendorff_alpha, single_rater_without_each
+from pairbank.stats.measures.reliability import (
+    Level,
+    intraclass_correlations,
+    krippendorff_alpha,
+    single_rater_without_each,
+)
 
 NAN = float("nan")
 # Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section C: four observers, twelve units
