@@ -37,6 +37,7 @@ from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 
 PARADIGM = "paradigm"
+SIGNIFICANCE = 0.05
 OUTCOMES = {"delta": mixed_numbers, "accuracy": mixed_shares}
 _TYPES = {
     "corpus": "string",
@@ -220,10 +221,13 @@ def _said(rows: pd.DataFrame, cells: _Cells) -> str:
             continue
         for term, mine in part.groupby("term", sort=False):
             (most,) = mine.loc[[mine["value"].abs().idxmax()]].to_dict("records")
+            differ = int((mine["p_holm"] < SIGNIFICANCE).sum())
+            p = "p < .001" if most["p_holm"] < 0.001 else f"p = {most['p_holm']:.3f}".replace("0.", ".")
+            versus = _versus(str(most["versus"]))
             said.append(
-                f"{outcome}: of {len(mine)} {_PLURAL[str(term)]}, `{most['level']}` is furthest from "
-                f"{_versus(str(most['versus']))}, by {most['value']:+.2f} [{most['low']:+.2f}, {most['high']:+.2f}] "
-                f"{_UNITS[str(outcome)]}"
+                f"{outcome}: of {len(mine)} {_PLURAL[str(term)]}, {differ} differ from {versus} at {SIGNIFICANCE} "
+                f"(Holm); `{most['level']}` is furthest from it, by {most['value']:+.2f} "
+                f"[{most['low']:+.2f}, {most['high']:+.2f}] {_UNITS[str(outcome)]}, Holm's {p}"
             )
     return ". ".join(said) + "."
 
@@ -233,7 +237,7 @@ _UNITS = {"delta": "standard deviations", "accuracy": "log odds"}
 
 
 def _versus(level: str) -> str:
-    return "their mean" if level == "mean" else f"`{level}`"
+    return "the mean of all" if level == "mean" else f"`{level}`"
 
 
 def _figures(effects: pd.DataFrame) -> list[Figure]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from pairbank.stats.estimates.arrays import check_level, paired_vectors
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.jackknife import deleted, half_width
 from pairbank.stats.estimates.shares import share_of_items
 from pairbank.stats.estimates.ties import merged, signs
 
@@ -74,9 +75,7 @@ def pearson(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Estimate:
     without = left_xy / np.sqrt(left_x * left_y)
     if np.abs(without).max() >= 1 - 1e-12:
         return without_interval(value, "r is exactly +-1 without one of the items", **report)
-    z = np.arctanh(without)
-    shifts = math.sqrt((first.size - 1) / first.size) * (z - z.mean())
-    return _on_z_scale(value, shifts, method=JACKKNIFE, level=level)
+    return _on_z_scale(value, deleted(np.arctanh(without)), method=JACKKNIFE, level=level)
 
 
 def spearman(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -151,24 +150,11 @@ class _Above:
 
 
 def _on_z_scale(value: float, shifts: FloatArray, *, method: str, level: float) -> Estimate:
-    """Return the estimate with an interval from what each item shifts Fisher's z by.
-
-    The standard error is the root of their summed squares. Where a few items do most of the shifting, as with heavy
-    tails, that sum is itself uncertain: Student's t has twice Satterthwaite's degrees of freedom, n - 2 at most. Twice,
-    because his own number makes intervals that cover 97 to 98 % in the simulations.
-    """
-    from scipy import special
-
-    squares = shifts**2
-    total = float(squares.sum())
+    """Return the estimate with an interval from what each item shifts Fisher's z by."""
     report: dict[str, Any] = {"n": shifts.size, "method": method, "level": level}
-    if not total > 0:
+    half = half_width(shifts, level=level)
+    if not half > 0:
         return without_interval(value, "the standard error is 0", **report)
-    uncertainty = float((squares**2).sum()) / total**2 - 1 / shifts.size
-    freedom = shifts.size - 2.0
-    if uncertainty > 4 / freedom:
-        freedom = max(1.0, 4 / uncertainty)
-    half = float(special.stdtrit(freedom, (1 + level) / 2)) * math.sqrt(total)
     low, high = (math.tanh(math.atanh(value) + side * half) for side in (-1, 1))
     return Estimate(value=value, low=low, high=high, **report)
 

@@ -68,7 +68,9 @@ def test_paradigms_are_the_units_where_there_are_ten_and_the_text_says_so() -> N
     assert set(effects["term"]) == {"method", "model"}, "each phenomenon has one paradigm here: it tells nothing"
     row = rows["delta", "method", "meta"]
     interval = f"{row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}] standard deviations"
-    assert f"delta: of 1 other methods, `meta` is furthest from `direct`, by {interval}" in found.text
+    differ = int(row["p_holm"] < 0.05)
+    said = f"delta: of 1 other methods, {differ} differ from `direct` at 0.05 (Holm); `meta` is furthest from it, by"
+    assert f"{said} {interval}, Holm's p " in found.text
 
 
 def test_items_are_the_units_of_a_corpus_without_paradigms_and_as_many_as_asked_for_are_drawn() -> None:

@@ -100,7 +100,7 @@ def test_the_section_of_probes_says_the_best_layer_and_what_the_control_reaches(
     # layer 0 is the embedding; the best of the others has F1 .8, the control .55; folds choose layer 1 throughout
     one = probed([[0.9, 0.9], [0.7, 0.9], [0.6, 0.6]], [[0.5, 0.5], [0.5, 0.6], [0.4, 0.4]])
     section = neuro_section([one])
-    assert "toy by m/1: a probe of the best layer tells the better sentence with F1 = 0.80" in section.text
+    assert "toy by m/1: a probe's F1 at its best layer is 0.80" in section.text
     assert "the best layer reaches 0.55" in section.text
     (figure,) = section.figures
     assert figure.name == "neuro_toy_m_1"
