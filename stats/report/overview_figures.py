@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.scatters import scatter_panels
@@ -20,6 +21,8 @@ from pairbank.stats.report.wide_tables import headline
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 
+PEOPLE = "people"
+"""In a figure of several models, whose accuracy that of people is."""
 MOST_SCATTERS = 6
 """Pairs of corpus and model whose differences are drawn; the rest is in the scored tables."""
 
@@ -44,8 +47,8 @@ def _placed(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
-    chosen = shown[shown["value"].notna()]
-    n_models, n_methods = chosen["model"].nunique(), chosen["method"].nunique()
+    chosen = _people_once(shown[shown["value"].notna()])
+    n_models, n_methods = (chosen.loc[chosen["model"] != PEOPLE, key].nunique() for key in ("model", "method"))
     together = n_models == 1 and n_methods <= MOST_SERIES
     for place, part in chosen.groupby("corpus" if together else "where", sort=False):
         look: dict[str, Any] = {"x_label": "accuracy", "title": str(place), "chance": 0.5, "limits": (0, 1)}
@@ -66,6 +69,15 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
             ),
             draw=draw,
         )
+
+
+def _people_once(chosen: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with people's as those of nobody's model, where several models have the same items."""
+    if chosen["model"].nunique() == 1:
+        return chosen
+    is_people = chosen["method"] == HUMAN
+    people = chosen[is_people].drop_duplicates(["where", "value"]).assign(model=PEOPLE)
+    return pd.concat([chosen[~is_people], people])
 
 
 def _agreement(shown: pd.DataFrame) -> Iterator[Figure]:

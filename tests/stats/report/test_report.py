@@ -17,7 +17,10 @@ from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.neuro.probe_tables import LAYER_DTYPES, ProbeScores, layer_rows, summary_rows
 from pairbank.stats.analyses.neuro.probed import Probed
 from pairbank.stats.analyses.neuro.section import neuro_section
+from pairbank.stats.report.overview import overview_section
+from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
+from rated_tables import rated_table
 
 PAIRS = [("The dogs bark.", "The dogs barks."), ("She saw him.", "She saw he."), ("A b.", "B a."), ("C d.", "D c.")]
 
@@ -120,3 +123,12 @@ def test_no_probe_is_an_error_and_one_without_a_value_says_why() -> None:
     section = neuro_section([empty])
     assert section.text == "toy by m: no probe (too few pairs)."
     assert section.figures == ()
+
+
+def test_people_are_drawn_once_beside_several_models() -> None:
+    frames = [rated_table(seed=seed, model=f"m{seed}") for seed in range(3)]
+    summary = pd.concat([summarise(one.frame, one.layouts, model=one.model) for one in frames])
+    found = {figure.name: figure for figure in overview_section(summary, frames).figures}
+    axes = found["accuracy_toy"].draw().axes[0]
+    handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    assert set(handles) == {"m0", "m1", "m2", "people"}
