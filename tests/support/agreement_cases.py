@@ -75,9 +75,11 @@ def in_paradigms(rng: np.random.Generator, n: int, *, fixed: bool) -> tuple[Floa
     level[1] = 0.7 * level[0] + 0.7 * level[1]
     x, e = rng.standard_normal((2, n))
     paradigm = np.arange(n) % 10
-    return np.sqrt(0.3) * level[0, paradigm] + np.sqrt(0.7) * x, np.sqrt(0.3) * level[1, paradigm] + np.sqrt(0.7) * (
-        0.5 * x + np.sqrt(0.75) * e
+    parts = (x, 0.5 * x + np.sqrt(0.75) * e)
+    first, second = (
+        np.asarray(np.sqrt(0.3) * m[paradigm] + np.sqrt(0.7) * p) for m, p in zip(level, parts, strict=True)
     )
+    return first, second
 
 
 def rated_things(rng: np.random.Generator, n: int, *, raters: int, r: float, points: bool) -> tuple[FloatArray]:

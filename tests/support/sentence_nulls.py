@@ -6,6 +6,7 @@ three kinds: few items, items in paradigms (which differ), and ties.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from itertools import combinations
 
@@ -99,4 +100,9 @@ def _any_differ(made: FloatArray) -> bool:
 def rate(said: Said, *, runs: int, seed: int = 0) -> float:
     """Return the share of runs in which a sentence is said."""
     rng = np.random.default_rng(seed)
-    return float(np.mean([said(rng) for _ in range(runs)]))
+    said(np.random.default_rng(seed))  # imports what it needs
+    gc.freeze()  # statsmodels collects garbage in every call of Holm's correction: a tenth of a second
+    try:
+        return float(np.mean([said(rng) for _ in range(runs)]))
+    finally:
+        gc.unfreeze()

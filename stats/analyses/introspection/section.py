@@ -54,6 +54,8 @@ DEFINITIONS = """\
 - Its **interval** covers other items and other models: standard errors from each item's influence (delta method), plus
   how much families (or fewer than three families' models) differ beyond that (DerSimonian & Laird 1986), with Student's
   t. **Found four times in five**: the advantage that such an interval would exclude 0 for with a power of .8.
+- Where all items have a **paradigm** and there are ten or more, paradigms are the draws of both, of the interval and of
+  the bootstrap of contrasts: items of one paradigm are more alike than others.
 - It is **said** that answers follow own probabilities beyond relatives' only where two intervals lie above 0: over the
   declared relatives, and over the model whose direct differences correlate most with a model's own. The second shows
   nothing alone, for the most similar model may be no relative. `docs/statistics.md` has the error rates and the power.
