@@ -71,7 +71,6 @@ def minimalness(
         if isinstance(made, Scored):
             made.save(out)
         else:
-            out.parent.mkdir(parents=True, exist_ok=True)
             with replaced_atomically(out) as temporary:
                 made.to_parquet(str(temporary))
     _show(made.dataset if isinstance(made, Scored) else made)
