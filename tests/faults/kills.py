@@ -182,12 +182,13 @@ def fresh(ground: Path, *, is_warm: bool) -> Path:
     return folder
 
 
-def make_ground(folder: Path) -> None:
+def make_ground(folder: Path, verbs: Sequence[Verb]) -> None:
     """Write what the verbs read."""
     folder.mkdir()
     for name, text in {"own.csv": OWN, "de.csv": GERMAN, "elsewhere.csv": ELSEWHERE, "study.toml": STUDY}.items():
         (folder / name).write_text(text, encoding="utf-8")
-    _in_fork(lambda: [golden_model(name, folder / "models") for name in FAMILIES])
+    models = [name for name in FAMILIES if any(f"models/{name}" in verb.argv for verb in verbs)]
+    _in_fork(lambda: [golden_model(name, folder / "models") for name in models])
     for argv in GROUND:
         if problem := complete(argv, folder):
             raise SystemExit(f"{' '.join(argv)}: {problem}")
@@ -318,7 +319,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     problems = []
     with tempfile.TemporaryDirectory() as place:
         ground = Path(place) / "ground"
-        make_ground(ground)
+        make_ground(ground, verbs)
         rng = random.Random(given.seed)
         tried = {verb.name: Tried() for verb in verbs}
         known = {verb.name: undisturbed(verb, ground) for verb in verbs}
