@@ -8,6 +8,7 @@ from pathlib import Path
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.load import load_corpus
 from pairbank.errors import CorpusFileNotFoundError
+from pairbank.files import replaced_atomically
 
 FLAGS_SHOWN = 6
 
@@ -42,8 +43,8 @@ def build_all(
             continue
         manifest = manifest_of(items) or {}
         if out is not None:
-            Path(out).mkdir(parents=True, exist_ok=True)
-            items.to_parquet(str(Path(out) / f"{corpus.name}.parquet"))
+            with replaced_atomically(Path(out) / f"{corpus.name}.parquet") as temporary:
+                items.to_parquet(str(temporary))
         flags = sorted(manifest["n_by_flag"].items(), key=lambda pair: (-pair[1], pair[0]))
         named = [f"{flag} {n:,}" for flag, n in flags[:FLAGS_SHOWN]]
         if len(flags) > FLAGS_SHOWN:

@@ -108,7 +108,8 @@ def _write(draft: Draft, reports: Mapping[str, Report], *, texts: Texts, command
     """Write everything that is new, and what is made from the whole."""
     summary = summary_of(draft.root, draft.manifest, draft.scored, list(reports.values()))
     _refuse_other_results(draft, summary)
-    with tempfile.TemporaryDirectory() as folder_of_reports:
+    # beside the new state: what a killed writer leaves is removed with it
+    with tempfile.TemporaryDirectory(dir=draft.root.parent) as folder_of_reports:
         made = Path(folder_of_reports)
         for name, part in reports.items():
             part.save(made / REPORTS / name)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pairbank.markdown import html_as_text, to_markdown
+from pairbank.shown import spelt_out
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.report.definitions import DEFINITIONS
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline
@@ -41,7 +42,7 @@ def pages_of(report: Report) -> dict[str, str]:
     ]
     appendices[f"{APPENDIX}/how.md"] = list(_how(report))
     parts = {FIRST: list(_first(report, list(appendices)))} | appendices
-    return {name: "\n\n".join(part) + "\n" for name, part in parts.items()}
+    return {name: spelt_out("\n\n".join(part) + "\n") for name, part in parts.items()}
 
 
 def _first(report: Report, appendices: Sequence[str]) -> Iterator[str]:

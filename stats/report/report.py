@@ -22,6 +22,7 @@ from pairbank.files import defused, write_json, write_text
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line
+from pairbank.shown import spelt_out
 from pairbank.stats.analyses.asked_for import checked_options, section_or_note
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.figures.figure import CAPTIONS, Figure
@@ -248,7 +249,7 @@ def _csv(table: pd.DataFrame) -> str:
     """Return a table as CSV; a cell that a spreadsheet would run as a formula is defused with an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([defused(str(name)) for name in table.columns])
+    writer.writerow([defused(spelt_out(str(name))) for name in table.columns])
     for row in table.itertuples(index=False, name=None):
         writer.writerow(["" if pd.isna(cell) else defused(cell) if isinstance(cell, str) else cell for cell in row])
     return out.getvalue()

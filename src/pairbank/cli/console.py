@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pairbank.cli.progress import Lines, Meter, stats_of
+from pairbank.shown import spelt_out
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def say(text: str) -> None:
-    """Print a line."""
-    typer.echo(text)
+    """Print a line; what it quotes of others gives the terminal no orders."""
+    typer.echo(spelt_out(text))
 
 
 def show(table: pd.DataFrame, *, whole: Sequence[str] = ()) -> None:
@@ -33,9 +34,10 @@ def show(table: pd.DataFrame, *, whole: Sequence[str] = ()) -> None:
 
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for name in table.columns:
-        shown.add_column(str(name), overflow="fold", no_wrap=name in whole)
+        shown.add_column(spelt_out(str(name)), overflow="fold", no_wrap=name in whole)
     for row in table.itertuples(index=False, name=None):
-        shown.add_row(*("" if cell is None or cell != cell else str(cell) for cell in row))  # noqa: PLR0124 - NaN
+        cells = ("" if cell is None or cell != cell else str(cell) for cell in row)  # noqa: PLR0124 - NaN
+        shown.add_row(*map(spelt_out, cells))
     console = Console()
     if not console.is_terminal:
         console = Console(width=160)
@@ -107,8 +109,9 @@ def say_next_steps(folder: Path) -> None:
 def status(text: str) -> Iterator[None]:
     """Show what is going on while a block runs."""
     from rich.console import Console
+    from rich.markup import escape
 
-    with Console(stderr=True).status(text):
+    with Console(stderr=True).status(escape(spelt_out(text))):
         yield
 
 
@@ -124,13 +127,13 @@ def bars(*scorers: Scorer) -> Iterator[Callable[[str, str], Progress]]:
 
     known = {scorer.info.name: stats_of(scorer) for scorer in scorers}
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rates]}"))
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[rates]}"))
     with Bars(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as shown:
 
         def bar(task_name: str, model: str) -> Progress:
             is_scoring = task_name.startswith("scoring")
             meter = Meter(stats=known.get(model)) if is_scoring else Meter(unit="")
-            what = f"{task_name} with {model}"
+            what = spelt_out(f"{task_name} with {model}")
             if not console.is_terminal:
                 return Lines(what=what, meter=meter).tell
             task = shown.add_task(what, total=None, rates="")
