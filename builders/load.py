@@ -149,7 +149,8 @@ def located_files(
             folder /= corpus.folder
         source = corpus.source
         if only := corpus.subset_files.get((options and options.subset) or ""):
-            source = replace(source, files=tuple(file for file in source.files if file.name == only))
+            names = (only,) if isinstance(only, str) else only
+            source = replace(source, files=tuple(file for file in source.files if file.name in names))
         return locate(corpus.name, source, folder, progress=progress)
     root = Path(str(resources.files(corpus.package) / "data"))
     return {

@@ -8,6 +8,7 @@ a value in nested JSON (`translation.de.0`).
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -50,7 +51,7 @@ class Label:
         raise CorpusError(f"{where}: label {self.column!r} is {value!r}, expected one of {expected}, as the map has it")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ColumnMap:
     """How a table's columns make items."""
 
@@ -64,6 +65,8 @@ class ColumnMap:
     label: Label | None = None
     pair: tuple[str, ...] = ()
     """`long`: columns whose cells are the same in rows of one pair; () = each two rows that follow one another."""
+    good_first: bool = False
+    """`long`: of each two rows the first is the better side; there is no label."""
     contrasts: tuple[tuple[str, str], ...] = ()
     """`long`, where an item has more than two conditions: (label of the better side, of the worse one)."""
     format: TableFormat = NOTHING_SAID
@@ -72,6 +75,25 @@ class ColumnMap:
         """Return the table's columns and paths that the map names."""
         label = () if self.label is None else (self.label.column, *(self.label.sides or ()))
         return frozenset((*self.columns.values(), *label, *self.pair))
+
+    @functools.cached_property
+    def _of_a_side(self) -> tuple[str, ...]:
+        return () if self.layout == "pairs" else tuple(name for name in self.columns if name in OF_A_SIDE)
+
+    @functools.cached_property
+    def _of_a_pair(self) -> tuple[str, ...]:
+        return tuple(name for name in self.columns if name not in self._of_a_side)
+
+    @functools.cached_property
+    def _choices(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+        """Values of the label of the better and of the worse side, a contrast."""
+        if self.contrasts or self.label is None:
+            return tuple(((good,), (bad,)) for good, bad in self.contrasts)
+        return ((self.label.better, self.label.worse),)
+
+    @functools.cached_property
+    def _named_values(self) -> frozenset[str]:
+        return frozenset(value for better, worse in self._choices for value in (*better, *worse))
 
     def shaped(self, rows: NumberedRows, where: str, bad_row: BadRow) -> Iterator[ShapedRow]:
         """Yield the items' cells.
@@ -134,20 +156,19 @@ class ColumnMap:
 
     def _pairs_of(self, group: list[tuple[int, Row]], where: str) -> Iterator[ShapedRow]:
         label = self.label
-        if label is None:
-            raise CorpusError(f"{where}: a map with layout 'long' needs a label; add [label] with column, good and bad")
         at = f"{where}, row {', '.join(str(number) for number, _ in group)}"
+        if label is None:
+            if len(group) != 2:
+                raise CorpusError(f"{at}: one row, expected two, the better side first; the file may be cut")
+            yield self._joined(group[0], group[1], where, "")
+            return
         by_value: dict[str, list[tuple[int, Row]]] = {}
         for number, row in group:
             value = plain_value(value_at(row, label.column, f"{where}, row {number}"))
             by_value.setdefault(value, []).append((number, row))
-        if self.contrasts:
-            choices: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((good,), (bad,)) for good, bad in self.contrasts]
-        else:
-            choices = [(label.better, label.worse)]
-        if others := by_value.keys() - {value for better, worse in choices for value in (*better, *worse)}:
+        if others := by_value.keys() - self._named_values:
             raise CorpusError(f"{at}: label {label.column!r} is {sorted(others)[0]!r}, which the map does not name")
-        for better, worse in choices:
+        for better, worse in self._choices:
             goods = [found for value, found_rows in by_value.items() if value in better for found in found_rows]
             bads = [found for value, found_rows in by_value.items() if value in worse for found in found_rows]
             if (len(goods), len(bads)) != (1, 1):
@@ -159,7 +180,7 @@ class ColumnMap:
 
     def _joined(self, good: tuple[int, Row], bad: tuple[int, Row], where: str, contrast: str) -> ShapedRow:
         cells = self._cells(good[1], f"{where}, row {good[0]}", of_a_side=False)
-        other = self._cells(bad[1], f"{where}, row {bad[0]}", of_a_side=False)
+        other = self._cells(bad[1], f"{where}, row {bad[0]}", of_a_side=False) if self._of_a_pair else cells
         if differing := [name for name, cell in cells.items() if other[name] != cell]:
             name = differing[0]
             raise CorpusError(
@@ -172,7 +193,7 @@ class ColumnMap:
         return ShapedRow(number=good[0], cells=cells, good=good[1], bad=bad[1], flags=flags, contrast=contrast)
 
     def _cells(self, row: Row, where: str, *, of_a_side: bool) -> dict[str, Any]:
-        names = [name for name in self.columns if (self.layout != "pairs" and name in OF_A_SIDE) == of_a_side]
+        names = self._of_a_side if of_a_side else self._of_a_pair
         cells = {name: self._meaning(name, value_at(row, self.columns[name], where)) for name in names}
         return cells if of_a_side else dict(self.fixed) | cells
 

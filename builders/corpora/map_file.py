@@ -17,7 +17,8 @@ from pairbank.errors import CorpusError, unknown_name
 from pairbank.files import reading
 
 NAME = "map.toml"
-KEYS = ("layout", "pair", "contrasts", "reading", "columns", "fixed", "values", "label")
+GOOD_FIRST = "good-first"
+KEYS = ("layout", "pair", "order", "contrasts", "reading", "columns", "fixed", "values", "label")
 LABEL_KEYS = ("column", "sides", "first", "second", "good", "bad")
 READING_KEYS = ("encoding", "delimiter", "quotes", "header", "sheet", "mends")
 
@@ -59,6 +60,7 @@ def map_of(document: Mapping[str, Any], where: str) -> ColumnMap:
         values=_values(document.get("values", {}), where),
         label=label,
         pair=tuple(_list(document.get("pair", []), "pair", where)),
+        good_first=_good_first(document, where),
         contrasts=tuple(_contrast(one, where) for one in document.get("contrasts", ())),
         format=_format(document.get("reading", {}), where),
     )
@@ -78,8 +80,18 @@ def _check_whole(found: ColumnMap, where: str) -> None:
         return
     if "sentence" not in found.columns:
         raise CorpusError(f'{where}: layout {found.layout!r} needs sentence = "COLUMN" under [columns]')
-    if found.layout == "long" and found.label is None:
-        raise CorpusError(f"{where}: layout 'long' needs [label] with column, good and bad (or contrasts)")
+    if found.layout == "long" and (found.label is None) != found.good_first:
+        raise CorpusError(
+            f"{where}: layout 'long' needs [label] with column, good and bad (or contrasts); or order = \"good-first\" "
+            "where each two rows that follow one another are a pair, the better one first"
+        )
+
+
+def _good_first(document: Mapping[str, Any], where: str) -> bool:
+    order = document.get("order")
+    if order not in (None, GOOD_FIRST) or (order and "pair" in document):
+        raise CorpusError(f"{where}: order is {order!r}, expected {GOOD_FIRST!r}, and no pair beside it")
+    return order == GOOD_FIRST
 
 
 def _label(table: object, layout: str, where: str) -> Label:
