@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pairbank.builders.corpora.corpus import Corpus
@@ -55,13 +55,21 @@ def build_all(
                 corpus.name,
                 rows=f"{manifest['n_rows']:,}",
                 usable=f"{manifest['n_usable']:,}",
-                languages=str(len(manifest["languages"])),
+                languages=", ".join(manifest["languages"]),
                 expected=_expected(corpus, manifest["n_by_subset"]),
                 flags=", ".join(named),
                 note=f"not the pinned version: {', '.join(unverified)}" if unverified else "",
             )
         )
     return table
+
+
+def total(table: Sequence[Mapping[str, str]]) -> str:
+    """Return how many corpora were built, in how many languages, with how many rows."""
+    built = [row for row in table if row["rows"]]
+    languages = {language for row in built for language in row["languages"].split(", ")}
+    n_rows = sum(int(row["rows"].replace(",", "")) for row in built)
+    return f"{len(built)} of {len(table)} corpora, {len(languages)} languages, {n_rows:,} rows"
 
 
 def _expected(corpus: Corpus, found: Mapping[str, int]) -> str:
