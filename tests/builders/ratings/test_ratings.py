@@ -48,10 +48,11 @@ def test_an_item_without_ratings_stays_as_it_is() -> None:
 
 
 def test_z_scores_are_those_of_the_textbook() -> None:
-    # R: as.vector(scale(c(2, 4, 4, 5))); as.vector(scale(c(1, 7)))
-    expected = [-1.390096, 0.1986, 0.1986, 0.993, -math.sqrt(0.5), math.sqrt(0.5)]
+    # by hand: mean 3.75, sum of squares 4.75, so sd = sqrt(4.75 / 3); mean 4, sd = sqrt(18)
+    sd = math.sqrt(4.75 / 3)
+    expected = [-1.75 / sd, 0.25 / sd, 0.25 / sd, 1.25 / sd, -math.sqrt(0.5), math.sqrt(0.5)]
     found = normalised([2, 4, 4, 5, 1, 7], [3, 3, 3, 3, 9, 9], "z-by-rater")
-    assert found == pytest.approx(expected, abs=2e-4)
+    assert found == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_rater_without_spread_has_no_z_scores() -> None:
