@@ -158,6 +158,17 @@ def _declare(dataset: datasets.Dataset, corpus: Corpus, manifest: dict[str, Any]
     dataset.info.download_checksums = {MANIFEST: json.loads(json.dumps(manifest, sort_keys=True))}
 
 
+def declare_ratings(
+    table: datasets.Dataset,
+    corpus: Corpus,
+    files: Mapping[str, LocatedFile],
+    options: BuildOptions,
+    facts: Mapping[str, Any],
+) -> None:
+    """Let a table of ratings carry what its corpus declares, and how it was made."""
+    _declare(table, corpus, _declared(corpus, files, options) | dict(facts))
+
+
 def _declared(corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOptions) -> dict[str, Any]:
     """Return the part of the manifest that is known without the rows."""
     source = corpus.source

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
-from pairbank.cli.options import Columns, DataDir, Device, Encoding, Language, Limit, Marks, Subset, load_items
+from pairbank.cli.options import Columns, DataDir, Device, Encoding, Language, Limit, MapFile, Marks, Subset, load_items
 from pairbank.errors import BankError
 from pairbank.files import reading, replaced_atomically
 
@@ -32,6 +32,7 @@ def minimalness(
     column: Columns = None,
     encoding: Encoding = None,
     marks: Marks = "refuse",
+    map_file: MapFile = None,
     device: Device = "auto",
     over_length: Annotated[str, typer.Option(help="error, or nan for sentences the model would cut.")] = "error",
 ) -> None:
@@ -60,6 +61,7 @@ def minimalness(
                 column=column,
                 encoding=encoding,
                 marks=marks,
+                map_file=map_file,
             )
         )
         made: datasets.Dataset | Scored = (

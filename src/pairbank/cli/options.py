@@ -42,6 +42,14 @@ Encoding = Annotated[
     str | None,
     typer.Option(help="Your file's encoding, where it is not UTF-8: cp1252, utf-16-le …", show_default=False),
 ]
+MapFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--map",
+        help="TOML file that says how your file's columns make items (docs/column-maps.md).",
+        show_default="map.toml beside the file",
+    ),
+]
 Marks = Annotated[
     str,
     typer.Option(help="A linguist's mark (*, ??) before a sentence of your file: refuse, strip, or keep and score."),
@@ -71,6 +79,7 @@ def load_items(
     column: list[str] | None,
     encoding: str | None = None,
     marks: str = "refuse",
+    map_file: Path | None = None,
     repair: bool = True,
 ) -> datasets.Dataset:
     """Load a corpus, or a file of the user's own, as a command's options say; tell of downloads."""
@@ -86,6 +95,7 @@ def load_items(
         columns=column_map(column),
         encoding=encoding,
         marks=cast("TreatmentOfMarks", marks),
+        map_file=map_file,
         progress=Downloads().tell,
     )
 

@@ -16,6 +16,7 @@ from pairbank.cli.options import (
     Encoding,
     Language,
     Limit,
+    MapFile,
     Marks,
     Methods,
     Prompts,
@@ -46,6 +47,7 @@ def score(
     column: Columns = None,
     encoding: Encoding = None,
     marks: Marks = "refuse",
+    map_file: MapFile = None,
     over_length: Annotated[
         str, typer.Option(help="error, or nan for items longer than the model's context.")
     ] = "error",
@@ -75,6 +77,7 @@ def score(
                 column=column,
                 encoding=encoding,
                 marks=marks,
+                map_file=map_file,
             )
         scorer = load(model, **options)
         with bars(scorer) as bar:
