@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pairbank.arrays import FloatArray
@@ -61,6 +62,10 @@ class Method(Protocol):
         """Columns of an item, beside its texts, that decide what is asked: stored scores are kept under them too."""
 
     @property
+    def of_model(self) -> Mapping[str, Any]:
+        """What of its numbers is the model's (JSON-ready, for the model's signature): vocabulary, unigram counts."""
+
+    @property
     def shard_items(self) -> int:
         """Items scored at once and stored as one file; methods of one number are scored together."""
 
@@ -108,6 +113,7 @@ class OfSides:
 
     __slots__ = ()
     key_columns: ClassVar[tuple[str, ...]] = ()
+    of_model: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     shard_items: ClassVar[int] = SHARD_ITEMS_DIRECT
 
     def unasked(self: Method, _row: Row) -> dict[str, Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pairbank.builders.sources.downloads import DownloadProgress
     from pairbank.scoring.api.model import Scorer
-    from pairbank.scoring.methods.linking import UnigramTables
+    from pairbank.scoring.methods.unigrams import UnigramTables
     from pairbank.scoring.score import Progress
     from pairbank.scoring.scored import Scored
     from pairbank.stats.analyses.neuro.probed import Probed
