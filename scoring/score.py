@@ -167,7 +167,7 @@ def _signature(
 
     return {
         "pairbank": version("pairbank"),
-        "model": functools.reduce(lambda facts, method: facts | method.of_model, methods, _of_model(model)),
+        "model": functools.reduce(lambda facts, method: {**facts, **method.of_model}, methods, _of_model(model)),
         "methods": {m.name: {**m.definition, "columns": [*m.columns]} for m in methods},
         "over_length": over_length,
         "seed": seed,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pairbank.arrays import FloatArray
@@ -113,12 +112,16 @@ class OfSides:
 
     __slots__ = ()
     key_columns: ClassVar[tuple[str, ...]] = ()
-    of_model: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     shard_items: ClassVar[int] = SHARD_ITEMS_DIRECT
 
     def unasked(self: Method, _row: Row) -> dict[str, Any]:
         """Return nulls."""
         return dict.fromkeys(self.columns)
+
+    @property
+    def of_model(self) -> Mapping[str, Any]:
+        """Nothing: the numbers of most methods are the model's through its log-probabilities alone."""
+        return {}
 
     def reader(self, scorer: Scorer) -> Scorer:
         """Return the scorer itself."""
