@@ -114,4 +114,5 @@ def say_plan(plan: Plan) -> None:
     say(f"to {plan.out}" + (f", which has {', '.join(others)} too: the report is of all" if others else ""))
     for note in plan.notes:
         say(note)
+    say("what is in the store of scores, and not in the bank yet, is found when its model is loaded")
     say("dry run: nothing was scored or written")

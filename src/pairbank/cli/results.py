@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,8 +26,18 @@ from pairbank.scoring.models.options import LoadOptions
 def report(
     scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote.")],
     out: Annotated[Path | None, typer.Option(help="Folder for report.md and its tables.")] = None,
-    title: Annotated[str, typer.Option(help="Heading of the report.")] = "pairbank report",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    title: Annotated[
+        str | None, typer.Option(help="Heading of the report. [default: the study's]", show_default=False)
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the bootstrap. [default: the study's, or 0]", show_default=False)
+    ] = None,
+    study: Annotated[
+        str | None, typer.Option(help="A study, shipped or a TOML file, whose title, notes and analyses it has.")
+    ] = None,
+    models: Annotated[
+        list[str] | None, typer.Option(help="A list of models whose features are declared; may be repeated.")
+    ] = None,
     analysis: Annotated[
         list[str] | None, typer.Option(help="A further analysis (docs/analyses.md lists them); may be repeated.")
     ] = None,
@@ -40,15 +50,26 @@ def report(
     Example: pairbank report scored.parquet --analysis comparisons --out report
     """
     import pairbank
+    from pairbank.stats.report.report import N_RESAMPLES, SEED
+    from pairbank.study.declaration import load_study
+    from pairbank.study.model_list import all_features, load_list
+    from pairbank.study.run import with_given
 
-    chosen = analysis_options(options, asked=analysis or ())
+    plan = None if study is None else load_study(study)
+    asked = list(dict.fromkeys([*(plan.analyses if plan else ()), *(analysis or ())]))
+    chosen: dict[str, dict[str, Any]] = {name: dict(own) for name, own in (plan.options if plan else {}).items()}
+    for name, own in analysis_options(options, asked=asked).items():
+        chosen.setdefault(name, {}).update(own)
+    features = all_features(plan.models if plan else (), [one for name in models or () for one in load_list(name)])
     with status("computing estimates"):
         made = pairbank.report(
             [pairbank.read_scored(path) for path in scored],
-            title=title,
-            seed=seed,
-            analyses=list(dict.fromkeys(analysis or ())),
-            options=chosen,
+            title=title or (plan.title if plan else "pairbank report"),
+            seed=seed if seed is not None else plan.seed if plan else SEED,
+            n_resamples=plan.n_resamples if plan else N_RESAMPLES,
+            notes=[note for note in (plan.description, *plan.notes) if note] if plan else (),
+            analyses=asked,
+            options=with_given(asked, chosen, {"features": features}),
         )
     say_report(made)
     if out is not None:

@@ -143,6 +143,12 @@ def declared_features(entries: Sequence[Mapping[str, Any]]) -> dict[str, ModelFe
     return features_from_entries([entry for entry in entries if "id" not in entry])
 
 
+def all_features(entries: Sequence[Mapping[str, Any]], choices: Iterable[ModelChoice]) -> dict[str, ModelFeatures]:
+    """Return what is declared of models, by name: by `[[models]]` of a study, and by choices, which come first."""
+    own = [*choices_of(entries, where="the study"), *choices]
+    return declared_features(entries) | {one.name: one.features for one in own if one.features}
+
+
 def refuse_twins(names: Iterable[str], *, where: str) -> None:
     """Refuse two models of one name: tables and files are kept by it.
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pairbank.errors import PairbankError
+from pairbank.markdown import html_as_text
 from pairbank.scoring.api.model import Scorer
 from pairbank.study.model_list import ModelChoice
 
@@ -29,7 +30,9 @@ Tellers = Callable[[str, str], "Progress | None"]
 Load = Callable[[ModelChoice], Scorer]
 FAILURES = (PairbankError, RuntimeError, MemoryError, OSError)
 """What ends one model and not the run: errors of ours, and what torch, drivers and full disks raise."""
-_FOLDERS = re.compile(r"(?<![\w:/.~])(?:~|\.{0,2})/(?:[^\s/'\"]+/)*([^\s/'\"]*)")
+_FOLDERS = re.compile(r"(?<![\w:/.~])(?:~|\.{0,2})/(?:[^\s/'\"]+/)*([^\s/'\"]+)/?")
+MOST_CHARACTERS = 600
+"""Of a reason in a report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,8 @@ class Failure:
         >>> Failure(model="m", corpus="", reason="cannot load '/home/me/models/m': no file").note
         "Failed: m was not loaded: cannot load 'm': no file"
         """
-        return f"Failed: {_FOLDERS.sub(lambda found: found[1] or 'a folder', str(self))}"
+        said = _FOLDERS.sub(lambda found: found[1], str(self))
+        return html_as_text(f"Failed: {said[:MOST_CHARACTERS]}{' …' if len(said) > MOST_CHARACTERS else ''}")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from pairbank.study.corpora import EDITS, ChosenItems, corpora_of, embedding_mod
 from pairbank.study.counts import Counts, counts_for
 from pairbank.study.declaration import Study
 from pairbank.study.errors import StudyError
-from pairbank.study.model_list import ModelChoice, declared_features, refuse_twins
+from pairbank.study.model_list import ModelChoice, all_features, refuse_twins
 
 if TYPE_CHECKING:
     from pairbank.builders.sources.downloads import DownloadProgress
@@ -86,9 +86,7 @@ def planned(
     methods = _methods(study)
     for name in (*study.analyses, *study.options):
         checked_options(name, study.options.get(name, {}))
-    features = declared_features(study.models) | {
-        model.name: model.features for model in models if isinstance(model, ModelChoice) and model.features
-    }
+    features = all_features(study.models, [model for model in models if isinstance(model, ModelChoice)])
     corpora = corpora_of(study, data_dir, downloads)
     _check_embedders(study, corpora.found)
     held = _manifest(root)

@@ -132,19 +132,26 @@ def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored]) -> Re
         n_resamples=study.n_resamples,
         notes=[note for note in (study.description, *study.notes, *failures, *plan.notes, *left_out) if note],
         analyses=study.analyses,
-        options=_options(plan, [one.summary for one in probed]),
+        options=with_given(
+            study.analyses, study.options, {"features": plan.features, "probed": [one.summary for one in probed]}
+        ),
         sections=[neuro_section(probed)] if probed else [],
     )
 
 
-def _options(plan: Plan, probed: Sequence[Any]) -> dict[str, dict[str, Any]]:
-    """Return the options of the study's analyses; those that take features or probes get them."""
+def with_given(
+    analyses: Sequence[str], options: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Return the options of analyses; those that take what a run knows (features, probes) get it too.
+
+    >>> with_given(["introspection", "paradigms"], {}, {"features": {"m": "what is declared"}, "probed": []})
+    {'introspection': {'features': {'m': 'what is declared'}}}
+    """
     from pairbank.stats.analyses.asked_for import takes
 
-    options: dict[str, dict[str, Any]] = {name: dict(own) for name, own in plan.study.options.items()}
-    given: Mapping[str, Any] = {"features": plan.features, "probed": probed}
-    for name in plan.study.analyses:
+    found: dict[str, dict[str, Any]] = {name: dict(own) for name, own in options.items()}
+    for name in analyses:
         for option, value in given.items():
             if value and takes(name, option):
-                options.setdefault(name, {}).setdefault(option, value)
-    return options
+                found.setdefault(name, {}).setdefault(option, value)
+    return found
