@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 Texts = Literal["all", "redistributable"]
 """Which corpora keep their texts: all, or those that a published bank may hold."""
+REPORT_NAME = re.compile(r"\w[\w.-]*")
+"""What can name the folder of a report."""
 PACKAGES = ("pairbank", "torch", "transformers", "tokenizers", "datasets", "huggingface_hub", "numpy", "pandas")
 
 
@@ -140,7 +142,7 @@ def _refuse_other_results(draft: Draft, summary: pd.DataFrame | None) -> None:
 
 def _name_reports(reports: Mapping[str, Report]) -> None:
     for name in reports:
-        if not re.fullmatch(r"\w[\w.-]*", name):
+        if not REPORT_NAME.fullmatch(name):
             raise BankError(f"report {name[:80]!r} cannot name a folder; use letters, digits, '.', '_' and '-'")
 
 

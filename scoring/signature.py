@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pairbank.files import sha256_of_texts
+from pairbank.files import sha256_of_text, sha256_of_texts
 from pairbank.scoring.api.layout import MethodLayout
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def signature_line(signature: Mapping[str, Any]) -> str:
         "bos": f"{model['bos_policy']}({model['bos_id']})",
         **({"pll": model["pll"]} if model.get("pll") else {}),
         **({"mode": model["seq2seq_mode"]} if model.get("seq2seq_mode") else {}),
+        **({"unigrams": unigrams} if (unigrams := _unigrams_said(model)) else {}),
         "unit": _units(signature["methods"].values()),
         "data": f"{corpus['name']}@{corpus['version']}#{corpus['items_sha256'][:8]}",
         "seed": str(signature["seed"]),
@@ -40,6 +41,12 @@ def signature_line(signature: Mapping[str, Any]) -> str:
     if "imported" in signature:
         parts["imported"] = signature["imported"]["sha256"][:12]
     return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def _unigrams_said(model: Mapping[str, Any]) -> str:
+    """Return languages and documents of the unigram counts that scores were made with: `en#0123abcd`."""
+    tables = model.get("unigrams") or ()
+    return "+".join(f"{'/'.join(t['languages']) or 'unknown'}#{t['documents_sha256'][:8]}" for t in tables)
 
 
 _TEXTS = {
@@ -104,6 +111,29 @@ def _units(definitions: Iterable[Mapping[str, Any]]) -> str:
     """Return what the methods' differences are measured in: nats, unless a method was imported in another unit."""
     units = (definition["layout"].get("unit") or "nats" for definition in definitions)
     return "+".join(dict.fromkeys(unit.replace(" ", "-") for unit in units))
+
+
+def formula_sha256(name: str, formula: str) -> str:
+    """Return the hash of a method that is a formula: the same for all models."""
+    return sha256_of_text(name, formula, "0", "")
+
+
+def method_hashes(signature: Mapping[str, Any]) -> dict[str, str]:
+    """Return the hash of each method of a signature, by which two tables are scored alike or not.
+
+    Until version 0.1.0 the definition of a linking function held the model's vocabulary or unigram counts, and its
+    hash with them; such a method has the hash of its formula, as it has now.
+
+    >>> old = {"sha256": "of gpt2", "formula": "f", "n_vocabulary": 50257}
+    >>> method_hashes({"methods": {"m": old}}) == {"m": formula_sha256("m", "f")}
+    True
+    """
+    return {
+        name: formula_sha256(name, definition["formula"])
+        if "formula" in definition and ("n_vocabulary" in definition or "unigrams" in definition)
+        else definition["sha256"]
+        for name, definition in signature["methods"].items()
+    }
 
 
 def corpus_signature(items: datasets.Dataset, manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,6 +61,10 @@ class Method(Protocol):
         """Columns of an item, beside its texts, that decide what is asked: stored scores are kept under them too."""
 
     @property
+    def of_model(self) -> Mapping[str, Any]:
+        """What of its numbers is the model's (JSON-ready, for the model's signature): vocabulary, unigram counts."""
+
+    @property
     def shard_items(self) -> int:
         """Items scored at once and stored as one file; methods of one number are scored together."""
 
@@ -113,6 +117,11 @@ class OfSides:
     def unasked(self: Method, _row: Row) -> dict[str, Any]:
         """Return nulls."""
         return dict.fromkeys(self.columns)
+
+    @property
+    def of_model(self) -> Mapping[str, Any]:
+        """Nothing: the numbers of most methods are the model's through its log-probabilities alone."""
+        return {}
 
     def reader(self, scorer: Scorer) -> Scorer:
         """Return the scorer itself."""

@@ -28,6 +28,8 @@ SPECIAL_TOKEN = "special_token"  # noqa: S105 - not a password
 """Flag: the text holds characters (`<s>`, say) that the tokenizer reads as one of its special tokens."""
 NO_WORD_BOUNDARY = "no_word_boundary"
 """Flag: the target does not begin where a word does (or nothing stands before it, without BOS); the score is NaN."""
+NO_UNIGRAMS = "no_unigrams"
+"""Flag: no unigram counts of the item's language with the model's tokenizer; there is no score."""
 PMI_TOKENS_DIFFER = "pmi_tokens_differ"
 """Flag: alone, the target is cut into other tokens than after its context."""
 UNPARSED = "unparsed"

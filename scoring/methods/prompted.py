@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,6 +41,7 @@ class Prompted:
     """A prompt, and whether it is asked in a chat or after examples."""
 
     shard_items: ClassVar[int] = SHARD_ITEMS_PROMPTED
+    of_model: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     prompt: Prompt
     in_chat: bool = False
     """Send it through the model's chat template, although the prompt is plain text."""

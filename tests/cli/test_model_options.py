@@ -16,6 +16,7 @@ from pairbank.scoring.models.options import DEFAULTS, LoadOptions, completed
 from tiny_models import ARCHITECTURES, saved_model
 
 GIVEN = {
+    "name": "mine",
     "kind": "causal",
     "device": "cpu",
     "dtype": "bfloat16",

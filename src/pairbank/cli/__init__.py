@@ -13,7 +13,19 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from pairbank.cli import browse, corpora, methods, minimalness, neuro, new, publishing, results, scoring, unigrams
+from pairbank.cli import (
+    browse,
+    corpora,
+    methods,
+    minimalness,
+    models,
+    neuro,
+    new,
+    publishing,
+    results,
+    scoring,
+    unigrams,
+)
 from pairbank.errors import PairbankError
 from pairbank.shown import spelt_out
 
@@ -43,7 +55,7 @@ class _Plain(logging.Formatter):
 
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Data": (corpora.corpora, corpora.build, minimalness.minimalness),
-    "Scoring": (scoring.score, scoring.import_, neuro.neuro, unigrams.unigrams, scoring.bench),
+    "Scoring": (scoring.score, scoring.import_, neuro.neuro, unigrams.unigrams, scoring.bench, models.models),
     "Results": (results.run, results.report, results.bank, browse.browse),
     "Publishing": (publishing.check, publishing.publish, publishing.merge, publishing.strip),
 }

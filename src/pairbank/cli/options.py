@@ -32,7 +32,18 @@ UnigramFiles = Annotated[
 Prompts = Annotated[
     list[Path] | None, typer.Option("--prompts", help="TOML file with prompts of your own; may be repeated.")
 ]
-Models = Annotated[list[str], typer.Option("--model", help="demo, a folder, or a Hub id; may be repeated.")]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        help="demo, a folder, or a Hub id (ID@REVISION for a revision); may be repeated. [default: demo]",
+        show_default=False,
+    ),
+]
+ModelLists = Annotated[
+    list[str] | None,
+    typer.Option("--models", help="TOML file with [[models]], or a list of `pairbank models`; may be repeated."),
+]
 Limit = Annotated[int | None, typer.Option(min=1, help="At most this many items of each paradigm.")]
 Columns = Annotated[
     list[str] | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from pairbank.cli.console import bars, quiet_bars, say, say_report, say_work, show, status
+from pairbank.cli.console import bars, quiet_bars, say, say_report, say_work, show, status, work_of
 from pairbank.cli.options import (
     Columns,
     DataDir,
@@ -80,7 +80,7 @@ def score(
                 map_file=map_file,
             )
         scorer = load(model, **options)
-        with bars(scorer) as bar:
+        with bars(work_of(scorer)) as bar:
             tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
             scored = pairbank.score(
                 items,
@@ -93,7 +93,7 @@ def score(
                 seed=seed,
                 unigrams=unigrams or None,
             )
-        say_work(scorer)
+        say_work(work_of(scorer))
     scored.save(out)
     say_report(pairbank.report([scored]))
     say(f"{out}: {len(scored):,} items with {', '.join(scored.methods)}")
@@ -231,12 +231,12 @@ def bench(
     show(table)
 
 
-def load(name: str, **options: Unpack[LoadOptions]) -> Scorer:
+def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:
     """Load a model with a status line in place of the library's progress bar."""
     from transformers.utils import logging as transformers_logging
 
     import pairbank
 
-    with status(f"loading model {name}"):
+    with status(f"loading model {model}"):
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        return pairbank.load_model(name, **options)
+        return pairbank.load_model(model, **options)

@@ -136,9 +136,10 @@ def _declared(
 ) -> dict[str, dict[str, ModelFeatures | None]]:
     """Return what is declared about each model, by corpus (a published table has names of its own) and model."""
     found: dict[str, dict[str, ModelFeatures | None]] = {}
+    names = {table.model for table in tables}
     for table in tables:
         model_id = str(table.signature.get("model", {}).get("model_id", ""))
-        features = find_features(table.model, model_id=model_id, corpus=table.corpus, given=given)
+        features = find_features(table.model, model_id=model_id, corpus=table.corpus, given=given, beside=names)
         found.setdefault(table.corpus, {})[table.model] = features
     return found
 
