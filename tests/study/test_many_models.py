@@ -139,7 +139,7 @@ def test_one_corpus_that_cannot_be_scored_leaves_the_others(tmp_path: Path) -> N
     study = replace(_study(), corpora=(CorpusChoice(name=str(tmp_path / "long.csv")), *_study().corpora))
     models = [FakeScorer(name="short", max_length=120), FakeScorer(name="roomy")]
     folder, made = run_study(study, models, tmp_path / "bank")
-    assert any(note.startswith("Failed: short was not scored on long: ") for note in made.notes)
+    assert any(note.startswith("Failed: short was not scored on long: ") for note in made.warnings)
     assert (_models(folder, "mine"), _models(folder, "mine", "long")) == ({"short", "roomy"}, {"roomy"})
 
 

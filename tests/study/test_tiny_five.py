@@ -1,6 +1,6 @@
 """Every shipped study with five tiny random models of five families, from one command to the end.
 
-The models have different tokenizers: GPT-2, Llama, Qwen with a chat template, T5 and BERT. In CI two studies run; all of
+The models have different tokenizers: GPT-2, Llama, Qwen with a chat template, T5, BERT. In CI two studies run; all of
 them with `python -m pytest -m slow tests/study/test_tiny_five.py`.
 """
 
