@@ -122,7 +122,7 @@ def counted_ratings(
     there = rng.random((n, raters)) >= missing
     there[:, :2] |= there.sum(axis=1, keepdims=True) < 2
     counts = np.stack([((given == value) & there).sum(axis=1) for value in range(values)], axis=1)
-    return counts.astype(np.float64), np.arange(values) + 1.0
+    return counts.astype(np.float64), np.arange(1, values + 1, dtype=np.float64)
 
 
 def alpha(counts: FloatArray, values: FloatArray, *, scale: Level) -> Estimate:
