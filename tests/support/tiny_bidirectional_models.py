@@ -110,7 +110,8 @@ def bert_tokenizer() -> Any:  # noqa: ANN401 - tokenizer classes are untyped
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.WordPieceTrainer(vocab_size=160, special_tokens=special, show_progress=False)
     tokenizer.train_from_iterator(TRAINING_TEXT, trainer)
-    return BertTokenizer(vocab=tokenizer.get_vocab())
+    learned = sorted(set(tokenizer.get_vocab()) - set(special))  # the trainer's own order is another in every process
+    return BertTokenizer(vocab={token: nth for nth, token in enumerate([*special, *learned])})
 
 
 def saved(model: Any, tokenizer: Any, folder: Path) -> Path:  # noqa: ANN401

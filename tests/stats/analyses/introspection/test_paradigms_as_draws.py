@@ -29,7 +29,7 @@ def test_a_stack_knows_the_paradigms_of_its_items_where_there_are_ten() -> None:
     assert part.clusters is not None
     assert part.clusters.max() == 10
     assert stack.select(stack.clusters < 9).clusters is None
-    some = named[0].frame.assign(paradigm=named[0].frame["paradigm"].where(named[0].frame.index > 1))
+    some = named[0].frame.assign(paradigm=named[0].frame["paradigm"].where(np.arange(60) > 1))
     assert stack_deltas([replace(named[0], frame=some)]).clusters is None
 
 
