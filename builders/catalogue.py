@@ -103,7 +103,7 @@ def readme_table() -> str:
         kinds.setdefault(KINDS[corpus.tasks[0]], []).append(corpus)
     for kind, corpora in kinds.items():
         for place, corpus in enumerate(corpora):
-            cells = ("" if place else kind, f"[{corpus.name}](docs/corpora.md#{corpus.name})", n_items(corpus))
+            cells = ("" if place else kind, f"[`{corpus.name}`](docs/corpora.md#{corpus.name})", n_items(corpus))
             lines.append(f"| {' | '.join((*cells, some(corpus.languages), corpus.source.licence))} |")
     return "\n".join(lines)
 

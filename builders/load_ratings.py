@@ -6,15 +6,16 @@ Columns: item_id, side, rater, value, scale. The human judgments of the items ar
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.registry import CORPORA, corpus_named
 from pairbank.builders.load import located_files
 from pairbank.builders.ratings.normalisation import NORMALISATIONS, Normalisation, normalised, scale_after
-from pairbank.builders.ratings.rating import rating_features
+from pairbank.builders.ratings.rating import RATING_COLUMNS, Rated, rating_features
 from pairbank.builders.sources.downloads import Progress
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
 
@@ -57,31 +58,16 @@ def load_ratings(
     if normalisation not in NORMALISATIONS:
         raise unknown_name("normalisation", normalisation, NORMALISATIONS)
     files = located_files(corpus, data_dir, progress=progress)
-    items: list[str] = []
-    sides: list[str] = []
-    scales: list[str] = []
-    raters, values, kept = array("l"), array("d"), array("b")
-    for found in corpus.rated(files, BuildOptions()):
-        for rating in found.ratings:
-            items.append(rating.item_id)
-            sides.append(rating.side)
-            scales.append(scale_after(rating.scale, normalisation))
-            raters.append(rating.rater)
-            values.append(rating.value)
-            kept.append(subset is None or found.item.subset == subset)
+    columns, values, kept = _collected(corpus.rated(files, BuildOptions()), subset)
     if not any(kept):
         missing = [file.name for file in corpus.source.files if file.name not in files]
         raise CorpusFileNotFoundError(
             f"corpus {name!r}: no ratings{f' of {subset!r}' if subset else ''}"
             f"{'; the files ' + ', '.join(missing) + ' are not there' if missing else ''}; see docs/corpora.md"
         )
-    columns = {
-        "item_id": items,
-        "side": sides,
-        "rater": list(raters),
-        "value": normalised(values, raters, normalisation).tolist(),
-        "scale": scales,
-    }
+    columns["value"] = normalised(values, columns["rater"], normalisation).tolist()
+    columns["scale"] = [scale_after(scale, normalisation) for scale in columns["scale"]]
+    columns = {column.name: columns[column.name] for column in RATING_COLUMNS}
     table = datasets.Dataset.from_dict(columns, features=rating_features())
     if not all(kept):
         table = table.select([place for place, keep in enumerate(kept) if keep])
@@ -94,3 +80,18 @@ def load_ratings(
     }
     declare_ratings(table, corpus, files, BuildOptions(subset=subset), facts)
     return table
+
+
+def _collected(
+    rated: Iterable[Rated], subset: str | None
+) -> tuple[dict[str, list[Any]], Sequence[float], Sequence[int]]:
+    """Return the columns of all ratings but their values, the values, and whether each is of the subset."""
+    columns: dict[str, list[Any]] = {"item_id": [], "side": [], "rater": [], "scale": []}
+    values, kept = array("d"), array("b")
+    for found in rated:
+        for rating in found.ratings:
+            for name, cells in columns.items():
+                cells.append(getattr(rating, name))
+            values.append(rating.value)
+            kept.append(subset is None or found.item.subset == subset)
+    return columns, values, kept

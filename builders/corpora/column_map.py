@@ -253,9 +253,12 @@ def plain_value(value: object) -> str:
     >>> [plain_value(value) for value in (True, 0.0, "1.0", " Good ", None)]
     ['true', '0', '1', 'good', '']
     """
-    if value is None:
-        return ""
-    text = str(value).strip().casefold()
+    return "" if value is None else _plain_text(str(value))
+
+
+@functools.lru_cache(maxsize=4096)
+def _plain_text(value: str) -> str:
+    text = value.strip().casefold()
     if _NUMBER.fullmatch(text) and float(text).is_integer():
         return str(int(float(text)))
     return text

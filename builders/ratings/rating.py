@@ -73,8 +73,7 @@ def judged(item: Item, ratings: Iterable[Rating]) -> Rated:
     if not found:
         return Rated(item=item)
     scale = found[0].scale
-    good = mean_or_none([rating.value for rating in found if rating.side == "good"])
-    bad = mean_or_none([rating.value for rating in found if rating.side == "bad"])
+    good, bad = (mean_or_none([one.value for one in found if one.side == side]) for side in ("good", "bad"))
     if scale == FORCED_CHOICE and good is not None:
         bad = 1 - good
     n_raters = len({rating.rater for rating in found})

@@ -106,7 +106,9 @@ def json_rows(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _delimited(text: str, delimiter: str, how: TableFormat, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     flags: dict[int, list[str]] = {}
-    lines = mended(io.StringIO(text, newline=""), how.mends, flags)
+    lines: Iterable[str] = io.StringIO(text, newline="")
+    if how.mends:
+        lines = mended(lines, how.mends, flags)
     found = records(lines, where=where, delimiter=delimiter, quotes=how.quotes)
     for number, row in _with_header(found, how, where):
         yield number, row | ({MENDED: flags[number]} if number in flags else {})
