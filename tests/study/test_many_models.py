@@ -218,7 +218,7 @@ def test_models_with_three_tokenizers_score_english_and_chinese_into_one_bank(
         assert "edit_distance" in one.dataset.column_names
     page = (bank / "reports" / "grammaticality" / "report.md").read_text()
     for name in FAMILIES:
-        assert f"Left out: sling by tiny-{name}: no bayes_unigram, slor of" in page.split("## ", 1)[0]
+        assert f"Left out: sling by tiny-{name}: no bayes_unigram, slor of" in page
     assert _models(bank, "grammaticality", "sling") == {f"tiny-{name}" for name in FAMILIES}
 
 
