@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from pairbank.cli.console import say, show
-from pairbank.cli.progress import stats_of
+from pairbank.cli.progress import fresh_stats
 from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Loader:
         typer.echo(f"loading model {choice.name}", err=True)
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         scorer: Scorer = pairbank.load_model(choice.id, **choice.options)
-        self.work[scorer.info.name] = stats_of(scorer)
+        self.work[scorer.info.name] = fresh_stats(scorer)
         return scorer
 
 
