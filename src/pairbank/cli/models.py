@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -22,16 +23,25 @@ if TYPE_CHECKING:
 
 def models(
     name: Annotated[str | None, typer.Argument(help="A list, to print as TOML; else all lists.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write the list to.")] = None,
 ) -> None:
     """List the papers' lists of models, or print one as TOML: for `pairbank run --models`, whole or cut and changed.
 
-    Example: pairbank models song-2025 > song.toml
+    Example: pairbank models song-2025 --out song.toml
     """
+    from pairbank.files import write_text
     from pairbank.study.shipped_lists import list_rows, shipped_list
 
     if name is not None:
-        sys.stdout.write(shipped_list(name).toml())
+        found = shipped_list(name)
+        if out is None:
+            sys.stdout.write(found.toml())
+            return
+        write_text(out, found.toml())
+        say(f"{out}: {len(found.choices)} models; pairbank run STUDY --models {out} --out BANK")
         return
+    if out is not None:
+        raise typer.BadParameter("--out is for one list: say which")
     import pandas as pd
 
     show(pd.DataFrame(list_rows()), whole=["list"])
