@@ -188,6 +188,34 @@ def test_options_of_the_command_line_are_for_models_that_do_not_say_otherwise(tm
     assert "--name 'both' is for one model, and there are 2" in " ".join(refused.output.split())
 
 
+def test_three_tokenizers_and_two_languages_stand_in_one_bank(folders: dict[str, Path], tmp_path: Path) -> None:
+    for language, good, bad in (("en", "The dogs bark.", "The dogs barks."), ("zh", "他在看书。", "他看书在。")):
+        (tmp_path / f"{language}.csv").write_text(f"good,bad,language\n{good},{bad},{language}\n", encoding="utf-8")
+    methods = load_study("grammaticality").methods
+    study = tmp_path / "mine.toml"
+    study.write_text(
+        f"title = 'Mine'\nmethods = {[*methods]}\nanalyses = ['grammaticality', 'people']\nminimalness = 'edits'\n"
+        f"n_resamples = 20\nunigrams_from = ['{tmp_path / 'en.csv'}']\n"
+        + "".join(f"[[corpora]]\nname = '{tmp_path / language}.csv'\n" for language in ("en", "zh")),
+        encoding="utf-8",
+    )
+    bank = tmp_path / "bank"
+    done = _run(study, *(part for folder in folders.values() for part in ("--model", folder)), "--out", bank)
+    assert done.exit_code == 0, done.output
+    pairbank.check_bank(bank)
+    scored = [pairbank.read_scored(path) for path in sorted(bank.glob("scores/*/*.parquet"))]
+    assert [one.corpus for one in scored] == ["en"] * 3 + ["zh"] * 3
+    assert len({str(one.signature["methods"]) for one in scored}) == 1
+    assert len({table["sha256"] for one in scored[:3] for table in one.signature["model"]["unigrams"]}) == 3
+    for one in scored:
+        assert (one["slor_delta"][0] is not None) is (one.corpus == "en")
+        assert one["bayes_uniform_delta"][0] is not None
+    page = (bank / "reports" / "mine" / "report.md").read_text(encoding="utf-8")
+    for name in FAMILIES:
+        assert f"Left out: zh by tiny-{name}: no bayes_unigram, slor of 1 of 1 items" in page.split("## ", 1)[0]
+
+
+@pytest.mark.slow
 @pytest.mark.upstream
 def test_models_with_three_tokenizers_score_english_and_chinese_into_one_bank(
     folders: dict[str, Path], shared: Path, tmp_path: Path

@@ -122,6 +122,9 @@ def test_the_list_of_a_paper_can_be_printed_and_read_back(name: str, tmp_path: P
     assert {choice.name: choice.features for choice in again} == dict(features)
     assert all(closed in printed.output for closed in models_in_paper(name)["closed"])
     assert tomllib.loads(printed.output).keys() == {"models"}
+    written = CliRunner().invoke(app, ["models", name, "--out", str(tmp_path / "other.toml")])
+    assert written.exit_code == 0, written.output
+    assert load_list(str(tmp_path / "other.toml")) == again
 
 
 def test_the_lists_of_models_are_listed() -> None:

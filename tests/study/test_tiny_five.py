@@ -1,7 +1,7 @@
 """Every shipped study with five tiny random models of five families, from one command to the end.
 
-The models have different tokenizers: GPT-2, Llama, Qwen with a chat template, T5, BERT. In CI two studies run; all of
-them with `python -m pytest -m slow tests/study/test_tiny_five.py`.
+The models have different tokenizers: GPT-2, Llama, Qwen with a chat template, T5 and BERT. In CI two studies run; all
+of them with `python -m pytest -m slow tests/study/test_tiny_five.py`.
 """
 
 from __future__ import annotations
@@ -36,6 +36,10 @@ CORPORA = {
 """In place of the study's own, where those cannot be had offline or are long."""
 
 
+UNABLE = {"ewok-plausibility": ("bert", "t5")}
+"""Whose tokenizers, trained on a few sentences, have no tokens for the options of the study's rating."""
+
+
 @pytest.fixture(scope="module")
 def five(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a list of five models, with features of which no two are alike."""
@@ -64,11 +68,14 @@ def _check(study: str, bank: Path) -> None:
     pairbank.check_bank(bank)
     folder = bank / "reports" / study
     summary = pd.read_csv(folder / "summary.csv")
-    names = {f"Tiny {name}" for name in ("gpt2", "llama", "qwen2", "bert", "t5")}
+    unable = [f"Tiny {name}" for name in UNABLE.get(study, ())]
+    names = {f"Tiny {name}" for name in ("gpt2", "llama", "qwen2", "bert", "t5")} - {*unable}
     for corpus, part in summary.groupby("corpus"):
-        assert set(part["model"]) >= names, corpus
+        assert set(part["model"]) - {"human"} == names, corpus
     page = (folder / "report.md").read_text(encoding="utf-8")
-    assert "Failed:" not in page
+    for name in unable:
+        assert f"Failed: {name} was not scored on starter: " in page
+    assert page.count("Failed:") == len(unable)
     assert "could not be computed" not in page or study in ("grammaticality", "xcomps")
     for section in load_study(study).analyses:
         assert list(folder.glob(f"{section}*.csv")) or f"`{section}` could not be computed" in page
@@ -76,7 +83,7 @@ def _check(study: str, bank: Path) -> None:
 
 def _run(study: str, five: Path, bank: Path, shared: Path | None) -> None:
     done = CliRunner().invoke(app, _arguments(study, five, bank, shared), catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == (1 if study in UNABLE else 0), done.output
     _check(study, bank)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from pairbank.cli.console import say, show
-from pairbank.cli.progress import stats_of
+from pairbank.cli.progress import fresh_stats
 from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:
@@ -22,16 +23,25 @@ if TYPE_CHECKING:
 
 def models(
     name: Annotated[str | None, typer.Argument(help="A list, to print as TOML; else all lists.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write the list to.")] = None,
 ) -> None:
     """List the papers' lists of models, or print one as TOML: for `pairbank run --models`, whole or cut and changed.
 
-    Example: pairbank models song-2025 > song.toml
+    Example: pairbank models song-2025 --out song.toml
     """
+    from pairbank.files import write_text
     from pairbank.study.shipped_lists import list_rows, shipped_list
 
     if name is not None:
-        sys.stdout.write(shipped_list(name).toml())
+        found = shipped_list(name)
+        if out is None:
+            sys.stdout.write(found.toml())
+            return
+        write_text(out, found.toml())
+        say(f"{out}: {len(found.choices)} models; pairbank run STUDY --models {out} --out BANK")
         return
+    if out is not None:
+        raise typer.BadParameter("--out is for one list: say which")
     import pandas as pd
 
     show(pd.DataFrame(list_rows()), whole=["list"])
@@ -80,7 +90,7 @@ class Loader:
         typer.echo(f"loading model {choice.name}", err=True)
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         scorer: Scorer = pairbank.load_model(choice.id, **choice.options)
-        self.work[scorer.info.name] = stats_of(scorer)
+        self.work[scorer.info.name] = fresh_stats(scorer)
         return scorer
 
 

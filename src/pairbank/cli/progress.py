@@ -28,6 +28,15 @@ def stats_of(scorer: Scorer) -> ScoringStats | None:
     return stats if isinstance(stats, ScoringStats) else None
 
 
+def fresh_stats(scorer: Scorer) -> ScoringStats | None:
+    """Return what a scorer that was just loaded counts, from now on: the check when it is loaded is no scoring."""
+    stats = stats_of(scorer)
+    if stats is not None:
+        stats.n_sequence_tokens = stats.n_computed_tokens = 0
+        stats.seconds = 0.0
+    return stats
+
+
 @dataclass(slots=True, kw_only=True)
 class Meter:
     """Rates since it was made."""

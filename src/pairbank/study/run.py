@@ -80,13 +80,7 @@ def carried_out(
 
     corpora = [ChosenItems(choice=chosen.choice, items=with_distances(plan.study, chosen)) for chosen in plan.corpora]
     measured = replace(plan, corpora=tuple(corpora))
-    done: list[OfModel] = []
-    for asked in plan.models:
-        names = {slug(one.name) for one in done}
-        one = of_model(asked, measured, load=load, progress=progress, taken=names.__contains__)
-        for failure in one.failures:
-            failed(failure)
-        done.append(one)
+    done = _of_models(measured, load=load, progress=progress, failed=failed)
     scored = [table for one in done for table in one.scored]
     if not scored:
         raise StudyError(
@@ -98,6 +92,18 @@ def carried_out(
     items = [one.items for one in corpora if one.name in used]
     folder = write_bank(plan.out, corpora=items, scored=scored, reports={plan.study.name: made}, command=command)
     return folder, made
+
+
+def _of_models(plan: Plan, *, load: Load, progress: Tellers, failed: Callable[[Failure], None]) -> list[OfModel]:
+    """Return what each model gave, one loaded after the other."""
+    done: list[OfModel] = []
+    for asked in plan.models:
+        names = {slug(one.name) for one in done}
+        one = of_model(asked, plan, load=load, progress=progress, taken=names.__contains__)
+        for failure in one.failures:
+            failed(failure)
+        done.append(one)
+    return done
 
 
 def _others(root: Path, corpora: Collection[str], mine: Collection[tuple[str, str]]) -> list[Scored]:
