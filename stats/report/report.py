@@ -21,7 +21,7 @@ from pairbank.errors import BankError
 from pairbank.files import defused, write_json, write_text
 from pairbank.markdown import html_as_text, to_markdown
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.scoring.signature import signature_line
+from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.stats.analyses.asked_for import checked_options, section_or_note
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.figures.figure import CAPTIONS, Figure
@@ -192,7 +192,7 @@ def report(
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=seed,
         n_resamples=n_resamples,
-        notes=tuple(notes),
+        notes=(*notes, *_unpinned(scored)),
         figures=overview_figures(summary, frames),
         sections=(
             *(
@@ -222,6 +222,12 @@ def _frame(table: Scored) -> ScoredFrame:
 
 def _summarised(table: ScoredFrame, *, seed: int, n_resamples: int) -> pd.DataFrame:
     return summarise(table.frame, table.layouts, model=table.model, seed=seed, n_resamples=n_resamples)
+
+
+def _unpinned(scored: Sequence[Scored]) -> list[str]:
+    """Return a note a corpus that was not built from the pinned upstream files."""
+    found = (unpinned_note(table.signature) for table in scored)
+    return list(dict.fromkeys(html_as_text(" ".join(note.split())) for note in found if note is not None))
 
 
 def _saved(figure: Figure, *, folder: Path) -> list[Path]:

@@ -96,6 +96,8 @@ def run(
     from pairbank.study.declaration import limited, load_study, with_corpora
     from pairbank.study.run import run_study
 
+    if options["name"] is not None and len(model) > 1:
+        raise typer.BadParameter(f"--name {options['name']!r} is for one --model, and there are {len(model)}")
     plan = load_study(study)
     if corpus:
         plan = with_corpora(plan, corpus)

@@ -23,6 +23,7 @@ from pairbank.cli.options import (
     load_items,
     takes_model_options,
 )
+from pairbank.cli.progress import Downloads
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -173,12 +174,12 @@ def bench(
     show(table)
 
 
-def load(name: str, **options: Unpack[LoadOptions]) -> Scorer:
+def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:
     """Load a model with a status line in place of the library's progress bar."""
     from transformers.utils import logging as transformers_logging
 
     import pairbank
 
-    with status(f"loading model {name}"):
+    with status(f"loading model {model}"):
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        return pairbank.load_model(name, **options)
+        return pairbank.load_model(model, progress=Downloads(doing="reading").tell, **options)
