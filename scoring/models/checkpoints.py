@@ -41,6 +41,11 @@ class Checkpoint:
     stamps: tuple[Stamp, ...] = ()
     """Of local files, as they were when the fingerprint was taken."""
 
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of the transformers format on this machine."""
+        return bool(self.revision) and not self.gguf_file
+
     def check_unchanged(self) -> None:
         """Refuse a model whose files were changed since they were looked at: which ones were loaded is not known.
 

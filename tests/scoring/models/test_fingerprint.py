@@ -197,7 +197,7 @@ def test_a_model_can_be_named_and_keeps_its_stored_scores(name: str, tmp_path: P
     def never(*_args: Any, **_options: Any) -> None:  # noqa: ANN401
         raise AssertionError("asked again")
 
-    named.token_logprobs = never
+    named.__dict__["token_logprobs"] = never
     second = pairbank.score(items, named)
     assert second["direct_good"][:] == first["direct_good"][:]
     assert (second.model, second.model_slug) == ("Run 1/final", "final")
