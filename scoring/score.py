@@ -28,7 +28,7 @@ from pairbank.scoring.methods.unigrams import UnigramTables
 from pairbank.scoring.prompts.registry import prompts_of
 from pairbank.scoring.run.shard import Run
 from pairbank.scoring.scored import Scored, with_columns
-from pairbank.scoring.signature import corpus_signature, signature_json
+from pairbank.scoring.signature import corpus_signature
 
 if TYPE_CHECKING:
     import datasets
@@ -99,7 +99,7 @@ def score(
     run = Run(
         reader=functools.reduce(lambda reader, method: method.reader(reader), chosen, model),
         writer=model,
-        model_key=sha256_of_text(signature_json(_of_model(model)).decode(), over_length),
+        model_key=sha256_of_text(model.info.key, over_length),
         over_length=over_length,
     )
     shards = _shards(items, chosen, run, progress or (lambda _done, _total: None))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 METADATA_KEY = b"pairbank"
 """Key of the signature in the schema metadata of a parquet file."""
+MOST_FILES_SHOWN = 3
 
 
 def signature_json(signature: Mapping[str, Any]) -> bytes:
@@ -74,6 +75,9 @@ def signature_problems(signature: Any) -> list[str]:  # noqa: ANN401 - JSON is a
     n_items = signature["corpus"].get("n_items") if isinstance(signature.get("corpus"), dict) else 0
     if type(n_items) is not int:
         found.append(f"corpus.n_items is {_short(n_items)}; expected a whole number")
+    unpinned = signature["corpus"].get("unpinned_files", []) if isinstance(signature.get("corpus"), dict) else []
+    if not isinstance(unpinned, list) or not all(isinstance(name, str) for name in unpinned):
+        found.append(f"corpus.unpinned_files is {_short(unpinned)}; expected a list of texts")
     if type(seed := signature.get("seed")) not in (int, str):
         found.append(f"seed is {_short(seed)}; expected a whole number, or unknown")
     if not isinstance(signature.get("pairbank"), str):
@@ -142,10 +146,29 @@ def corpus_signature(items: datasets.Dataset, manifest: Mapping[str, Any]) -> di
     # a batch at a time: as Python strings, all texts together would outweigh everything else that scoring holds
     batches = items.with_format(None).select_columns(names).iter(batch_size=1_000)
     rows = (row for batch in batches for row in zip(*(batch[name] for name in names), strict=True))
-    return {
+    found = {
         "name": items["corpus"][0],
         "version": manifest.get("version", ""),
         "n_items": len(items),
         "items_sha256": sha256_of_texts(repr(row) for row in rows),
         "manifest": manifest,
     }
+    unpinned = sorted(name for name, file in manifest.get("files", {}).items() if file.get("verified") is False)
+    return found | ({"unpinned_files": unpinned} if unpinned else {})
+
+
+def unpinned_note(signature: Mapping[str, Any]) -> str | None:
+    """Return a sentence where a corpus was not built from the pinned upstream files, or None.
+
+    >>> unpinned_note({"corpus": {"name": "blimp", "unpinned_files": ["BLiMP.zip"]}})[:77]
+    'Corpus blimp was built from files that are not the pinned ones: BLiMP.zip. It'
+    """
+    corpus = signature["corpus"]
+    files = corpus.get("unpinned_files") or ()
+    if not files:
+        return None
+    shown = ", ".join(files[:MOST_FILES_SHOWN]) + (" …" if len(files) > MOST_FILES_SHOWN else "")
+    return (
+        f"Corpus {corpus['name']} was built from files that are not the pinned ones: {shown}. Its rows may differ "
+        "from those published."
+    )

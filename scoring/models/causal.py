@@ -18,11 +18,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+import jinja2
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from pairbank.arrays import FloatArray, IntArray
+from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import (
     Ask,
     Continuation,
@@ -46,7 +48,13 @@ from pairbank.scoring.engine.threads import n_lanes, side_by_side
 from pairbank.scoring.models import generation
 from pairbank.scoring.models.generation import Decoder, greedy
 from pairbank.scoring.models.last_token import last_states
-from pairbank.scoring.models.tokens.tokenizing import accepts_system, adds_bos, text_specials, with_unknown_flag
+from pairbank.scoring.models.tokens.tokenizing import (
+    TEMPLATE_FAULTS,
+    accepts_system,
+    adds_bos,
+    text_specials,
+    with_unknown_flag,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -57,8 +65,11 @@ _Job = Callable[[], "_Made"]
 Batching = Literal["packed", "padded"]
 PACK_TOKENS = 128
 """Nodes of one pack: attention within a pack is dense, so its cost grows with the square of this."""
-PASSES_A_LANE = 4
-"""Tokens are shared out among at least so many forward passes a lane, where a pass is not smaller than a pack."""
+LEAST_PASSES = 16
+"""On a CPU, tokens are shared out among at least so many forward passes, where a pass is not smaller than a pack.
+
+So no lane is long idle at the end. It is one number for any number of lanes: what is computed together, and so every
+last bit of a score, goes by the requests and `batch_tokens` alone."""
 
 
 class CausalScorer:
@@ -78,6 +89,8 @@ class CausalScorer:
         self.info = info
         self.batching = batching
         self.batch_tokens = batch_tokens or default_batch_tokens(model)
+        self.one_at_a_time = False
+        """A pass takes one sequence alone: what else is in a batch would move its numbers (`batch_check`)."""
         self.stats = ScoringStats()
         self._adds_bos = adds_bos(tokenizer)
         added = tokenizer.added_tokens_decoder
@@ -102,9 +115,16 @@ class CausalScorer:
             messages.insert(0, {"role": "system", "content": system})
         if stem:
             messages.append({"role": "assistant", "content": stem})
-        text = self.tokenizer.apply_chat_template(
-            messages, tokenize=False, continue_final_message=bool(stem), add_generation_prompt=not stem
-        )
+        try:
+            text = self.tokenizer.apply_chat_template(
+                messages, tokenize=False, continue_final_message=bool(stem), add_generation_prompt=not stem
+            )
+        except (jinja2.TemplateError, *TEMPLATE_FAULTS) as error:
+            reason = " ".join(str(error).split())[:300] or type(error).__name__
+            raise ScoringError(
+                f"{self.info.name}: its chat template cannot render a prompt ({reason}); load the model with "
+                "prompt_format='base' (--prompt-format base), or mend the template"
+            ) from error
         return str(text)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
@@ -137,7 +157,14 @@ class CausalScorer:
         """Return what the model writes after each prompt, greedily; see `generation`."""
         inputs = [tuple(self.prompt_ids([ask.text], chat=ask.chat)[0]) for ask in prompts]
         check = tuple(tuple(ids) for ids in self.prompt_ids(generation.SELF_CHECK))
-        decoder = Decoder(model=self.model, tokenizer=self.tokenizer, info=self.info, goes_on=True, self_check=check)
+        decoder = Decoder(
+            model=self.model,
+            tokenizer=self.tokenizer,
+            info=self.info,
+            goes_on=True,
+            one_at_a_time=self.one_at_a_time,
+            self_check=check,
+        )
         return greedy(
             decoder, prompts, inputs, max_new_tokens=max_new_tokens, over_length=over_length, progress=progress
         )
@@ -151,7 +178,13 @@ class CausalScorer:
         body: Any = self.model.base_model
         forward = partial(body, use_cache=False, output_hidden_states=True)
         return last_states(
-            inputs, forward, model=self.model, tokenizer=self.tokenizer, name=self.info.name, window=self._window
+            inputs,
+            forward,
+            model=self.model,
+            tokenizer=self.tokenizer,
+            name=self.info.name,
+            window=self._window,
+            one_at_a_time=self.one_at_a_time,
         )
 
     def with_word_edges(self) -> Scorer:
@@ -195,10 +228,10 @@ class CausalScorer:
         self, requests: Sequence[EncodedRequest], pending: Sequence[int]
     ) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield (request of each value, value) a forward pass; sequences beyond a sliding window go unpacked."""
-        limit = -1 if self.batching == "padded" else self._window
+        limit = -1 if self.batching == "padded" or self.one_at_a_time else self._window
         within = [i for i in pending if len(requests[i].ids) - 1 <= limit]
         beyond = [i for i in pending if len(requests[i].ids) - 1 > limit]
-        if beyond and self.batching == "packed" and not self._told_of_window:
+        if beyond and limit >= 0 and not self._told_of_window:
             self._told_of_window = True
             logger.warning(
                 "%s: sequences longer than its window of %d tokens are scored in padded batches, which is slower but "
@@ -206,7 +239,7 @@ class CausalScorer:
                 self.info.name,
                 self._window,
             )
-        size = self._pass_tokens(sum(len(requests[i].ids) - 1 for i in pending))
+        size = 1 if self.one_at_a_time else self._pass_tokens(sum(len(requests[i].ids) - 1 for i in pending))
         jobs = itertools.chain(self._packed(requests, within, size), self._padded(requests, beyond, size))
         for made in side_by_side(operator.call, jobs, n=self._n_lanes):
             self.stats.n_computed_tokens += made.n_tokens
@@ -214,9 +247,9 @@ class CausalScorer:
 
     def _pass_tokens(self, n_tokens: int) -> int:
         """Return how many tokens a forward pass takes: fewer where the last ones would leave other lanes idle."""
-        if self._n_lanes == 1:
+        if input_device(self.model).type != "cpu":
             return self.batch_tokens
-        return min(self.batch_tokens, max(PACK_TOKENS, n_tokens // (PASSES_A_LANE * self._n_lanes)))
+        return min(self.batch_tokens, max(PACK_TOKENS, n_tokens // LEAST_PASSES))
 
     def _packed(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
         index = np.array(chosen, dtype=np.int64)

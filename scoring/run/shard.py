@@ -39,7 +39,7 @@ class Run:
     ) -> dict[str, pa.Table]:
         """Return the methods' columns for these items: from the store, or scored now, all methods together."""
         keys = {m.name: shard_key(self.model_key, m, rows) for m in methods}
-        tables = {m.name: read_shard(keys[m.name], m) for m in methods}
+        tables = {m.name: read_shard(keys[m.name], m, n_rows=len(rows)) for m in methods}
         missing = [m for m in methods if tables[m.name] is None]
         missing.sort(key=lambda m: isinstance(m, WritingMethod))
         for method, table in zip(missing, self._computed(rows, missing, tell), strict=True):

@@ -21,7 +21,7 @@ from pairbank.errors import BankError
 from pairbank.files import defused, write_json, write_text
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.scoring.signature import signature_line
+from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.shown import spelt_out
 from pairbank.stats.analyses.asked_for import checked_options, section_or_note
 from pairbank.stats.analyses.base import Section
@@ -206,7 +206,7 @@ def report(
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=seed,
         n_resamples=n_resamples,
-        warnings=(*warnings, *item_set_notes(frames)),
+        warnings=(*warnings, *item_set_notes(frames), *_unpinned(scored)),
         notes=tuple(notes),
         sections=(
             *(
@@ -243,6 +243,12 @@ def _imported_in_words(tables: Sequence[Scored]) -> list[str]:
 
 def _summarised(table: ScoredFrame, *, seed: int, n_resamples: int) -> pd.DataFrame:
     return summarise(table.frame, table.layouts, model=table.model, seed=seed, n_resamples=n_resamples)
+
+
+def _unpinned(scored: Sequence[Scored]) -> list[str]:
+    """Return a note a corpus that was not built from the pinned upstream files."""
+    found = (unpinned_note(table.signature) for table in scored)
+    return list(dict.fromkeys(html_as_text(" ".join(note.split())) for note in found if note is not None))
 
 
 def _saved(figure: Figure, *, folder: Path, names: Mapping[str, str]) -> list[Path]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from pairbank.cli.console import say, show
-from pairbank.cli.progress import fresh_stats
+from pairbank.cli.progress import Downloads, fresh_stats
 from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Loader:
 
         typer.echo(f"loading model {choice.name}", err=True)
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        scorer: Scorer = pairbank.load_model(choice.id, **choice.options)
+        scorer: Scorer = pairbank.load_model(choice.id, progress=Downloads(doing="reading").tell, **choice.options)
         self.work[scorer.info.name] = fresh_stats(scorer)
         return scorer
 

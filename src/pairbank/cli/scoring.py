@@ -26,7 +26,7 @@ from pairbank.cli.options import (
     load_items,
     takes_model_options,
 )
-from pairbank.cli.progress import fresh_stats
+from pairbank.cli.progress import Downloads, fresh_stats
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -240,6 +240,6 @@ def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:
 
     with status(f"loading model {model}"):
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        scorer: Scorer = pairbank.load_model(model, **options)
+        scorer: Scorer = pairbank.load_model(model, progress=Downloads(doing="reading").tell, **options)
     fresh_stats(scorer)
     return scorer
