@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from pairbank.cards.bank.layout import MANIFEST
+from pairbank.cards.bank.layout import MANIFEST, read_manifest
 from pairbank.errors import BankError
-from pairbank.files import read_json, sha256_of_file
+from pairbank.files import sha256_of_file
 
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -96,9 +96,12 @@ def open_source(source: str, revision: str | None = None) -> Source:
 
 
 def manifest_of(source: Source) -> dict[str, Any]:
-    """Return the bank's manifest."""
-    manifest: dict[str, Any] = read_json(source.path(MANIFEST))
-    return manifest
+    """Return the bank's manifest.
+
+    Raises:
+        BankError: it is none; names what is wrong in it.
+    """
+    return read_manifest(source.path(MANIFEST).parent)
 
 
 def _downloaded(name: str, relative: str, revision: str | None) -> Path:
