@@ -35,8 +35,8 @@ class _Handler(SimpleHTTPRequestHandler):
         """Answer with a file of the site; a folder is no file, and neither is a link out of it."""
         root = Path(self.directory).resolve()
         asked = posixpath.normpath(unquote(urlsplit(self.path).path)).lstrip("/")
-        path = (root / ("index.html" if asked in ("", ".") else asked)).resolve()
-        if "\0" in asked or not path.is_relative_to(root) or not path.is_file():
+        path = (root / ("index.html" if asked in ("", ".") else asked.replace("\0", "\ufffd"))).resolve()
+        if not path.is_relative_to(root) or not path.is_file():
             self.send_error(HTTPStatus.NOT_FOUND)
             return None
         self.path = "/index.html" if asked in ("", ".") else self.path

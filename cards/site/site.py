@@ -10,6 +10,7 @@ import contextlib
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
@@ -54,7 +55,7 @@ def write_site(
     Args:
         bank: a bank's folder, or ORG/NAME of one on the Hub.
         out: a new or empty folder, or one with a site in it, which is replaced as a whole.
-        name: what `load_dataset` calls the bank, for the lines of Python; empty = as `bank` says.
+        name: what `load_dataset` calls the bank, for the lines of Python; empty = the folder's own name, or the Hub's.
         revision: of the Hub's bank, or what is to stand on the page; None = the newest, or the manifest's hash.
         texts: "redistributable" shows ids and scores only of corpora whose texts may not be published.
         features: declared features of models by name (family, size, type), before those that pairbank ships.
@@ -74,7 +75,8 @@ def write_site(
         }
         results = write_results(staged, _summary(source, manifest), corpora, _slugs(manifest))
         reports = write_reports(staged, source, list(manifest.get("files", {})))
-        shown = _Shown(name=name or source.name, revision=revision or source.revision, closed=closed)
+        known_as = source.root.name if isinstance(source, Folder) else source.name
+        shown = _Shown(name=name or known_as, revision=revision or source.revision, closed=closed)
         facts = _facts(manifest, shown, corpora, features or {})
         write_packed(staged / MANIFEST_PATH, facts | {"results": results, "reports": reports})
         for corpus in manifest["scores"]:
@@ -82,11 +84,14 @@ def write_site(
     return Path(out)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Shown:
     """What the page says of where the bank is from."""
 
-    def __init__(self, *, name: str, revision: str, closed: set[str]) -> None:
-        self.name, self.revision, self.closed = name, revision, closed
+    name: str
+    revision: str
+    closed: set[str]
+    """Corpora whose texts were left out."""
 
 
 def _in_order(manifest: Mapping[str, Any]) -> list[str]:
