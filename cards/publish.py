@@ -172,7 +172,8 @@ class _Work:
             remote = repository.read()
             self._check_visibility(repository, remote)
             changes = self._changes(repository, files, remote)
-            text = f"{repository.url} {'(new)' if not remote.revision else f'at {remote.revision[:12]}'}\n{changes if repository.kind == "dataset" else changes.brief}"
+            shown = str(changes) if repository.kind == "dataset" else changes.brief
+            text = f"{repository.url} {'(new)' if not remote.revision else f'at {remote.revision[:12]}'}\n{shown}"
             if text not in told:
                 told.append(text)
                 self.tell(text)

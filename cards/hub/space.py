@@ -30,6 +30,8 @@ def space_files(repo_id: str, site: Path) -> dict[str, LocalFile]:
         tags=["pairbank", "linguistics"],
         pinned=False,
     )
-    page = f"The items, scores and results of the dataset `{repo_id}`, as a website of plain files that `pairbank site` wrote.\n"
+    page = f"The items, scores and results of the dataset `{repo_id}`: plain files that `pairbank site` wrote.\n"
     files = {path.relative_to(site).as_posix(): LocalFile(content=path) for path in site.rglob("*") if path.is_file()}
-    return {"README.md": LocalFile(content=f"---\n{head.to_yaml()}\n---\n\n{page}".encode())} | dict(sorted(files.items()))
+    return {"README.md": LocalFile(content=f"---\n{head.to_yaml()}\n---\n\n{page}".encode())} | dict(
+        sorted(files.items())
+    )

@@ -1,7 +1,7 @@
 """Columns as a page reads them: in, arrays of Arrow; out, gzipped JSON whose numbers are typed and exact.
 
 A number column is base64 of little-endian numbers, 32 bits where that holds every value exactly, else 64; null is NaN.
-Texts are a list, or a list of different values with the place of each row's in it. The same columns give the same bytes.
+Texts are a list, or a list of different values with the place of each row's in it. Equal columns give equal bytes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One corpus as files of a site: in, its parquet tables; out, columns that a page looks at whole, and rows by page.
 
-In `data/corpora/<config>/`: `corpus` (what the tables are), `ids`, `filters`, `human`, `items/<page>` (texts and the corpus's
-own columns); of each model `models/<slug>/axis-<k>` (the difference by its k-th method, which plots and lists need of all
-rows) and `rows/<page>` (every other column); `others/<page>`: the differences by all models, to stand beside an item.
+In `data/corpora/<config>/`: `corpus` (what the tables are), `ids`, `filters`, `human`, `items/<page>` (texts and the
+corpus's own columns); of each model `models/<slug>/axis-<k>` (the difference by its k-th method, which plots and lists
+need of all rows) and `rows/<page>` (every other column); `others/<page>`: the differences by all models.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class CorpusWritten:
     """Method -> model's slug -> differences, shape (items,), NaN where there is none."""
 
 
-def write_corpus(root: Path, source: Source, corpus: str, manifest: Mapping[str, Any], *, with_texts: bool) -> CorpusWritten:
+def write_corpus(
+    root: Path, source: Source, corpus: str, manifest: Mapping[str, Any], *, with_texts: bool
+) -> CorpusWritten:
     """Write the files of one corpus below a site's folder; return what the others need of it."""
     folder = root / "data" / "corpora" / config_name(corpus)
     items = read_parquet(source.path(items_path(corpus)))
@@ -70,7 +72,9 @@ def write_corpus(root: Path, source: Source, corpus: str, manifest: Mapping[str,
         with_texts=with_texts,
         one_sided=bool(tasks) and tasks <= set(ONE_SIDED_TASKS),
         human=_human(items),
-        languages=[str(x) for x in pc.unique(items["language"]).to_pylist()] if "language" in items.column_names else [],
+        languages=[str(x) for x in pc.unique(items["language"]).to_pylist()]
+        if "language" in items.column_names
+        else [],
     )
     choice = _is_choice(items)
     _write_items(work, choice)
@@ -173,7 +177,7 @@ def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, A
     if not np.array_equal(places, np.arange(len(work.items))):
         write_chunk(folder / f"places{SUFFIX}", {"place": numbers(places)})
         facts["places"] = True
-    axes = []
+    axes: list[str] = []
     for name in _methods_of(table, signature):
         columns = ScoreColumns(name)
         axis = columns.good if work.one_sided and columns.good in table.column_names else columns.delta
@@ -251,7 +255,12 @@ def _write_others(work: _Corpus, written: CorpusWritten) -> int:
     slugs = [slug for slug, facts in work.tables.items() if "problem" not in facts]
     if len(slugs) < 2:
         return 0
-    columns = {f"{method}~{slug}": values[slug] for method, values in written.deltas.items() for slug in slugs if slug in values}
+    columns = {
+        f"{method}~{slug}": values[slug]
+        for method, values in written.deltas.items()
+        for slug in slugs
+        if slug in values
+    }
     n_rows = min(PAGE_ROWS, max(32, OTHERS_BYTES // (8 * len(columns))))
     for page, start in enumerate(range(0, len(work.items), n_rows)):
         part = {name: numbers(values[start : start + n_rows]) for name, values in columns.items()}

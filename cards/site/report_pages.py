@@ -21,7 +21,34 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 TAGS = frozenset(
-    "a blockquote br code em h1 h2 h3 h4 h5 h6 hr img li ol p pre s strong table tbody td th thead tr ul".split()
+    [
+        "a",
+        "blockquote",
+        "br",
+        "code",
+        "em",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+        "img",
+        "li",
+        "ol",
+        "p",
+        "pre",
+        "s",
+        "strong",
+        "table",
+        "tbody",
+        "td",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+    ]
 )
 COPIED = (".csv", ".png", ".svg", ".json", ".tex", ".pdf")
 """Kinds of files of a report that stand in the site beside it."""
@@ -75,7 +102,7 @@ def _nested(tokens: Sequence[Token], folder: str) -> list[Any]:
     stack = [root]
     for token in tokens:
         if token.nesting == 1:
-            element = [_tag(token), _attributes(token, folder), []]
+            element: list[Any] = [_tag(token), _attributes(token, folder), []]
             if not token.hidden:
                 stack[-1].append(element)
             stack.append(stack[-1] if token.hidden else element[2])

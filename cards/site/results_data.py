@@ -66,7 +66,7 @@ def _in_order(methods: list[str], corpora: Mapping[str, CorpusWritten]) -> list[
 
 
 def _of_people(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row of people's for each group, that of the most items: it is the same whatever model stands beside."""
+    """Return one row of people's for each group, that of the most items: whatever model stands beside it."""
     ordered = rows.sort_values("n", ascending=False, kind="stable")
     return ordered.drop_duplicates(["corpus", "group", "metric"]).sort_index().assign(model="")
 

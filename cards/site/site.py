@@ -80,7 +80,9 @@ def write_site(
         facts = _facts(manifest, shown, corpora, features or {})
         write_packed(staged / MANIFEST_PATH, facts | {"results": results, "reports": reports})
         for corpus in manifest["scores"]:
-            write_packed(staged / "data" / "corpora" / config_name(corpus) / f"signatures{SUFFIX}", manifest["scores"][corpus])
+            write_packed(
+                staged / "data" / "corpora" / config_name(corpus) / f"signatures{SUFFIX}", manifest["scores"][corpus]
+            )
     return Path(out)
 
 
@@ -229,4 +231,3 @@ def _replaced(out: Path) -> Iterator[Path]:
         if out.is_dir():
             out.replace(Path(beside) / "old")
         staged.replace(out)
-

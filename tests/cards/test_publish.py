@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 import shutil
 import traceback
 from pathlib import Path
+from typing import Any
 
 import datasets
 import httpx2

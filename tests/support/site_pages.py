@@ -83,9 +83,7 @@ class Shown:
 @contextlib.contextmanager
 def shown(chromium: Browser, address: str, *, width: int = 1280, scheme: Any = "light") -> Iterator[Shown]:  # noqa: ANN401
     """Yield a page; at the end it must have asked no other host for anything, and no script of it may have broken."""
-    context = chromium.new_context(
-        viewport={"width": width, "height": 900}, accept_downloads=True, color_scheme=scheme
-    )
+    context = chromium.new_context(viewport={"width": width, "height": 900}, accept_downloads=True, color_scheme=scheme)
     context.set_default_timeout(WAIT_MILLISECONDS)
     page = context.new_page()
     found = Shown(page=page, address=address)

@@ -14,6 +14,7 @@ from pairbank.errors import PairbankError
 from pairbank.files import reading
 
 if TYPE_CHECKING:
+    from pairbank.cards.site.site import Texts
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 
 AnyBank = Annotated[str, typer.Argument(help="A bank's folder, or ORG/NAME of one on the Hub.")]
@@ -37,7 +38,7 @@ def site(
     import pairbank
 
     with quiet_bars(), status("writing the site"):
-        texts = "all" if all_texts else "redistributable"
+        texts: Texts = "all" if all_texts else "redistributable"
         folder = pairbank.write_site(bank, out, name=name, texts=texts, features=_features(features))
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     say(f"{folder}: {n_bytes / 2**20:.1f} MiB; put it on any web server, or look at it with")

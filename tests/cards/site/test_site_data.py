@@ -31,7 +31,7 @@ from site_bank import METHODS
 KINDS = {"f4": "<f4", "f8": "<f8", "u1": "<u1", "u2": "<u2", "i4": "<i4"}
 
 
-def unpacked(path: Path) -> Any:
+def unpacked(path: Path) -> Any:  # noqa: ANN401 - JSON is any
     return json.loads(gzip.decompress(path.read_bytes()))
 
 
@@ -375,7 +375,14 @@ def test_a_report_becomes_harmless_elements_whatever_it_holds() -> None:
     assert "<script>alert(1)</script>" in shown
     assert '"src": "reports/one/figures/a.png"' in shown
     assert '"href": "reports/one/table.csv"' in shown
-    for bad in ('"href": "javascript', '"src": "https', "evil.test/x\", ", '"href": "..', '"href": "data', '"href": "//'):
+    for bad in (
+        '"href": "javascript',
+        '"src": "https',
+        'evil.test/x", ',
+        '"href": "..',
+        '"href": "data',
+        '"href": "//',
+    ):
         assert bad not in shown
     assert ["br", {}, []] in tree[2][2][1][2][0][2][1][2]
 

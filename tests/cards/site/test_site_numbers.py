@@ -6,7 +6,7 @@ import difflib
 import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -22,11 +22,16 @@ from pairbank.stats.measures.paired_tests import compare, mcnemar_exact, mcnemar
 from site_bank import METHODS
 from site_pages import Shown
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from pairbank.stats.estimates.estimate import Estimate
+
 FREEDOMS = (1, 1.5, 2, 3, 7.3, 25, 120, 299, 301, 5000)
 SHOWN = ("all", "direct", "any", "wrong", "people")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON is any
     """Return numbers as JSON can carry them."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
@@ -48,7 +53,7 @@ def _arrays(rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
     return found
 
 
-def _same(found: dict[str, Any], expected: Any, tolerance: float = 1e-9) -> None:
+def _same(found: dict[str, Any], expected: Estimate, tolerance: float = 1e-9) -> None:
     for name in ("value", "low", "high"):
         mine, theirs = found[name], getattr(expected, name)
         assert (mine is None) == math.isnan(theirs), (found, expected)
@@ -187,10 +192,19 @@ def test_filters_keep_what_a_loop_keeps(hard: Shown, hard_bank: Path) -> None:
     cases = [
         (show, subset, q)
         for show in SHOWN
-        for subset, q in (("", ""), ("", "PILOT number 1"), ("even", ""), ("", "القطة"), ("", "number 1?"), ("", "${window"))
+        for subset, q in (
+            ("", ""),
+            ("", "PILOT number 1"),
+            ("even", ""),
+            ("", "القطة"),
+            ("", "number 1?"),
+            ("", "${window"),
+        )
     ]
     method = METHODS[1]
-    queries = [f"?tab=items&corpus=hard&model=fake_1&method={method}&show={s}&subset={sub}&q={quote(q)}" for s, sub, q in cases]
+    queries = [
+        f"?tab=items&corpus=hard&model=fake_1&method={method}&show={s}&subset={sub}&q={quote(q)}" for s, sub, q in cases
+    ]
     for case, found in zip(cases, hard.run(ROWS, queries), strict=True):
         show, subset, q = case
         assert found == naive_rows(path, show, method, subset, q), case
@@ -199,7 +213,9 @@ def test_filters_keep_what_a_loop_keeps(hard: Shown, hard_bank: Path) -> None:
 def test_sorting_puts_missing_judgments_last_both_ways(hard: Shown, hard_bank: Path) -> None:
     hard.open("?tab=add")
     rows = pq.read_table(hard_bank / "scores/hard/fake_1.parquet").to_pylist()
-    human = {row["item_id"]: np.nan if row["human_good"] is None else row["human_good"] - row["human_bad"] for row in rows}
+    human = {
+        row["item_id"]: np.nan if row["human_good"] is None else row["human_good"] - row["human_bad"] for row in rows
+    }
     queries = ["?tab=items&corpus=hard&sort=human", "?tab=items&corpus=hard&sort=-human"]
     for found, sign in zip(hard.run(ROWS, queries), (1, -1), strict=True):
         values = sign * np.array([human[name] for name in found])
@@ -215,9 +231,7 @@ def test_r_on_the_plot_is_r_of_the_summary(hard: Shown, hard_bank: Path) -> None
         ("meta_question_simple", "direct", "pearson"),
         ("direct", "human", "pearson_human"),
     ):
-        one = summary[
-            (summary["model"] == "fake-1") & (summary["group_by"] == "all") & (summary["method"] == method)
-        ]
+        one = summary[(summary["model"] == "fake-1") & (summary["group_by"] == "all") & (summary["method"] == method)]
         [row] = one[(one["metric"] == metric) & (one["corpus"] == "hard")].to_dict("records")
         hard.open(f"?tab=compare&corpus=hard&model=fake_1&method={method}&versus={versus}")
         figures = [_shown(row[name]) for name in ("value", "low", "high")]
@@ -245,7 +259,9 @@ def test_differences_are_marked_as_difflib_finds_them(hard: Shown) -> None:
         ("🙂 ok.", "🙃 ok!"),
     ]
     pieces = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|\w+|\s+|[^\w\s]")
-    for (good, bad), found in zip(pairs, hard.run("return value.map(([a, b]) => text.bothMarked(a, b))", pairs), strict=True):
+    for (good, bad), found in zip(
+        pairs, hard.run("return value.map(([a, b]) => text.bothMarked(a, b))", pairs), strict=True
+    ):
         a, b = pieces.findall(good), pieces.findall(bad)
         expected: list[list[str]] = [[], []]
         for kind, i0, i1, j0, j1 in difflib.SequenceMatcher(a=a, b=b, autojunk=False).get_opcodes():
@@ -259,11 +275,31 @@ def test_differences_are_marked_as_difflib_finds_them(hard: Shown) -> None:
 
 def test_every_prompt_is_shown_as_it_was_asked(hard: Shown) -> None:
     hard.open("?tab=add")
-    rows = [
-        {"language": "en", "context_good": "An eagle", "target_good": "can {fly}.", "context_bad": "A cow",
-         "target_bad": "can {fly}.", "property": "can fly", "concept_good": "eagle", "concept_bad": "cow"},
-        {"language": "zh-Hans", "context_good": "鹰", "target_good": "会飞。", "context_bad": "牛", "target_bad": "会飞。"},
-        {"language": "en", "context_good": "The boats lay in the", "target_good": "bay", "context_bad": None, "target_bad": None},
+    rows: list[dict[str, Any]] = [
+        {
+            "language": "en",
+            "context_good": "An eagle",
+            "target_good": "can {fly}.",
+            "context_bad": "A cow",
+            "target_bad": "can {fly}.",
+            "property": "can fly",
+            "concept_good": "eagle",
+            "concept_bad": "cow",
+        },
+        {
+            "language": "zh-Hans",
+            "context_good": "鹰",
+            "target_good": "会飞。",
+            "context_bad": "牛",
+            "target_bad": "会飞。",
+        },
+        {
+            "language": "en",
+            "context_good": "The boats lay in the",
+            "target_good": "bay",
+            "context_bad": None,
+            "target_bad": None,
+        },
     ]
     cases, expected = [], []
     from pairbank.cards.site.corpus_data import _prompt
@@ -274,19 +310,26 @@ def test_every_prompt_is_shown_as_it_was_asked(hard: Shown) -> None:
                 continue
             cases.append([{"prompt": _prompt(prompt, [str(row["language"])])}, row])
             values = slot_values(row)
-            expected.append([
-                [p.name, prompt.join.join(
-                    fill(part, values)
-                    for part in (in_language(by, str(row["language"])) for by in (p.template, p.stem)) if part
-                )]
-                for p in prompt.presentations if p.is_asked(row)
-            ])
+            expected.append(
+                [
+                    [
+                        p.name,
+                        prompt.join.join(
+                            fill(part, values)
+                            for part in (in_language(by, str(row["language"])) for by in (p.template, p.stem))
+                            if part
+                        ),
+                    ]
+                    for p in prompt.presentations
+                    if p.is_asked(row)
+                ]
+            )
     assert len(cases) > 40
     found = hard.run("return value.map(([method, row]) => [...item.filledTemplates(method, row)])", cases)
     assert found == expected
 
 
-def test_words_are_compared_by_their_log_probability(tmp_path: Path, chromium: Any) -> None:
+def test_words_are_compared_by_their_log_probability(tmp_path: Path, chromium: Browser) -> None:
     import datasets
 
     from pairbank.builders.schema.columns import Item, features
@@ -294,16 +337,28 @@ def test_words_are_compared_by_their_log_probability(tmp_path: Path, chromium: A
     from site_pages import serving, shown
 
     rows = [
-        Item(item_id=f"words/all/{n}", corpus="words", subset="all", language="en", task="word_prediction",
-             context_good=f"The {n} boats lay in the", target_good="harbour" if n % 2 else "bay").row()
+        Item(
+            item_id=f"words/all/{n}",
+            corpus="words",
+            subset="all",
+            language="en",
+            task="word_prediction",
+            context_good=f"The {n} boats lay in the",
+            target_good="harbour" if n % 2 else "bay",
+        ).row()
         for n in range(20)
     ]
     words = datasets.Dataset.from_list(rows, features=features())
     prompt = "hl23_word_pred_meta_question_simple"
-    bank = pairbank.write_bank(tmp_path / "bank", scored=[pairbank.score(words, FakeScorer(), methods=["direct", prompt])])
+    bank = pairbank.write_bank(
+        tmp_path / "bank", scored=[pairbank.score(words, FakeScorer(), methods=["direct", prompt])]
+    )
     summary = pq.read_table(bank / "results/summary.parquet").to_pandas()
     [row] = summary[(summary["metric"] == "pearson_logprob") & (summary["group_by"] == "all")].to_dict("records")
-    with serving(pairbank.write_site(bank, tmp_path / "site", texts="all")) as address, shown(chromium, address) as page:
+    with (
+        serving(pairbank.write_site(bank, tmp_path / "site", texts="all")) as address,
+        shown(chromium, address) as page,
+    ):
         page.open("?tab=compare&corpus=words")
         assert page.control("Method").input_value() == prompt
         assert page.page.locator("h2").inner_text().startswith(f"r = {_shown(row['value'])} [")

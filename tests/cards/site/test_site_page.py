@@ -174,7 +174,7 @@ def test_one_can_break_down_search_select_and_come_back_by_link(hard: Shown) -> 
 
 def test_back_and_forward_go_through_every_state(hard: Shown) -> None:
     hard.open()
-    steps = [
+    steps: list[Callable[[], None]] = [
         lambda: hard.go("Items"),
         lambda: hard.choose("Which items", "Method is wrong"),
         lambda: hard.settled(lambda: hard.page.locator("tr[data-pick=item]").nth(2).click()),
@@ -224,7 +224,9 @@ def test_permalinks_give_back_the_view_they_were_made_from_and_a_change_of_corpu
     ]
     script = """
         const bank = await open_bank();
-        const resolve = async (asked) => view.ROW_TABS.includes(asked.tab) ? (await view.resolvedRows(bank, asked)).view : view.resolvedBoard(bank.site, asked).view();
+        const resolve = async (asked) => view.ROW_TABS.includes(asked.tab)
+            ? (await view.resolvedRows(bank, asked)).view
+            : view.resolvedBoard(bank.site, asked).view();
         const found = [];
         for (const query of value) {
             const first = await resolve(view.fromQuery(query));
@@ -232,7 +234,8 @@ def test_permalinks_give_back_the_view_they_were_made_from_and_a_change_of_corpu
             const again = await resolve(view.fromQuery(short));
             found.push([first, again, short, view.fromQuery(view.toQuery(first)), first]);
         }
-        const old = {...view.DEFAULTS, tab: "items", corpus: "a", subset: "s", item: "a/1", sort: "-direct", page: 4, q: "word"};
+        const row = {corpus: "a", subset: "s", item: "a/1", sort: "-direct", page: 4, q: "word"};
+        const old = {...view.DEFAULTS, tab: "items", ...row};
         return [found, view.having(old, {corpus: "b"}), main.afterPick({...old, tab: "compare"}, "open", "c/1")];
     """
     found, forgotten, picked = hard.run(script, asked)
@@ -268,7 +271,7 @@ def test_points_and_cells_lead_to_items(hard: Shown) -> None:
     assert "McNemar" in hard.text()
     hard.choose("Measure", "Cohen’s κ")
     assert "Cohen’s κ between methods" in hard.text()
-    hard.settled(lambda: hard.page.locator(".pb-heat td[tabindex]").first.click())
+    hard.settled(hard.page.locator(".pb-heat td[tabindex]").first.click)
     hard.settled(lambda: hard.page.get_by_role("button", name="Plot them →").click())
     assert hard.page.locator("[aria-selected=true]").inner_text() == "Direct vs prompted"
 
@@ -276,7 +279,10 @@ def test_points_and_cells_lead_to_items(hard: Shown) -> None:
 def test_two_models_and_two_methods_meet_on_the_same_items_with_the_paired_test(hard: Shown, hard_bank: Path) -> None:
     from pairbank.stats.measures.paired_tests import compare
 
-    deltas = {s: pq.read_table(hard_bank / f"scores/hard/{s}.parquet")["direct_delta"].to_numpy() for s in ("fake_1", "fake_2_")}
+    deltas = {
+        s: pq.read_table(hard_bank / f"scores/hard/{s}.parquet")["direct_delta"].to_numpy()
+        for s in ("fake_1", "fake_2_")
+    }
     expected = compare(deltas["fake_1"], deltas["fake_2_"])
     hard.open("?tab=versus&corpus=hard&model=fake_1&against=fake_2_&method=direct&versus=direct")
     text = hard.text()
@@ -291,8 +297,14 @@ def test_two_models_and_two_methods_meet_on_the_same_items_with_the_paired_test(
 def test_arrow_keys_move_between_tabs_and_the_focus_is_seen(hard: Shown) -> None:
     hard.open()
     hard.page.locator("[role=tab][aria-selected=true]").focus()
-    for key, label in (("ArrowRight", "All results"), ("End", "Add a model"), ("ArrowRight", "Leaderboard"), ("ArrowLeft", "Add a model"), ("Home", "Leaderboard")):
-        hard.settled(lambda key=key: hard.page.keyboard.press(key))  # type: ignore[misc]
+    for key, label in (
+        ("ArrowRight", "All results"),
+        ("End", "Add a model"),
+        ("ArrowRight", "Leaderboard"),
+        ("ArrowLeft", "Add a model"),
+        ("Home", "Leaderboard"),
+    ):
+        hard.settled(lambda key=key: hard.page.keyboard.press(key))
         hard.page.wait_for_function("label => document.activeElement.textContent === label", arg=label)
     outline = hard.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert outline == "solid"
@@ -301,11 +313,60 @@ def test_arrow_keys_move_between_tabs_and_the_focus_is_seen(hard: Shown) -> None
 # --- hostile texts ---
 
 TREE = """() => [...document.querySelectorAll("#pb *, dialog *")].map((element) => [
-    element.localName, [...element.attributes].map((one) => one.name), element.getAttribute("href") ?? element.getAttribute("src")])"""
+    element.localName, [...element.attributes].map((one) => one.name),
+    element.getAttribute("href") ?? element.getAttribute("src")])"""
 SAFE_TAGS = frozenset(
-    """a article b bdi button circle code dd details dialog div dl dt em g h1 h2 h3 h4 header i input label li main mark
-    nav option p path polygon pre rect section select small span strong summary svg table tbody td text th thead tr ul
-    wbr""".split()
+    [
+        "a",
+        "article",
+        "b",
+        "bdi",
+        "button",
+        "circle",
+        "code",
+        "dd",
+        "details",
+        "dialog",
+        "div",
+        "dl",
+        "dt",
+        "em",
+        "g",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "header",
+        "i",
+        "input",
+        "label",
+        "li",
+        "main",
+        "mark",
+        "nav",
+        "option",
+        "p",
+        "path",
+        "polygon",
+        "pre",
+        "rect",
+        "section",
+        "select",
+        "small",
+        "span",
+        "strong",
+        "summary",
+        "svg",
+        "table",
+        "tbody",
+        "td",
+        "text",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+        "wbr",
+    ]
 )
 
 
@@ -344,7 +405,7 @@ def _hostile(name: str) -> str:
     return f'hard/hostile/{name}"><i>'
 
 
-def test_the_page_forbids_inline_script_and_other_hosts(hard: Shown, hard_site: Path) -> None:
+def test_the_page_forbids_inline_script_and_other_hosts(hard_site: Path) -> None:
     page = (hard_site / "index.html").read_text()
     assert "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'" in page
     assert "http" not in page.replace("http-equiv", "")
@@ -362,7 +423,8 @@ def test_a_script_that_got_into_the_page_would_not_run(chromium: Browser, hard_a
     page.wait_for_selector(".pb-panel")
     page.evaluate(
         """() => { const made = document.createElement("script"); made.textContent = "window.hacked = 1";
-        document.body.append(made); document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.hacked = 1'>"); }"""
+        document.body.append(made);
+        document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.hacked = 1'>"); }"""
     )
     page.wait_for_timeout(100)
     assert page.evaluate("window.hacked") is None
@@ -419,12 +481,30 @@ def test_the_lines_of_python_load_a_corpus_of_an_odd_name(opened: Open, tmp_path
     from pairbank.builders.schema.columns import Item, features
 
     rows = [
-        Item(item_id=f"own/{n}", corpus="../my <pairs>", subset="o'ne \\ é", language="en", task="sentence_pair",
-             target_good=f"Pilot {n} sees.", target_bad=f"Pilot {n} see.", context_good="", context_bad="").row()
+        Item(
+            item_id=f"own/{n}",
+            corpus="../my <pairs>",
+            subset="o'ne \\ é",
+            language="en",
+            task="sentence_pair",
+            target_good=f"Pilot {n} sees.",
+            target_bad=f"Pilot {n} see.",
+            context_good="",
+            context_bad="",
+        ).row()
         for n in range(4)
     ] + [
-        Item(item_id="own/x", corpus="../my <pairs>", subset="two", language="en", task="sentence_pair",
-             target_good="It rains.", target_bad="It rain.", context_good="", context_bad="").row()
+        Item(
+            item_id="own/x",
+            corpus="../my <pairs>",
+            subset="two",
+            language="en",
+            task="sentence_pair",
+            target_good="It rains.",
+            target_bad="It rain.",
+            context_good="",
+            context_bad="",
+        ).row()
     ]
     own = datasets.Dataset.from_list(rows, features=features())
     scored = pairbank.score(own, FakeScorer(name="fake-1"), methods=["direct"])
@@ -444,7 +524,10 @@ def test_the_lines_of_python_load_a_corpus_of_an_odd_name(opened: Open, tmp_path
 
 def test_a_bank_without_texts_opens_on_every_tab_and_says_so(opened: Open, tmp_path: Path) -> None:
     own = tmp_path / "own.csv"
-    own.write_text("good,bad,human_good,human_bad\n" + "".join(f"Pilot {n} sees the river.,Pilot {n} see the river.,{5 + n % 3},4.5\n" for n in range(9)))
+    own.write_text(
+        "good,bad,human_good,human_bad\n"
+        + "".join(f"Pilot {n} sees the river.,Pilot {n} see the river.,{5 + n % 3},4.5\n" for n in range(9))
+    )
     items = pairbank.load_corpus(own)
     scored = [pairbank.score(items, FakeScorer(name=name), methods=METHODS) for name in ("fake-1", "fake-2")]
     full = pairbank.write_bank(tmp_path / "full", scored=scored)
@@ -481,7 +564,9 @@ def test_empty_states_say_what_to_do(opened: Open, tmp_path: Path) -> None:
     assert "No item fits" in page.text()
 
 
-def test_a_damaged_table_or_file_is_named_and_the_other_pages_still_work(opened: Open, hard_bank: Path, tmp_path: Path) -> None:
+def test_a_damaged_table_or_file_is_named_and_the_other_pages_still_work(
+    opened: Open, hard_bank: Path, tmp_path: Path
+) -> None:
     import shutil
 
     broken = tmp_path / "bank"
@@ -518,7 +603,13 @@ def test_reports_and_their_figures_stand_in_the_site_and_commands_are_filled_in(
 
 def test_size_and_training_step_are_drawn_where_they_are_known(opened: Open, tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="plausibility", limit=3)
-    names = ("EleutherAI/pythia-70m", "EleutherAI/pythia-160m", "HuggingFaceTB/SmolLM2-135M-Instruct", "mine@step10", "mine@step1000")
+    names = (
+        "EleutherAI/pythia-70m",
+        "EleutherAI/pythia-160m",
+        "HuggingFaceTB/SmolLM2-135M-Instruct",
+        "mine@step10",
+        "mine@step1000",
+    )
     scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in names]
     page = opened(pairbank.write_bank(tmp_path / "bank", scored=scored))
     assert "Accuracy against size" in page.text()
@@ -531,7 +622,7 @@ def test_size_and_training_step_are_drawn_where_they_are_known(opened: Open, tmp
 # --- the head, the width of a phone, colours ---
 
 
-def test_the_head_says_what_it_is_and_how_to_cite(hard: Shown, hard_bank: Path) -> None:
+def test_the_head_says_what_it_is_and_how_to_cite(hard: Shown) -> None:
     hard.open()
     text = hard.page.locator(".pb-head").inner_text()
     n_items = 67 + len(pairbank.load_corpus("starter", limit=1))
@@ -561,9 +652,21 @@ def test_a_tap_on_a_phone_opens_over_the_list_which_stays_where_it_is(chromium: 
 
 CONTRAST = """() => {
   const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
-  const rgb = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
-  const light = ([r, g, b]) => [r, g, b].map((x) => x / 255).map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)).reduce((sum, x, k) => sum + x * [0.2126, 0.7152, 0.0722][k], 0);
-  const behind = (element) => { for (let one = element; one; one = one.parentElement) { const colour = rgb(getComputedStyle(one).backgroundColor); if (colour[3] > 250) return colour; } return rgb(getComputedStyle(document.body).backgroundColor); };
+  const rgb = (colour) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const linear = (x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
+  const behind = (element) => {
+    for (let one = element; one; one = one.parentElement) {
+      const colour = rgb(getComputedStyle(one).backgroundColor);
+      if (colour[3] > 250) return colour;
+    }
+    return [255, 0, 255];
+  };
   const bad = [];
   for (const element of document.querySelectorAll("#pb *")) {
     const text = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
@@ -571,7 +674,7 @@ CONTRAST = """() => {
     if (!text || !element.checkVisibility() || element.closest("option") || element.disabled) continue;
     const [a, b] = [light(rgb(element.closest("svg") ? style.fill : style.color)), light(behind(element))];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) bad.push([element.localName + "." + element.className, element.textContent.slice(0, 30), ratio.toFixed(2)]);
+    if (ratio < 4.5) bad.push([element.localName, element.textContent.slice(0, 30), ratio.toFixed(2)]);
   }
   return bad;
 }"""
