@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import re
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
@@ -27,6 +28,7 @@ from pairbank.cards.hub.benchmark import eval_results, eval_yaml, results_path
 from pairbank.cards.hub.changes import EVAL, Base, Changes, LocalFile, compared
 from pairbank.cards.hub.repository import Remote, Repository, with_retries
 from pairbank.cards.hub.space import space_files
+from pairbank.cards.site.site import write_site
 from pairbank.errors import PublishError
 from pairbank.files import read_json, sha256_of_file, sha256_of_text, write_json
 
@@ -76,7 +78,7 @@ def publish(
         repo_id: `org/name`; it is created where there is none.
         private: whether a new dataset is private; None = what the organisation's settings say.
         dry_run: only work out what would change; nothing is created, uploaded or written.
-        space: publish the browser app too, as the Space of the same name; it shows the bank as of this commit.
+        space: publish the bank's site too, as the static Space of the same name; it shows the bank as of this commit.
         benchmark: publish `eval.yaml` too. The Hub refuses frameworks that it does not know; that would be all.
         eval_results_pr: propose each model's results to its own repository, as a pull request; needs `benchmark`.
         replace: paths on the Hub that may be replaced or removed although somebody else changed them.
@@ -101,15 +103,24 @@ def publish(
         files = bank_as_published(root, manifest, repo_id, benchmark=benchmark or eval_results_pr)
         made = work.publish(Repository(api=work.api, repo_id=repo_id), files, message or _title(manifest))
         if space:
-            # which commit a dry run would make is not known, only that it is another one
-            shown_revision = "the new commit" if dry_run and made.changes else made.revision
-            app = {path: LocalFile(content=data) for path, data in space_files(repo_id, shown_revision).items()}
-            repository = Repository(api=work.api, repo_id=repo_id, kind="space")
-            shown = work.publish(repository, app, "Publish the browser")
-            made = replaced(made, space_url=repository.url, space_changes=shown.changes)
+            made = _with_space(work, repo_id, made)
         results = eval_results(manifest, read_summary(root), repo_id=repo_id, revision=made.revision, url=made.url)
         proposed = _propose(work, repo_id, results) if eval_results_pr and not dry_run else {}
         return replaced(made, eval_results=results, pull_requests=proposed)
+
+
+def _with_space(work: _Work, repo_id: str, made: Published) -> Published:
+    """Publish the bank's site as the static Space of the same name; of a private dataset, a private one."""
+    # which commit a dry run would make is not known, only that it is another one
+    revision = "the new commit" if work.dry_run and made.changes else made.revision
+    is_private = with_retries(f"read {repo_id}", Repository(api=work.api, repo_id=repo_id).read).private
+    repository = Repository(api=work.api, repo_id=repo_id, kind="space")
+    with tempfile.TemporaryDirectory() as folder:
+        site = write_site(work.root, Path(folder) / "site", name=repo_id, revision=revision)
+        # the site holds what the bank does: whoever may not read the one may not read the other
+        alike = replaced(work, private=True) if is_private else work
+        shown = alike.publish(repository, space_files(repo_id, site), "Publish the site")
+    return replaced(made, space_url=repository.url, space_changes=shown.changes)
 
 
 def _title(manifest: Mapping[str, Any]) -> str:
@@ -161,7 +172,8 @@ class _Work:
             remote = repository.read()
             self._check_visibility(repository, remote)
             changes = self._changes(repository, files, remote)
-            text = f"{repository.url} {'(new)' if not remote.revision else f'at {remote.revision[:12]}'}\n{changes}"
+            shown = str(changes) if repository.kind == "dataset" else changes.brief
+            text = f"{repository.url} {'(new)' if not remote.revision else f'at {remote.revision[:12]}'}\n{shown}"
             if text not in told:
                 told.append(text)
                 self.tell(text)

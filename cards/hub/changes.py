@@ -7,7 +7,7 @@ removed. Anything that somebody else added, changed or deleted since is a confli
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,7 +80,15 @@ class Changes:
         return bool(self.added or self.changed or self.removed)
 
     def __str__(self) -> str:
-        lines = [str(change) for change in (*self.added, *self.changed, *self.removed)]
+        return self._text(lambda _: True)
+
+    @property
+    def brief(self) -> str:
+        """The same without the files of data, which a site has hundreds of."""
+        return self._text(lambda path: "/" not in path)
+
+    def _text(self, is_shown: Callable[[str], bool]) -> str:
+        lines = [str(one) for one in (*self.added, *self.changed, *self.removed) if is_shown(one.path)]
         counts = f"{len(self.added)} added, {len(self.changed)} changed, {len(self.removed)} removed"
         return "\n".join([*lines, f"{counts}, {self.n_unchanged} unchanged"])
 

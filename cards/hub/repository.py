@@ -78,7 +78,7 @@ class Repository:
 
     def create(self, *, private: bool | None) -> None:
         """Create it, empty."""
-        sdk = "gradio" if self.kind == "space" else None
+        sdk = "static" if self.kind == "space" else None
         self.api.create_repo(self.repo_id, repo_type=self.kind, private=private, exist_ok=True, space_sdk=sdk)
 
     def commit(self, local: Mapping[str, LocalFile], changes: Changes, *, message: str, parent: str) -> str:

@@ -1,33 +1,21 @@
-"""The browser app as a Space: in, the bank's name and commit on the Hub; out, the files of a gradio Space.
+"""A bank's site as a Space: in, the bank's name on the Hub and a written site; out, the files of a static Space.
 
-The commit stands in the app, so that a Space shows what it was published with, and starts anew when that changes.
+A static Space is plain files: nothing runs, nothing sleeps. The bank's commit stands in the site's manifest.
 """
 
 from __future__ import annotations
 
-from importlib.metadata import version
+from pathlib import Path
 
-GRADIO = "6.31.0"
-"""The version that the app is tested with."""
-PYTHON = "3.11"
-APP = '''\
-"""Shows the bank {repo_id}."""
-
-from pairbank.cards.browser.app import build_app
-
-app = build_app({repo_id!r}, revision={revision!r})
-
-if __name__ == "__main__":
-    app.launch()
-'''
+from pairbank.cards.hub.changes import LocalFile
 
 
-def space_files(repo_id: str, revision: str) -> dict[str, bytes]:
-    """Return the files of the Space that browses a bank, by path.
+def space_files(repo_id: str, site: Path) -> dict[str, LocalFile]:
+    """Return the files of the Space that shows a bank, by path.
 
     Args:
         repo_id: the bank's dataset on the Hub.
-        revision: its commit to show.
+        site: the folder that `write_site` wrote.
     """
     from huggingface_hub import SpaceCardData
 
@@ -36,21 +24,14 @@ def space_files(repo_id: str, revision: str) -> dict[str, bytes]:
         emoji="📚",
         colorFrom="indigo",
         colorTo="green",
-        sdk="gradio",
-        sdk_version=GRADIO,
-        python_version=PYTHON,
-        app_file="app.py",
+        sdk="static",
+        app_file="index.html",
         datasets=[repo_id],
         tags=["pairbank", "linguistics"],
         pinned=False,
     )
-    page = (
-        f"Browses the items, scores and results of the dataset `{repo_id}`. Where that is private, the Space needs a "
-        "secret `HF_TOKEN` that may read it (Settings, Variables and secrets).\n"
+    page = f"The items, scores and results of the dataset `{repo_id}`: plain files that `pairbank site` wrote.\n"
+    files = {path.relative_to(site).as_posix(): LocalFile(content=path) for path in site.rglob("*") if path.is_file()}
+    return {"README.md": LocalFile(content=f"---\n{head.to_yaml()}\n---\n\n{page}".encode())} | dict(
+        sorted(files.items())
     )
-    readme = f"---\n{head.to_yaml()}\n---\n\n{page}"
-    return {
-        "README.md": readme.encode(),
-        "app.py": APP.format(repo_id=repo_id, revision=revision).encode(),
-        "requirements.txt": f"pairbank[browse]=={version('pairbank')}\n".encode(),
-    }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pairbank.cards.check import check_bank
     from pairbank.cards.merge import merge_banks
     from pairbank.cards.publish import Published, publish
+    from pairbank.cards.site.site import write_site
     from pairbank.cards.write import strip_texts, write_bank
     from pairbank.probing import probe
     from pairbank.scoring.importing.scores import import_scores
@@ -65,6 +66,7 @@ _VERBS = {
     "merge_banks": "pairbank.cards.merge",
     "publish": "pairbank.cards.publish",
     "Published": "pairbank.cards.publish",
+    "write_site": "pairbank.cards.site.site",
 }
 
 __all__ = [
@@ -89,6 +91,7 @@ __all__ = [
     "score",
     "strip_texts",
     "write_bank",
+    "write_site",
 ]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 import shutil
 import traceback
 from pathlib import Path
+from typing import Any
 
 import datasets
 import httpx2
@@ -302,29 +304,42 @@ def test_a_stated_licence_makes_own_items_publishable(hub: FakeHub, tmp_path: Pa
     assert datasets.load_dataset(REPO, "own", split="items")[0]["target_good"] == "The baker slices a warm loaf."
 
 
-def test_the_space_has_an_app_that_opens_this_bank(hub: FakeHub, bank: Path, scored_by: Score) -> None:
+def test_the_space_is_the_banks_site_as_of_its_commit(hub: FakeHub, bank: Path, scored_by: Score) -> None:
     made = pairbank.publish(bank, REPO, space=True)
     tree = hub.repo(REPO, "space").head.tree
-    assert hub.repo(REPO, "space").sdk == "gradio"
+    assert hub.repo(REPO, "space").sdk == "static"
     assert made.space_url.endswith(f"/spaces/{REPO}")
-    app = tree["app.py"].data.decode()
-    compile(app, "app.py", "exec")
-    assert f"build_app('{REPO}', revision='{made.revision}')" in app
-    assert tree["requirements.txt"].data.decode() == f"pairbank[browse]=={pairbank.__version__}\n"
     head = yaml.safe_load(tree["README.md"].data.decode().split("---\n")[1])
-    assert (head["sdk"], head["app_file"], head["datasets"]) == ("gradio", "app.py", [REPO])
+    assert (head["sdk"], head["app_file"], head["datasets"]) == ("static", "index.html", [REPO])
+    assert {"index.html", "main.js", "site.css", "data/site.json.gz"} <= tree.keys()
+    assert _site_facts(hub)["revision"] == made.revision
+    assert _site_facts(hub)["name"] == REPO
     n_commits = len(hub.repo(REPO, "space").titles)
     told: list[str] = []
     pairbank.publish(bank, REPO, space=True)
     pairbank.publish(bank, REPO, space=True, dry_run=True, tell=told.append)
     assert len(hub.repo(REPO, "space").titles) == n_commits
-    assert "app.py" not in told[-1]
+    assert "0 added, 0 changed, 0 removed" in told[-1]
     pairbank.write_bank(bank, scored=[scored_by("fake-2")])
     pairbank.publish(bank, REPO, space=True, dry_run=True, tell=told.append)
-    assert "~ app.py" in told[-1]
+    assert "0 added, 0 changed" not in told[-1]
     again = pairbank.publish(bank, REPO, space=True)
     assert again.revision != made.revision
-    assert f"revision='{again.revision}'" in hub.repo(REPO, "space").head.tree["app.py"].data.decode()
+    assert _site_facts(hub)["revision"] == again.revision
+
+
+def _site_facts(hub: FakeHub) -> dict[str, Any]:
+    packed = hub.repo(REPO, "space").head.tree["data/site.json.gz"].data
+    return dict(json.loads(gzip.decompress(packed)))
+
+
+def test_the_space_of_a_private_bank_is_private_or_not_there(hub: FakeHub, bank: Path) -> None:
+    pairbank.publish(bank, REPO, private=True)
+    pairbank.publish(bank, REPO, space=True)
+    assert hub.repo(REPO, "space").private
+    hub.repo(REPO, "space").private = False
+    with pytest.raises(PublishError, match=r"is public, and private=True was asked for"):
+        pairbank.publish(bank, REPO, space=True)
 
 
 def test_results_are_proposed_to_a_models_repository_on_request_only(hub: FakeHub, bank: Path, tmp_path: Path) -> None:

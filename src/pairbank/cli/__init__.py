@@ -56,7 +56,7 @@ class _Plain(logging.Formatter):
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Data": (corpora.corpora, corpora.build, minimalness.minimalness),
     "Scoring": (scoring.score, scoring.import_, neuro.neuro, unigrams.unigrams, scoring.bench, models.models),
-    "Results": (results.run, results.report, results.bank, browse.browse),
+    "Results": (results.run, results.report, results.bank, browse.browse, browse.site),
     "Publishing": (publishing.check, publishing.publish, publishing.merge, publishing.strip),
 }
 for _panel, _commands in _PANELS.items():

@@ -1,39 +1,89 @@
-"""`pairbank browse`: a bank as a page in a web browser."""
+"""`pairbank site` and `browse`: a bank as a website, written to a folder or shown on this machine."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairbank.cli.console import say, status
+from pairbank.cli.console import quiet_bars, say, status
 from pairbank.errors import PairbankError
+from pairbank.files import reading
+
+if TYPE_CHECKING:
+    from pairbank.cards.site.site import Texts
+    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+
+AnyBank = Annotated[str, typer.Argument(help="A bank's folder, or ORG/NAME of one on the Hub.")]
+Declared = Annotated[
+    Path | None,
+    typer.Option(help="TOML file whose [[models]] declare family, generation, size_billions and type of models."),
+]
+
+
+def site(
+    bank: AnyBank,
+    out: Annotated[Path, typer.Option(help="Folder to write; one with a site in it is replaced.")],
+    name: Annotated[str, typer.Option(help="What load_dataset calls the bank, where that is not BANK.")] = "",
+    features: Declared = None,
+    all_texts: Annotated[bool, typer.Option("--all-texts", help="Show texts that may not be published too.")] = False,  # noqa: FBT002
+) -> None:
+    """Write a bank as a website of plain files, which any web server shows; nothing runs on it.
+
+    Example: pairbank site demo-bank --out demo-site
+    """
+    import pairbank
+
+    with quiet_bars(), status("writing the site"):
+        texts: Texts = "all" if all_texts else "redistributable"
+        folder = pairbank.write_site(bank, out, name=name, texts=texts, features=_features(features))
+    n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    say(f"{folder}: {n_bytes / 2**20:.1f} MiB; put it on any web server, or look at it with")
+    say(f"  python -m http.server --directory {folder} --bind 127.0.0.1")
 
 
 def browse(
-    bank: Annotated[str, typer.Argument(help="A bank's folder, or ORG/NAME of one on the Hub.")],
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port; else the first free one from 7860.")] = None,
+    bank: AnyBank,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 = a free one.")] = 0,
     host: Annotated[str, typer.Option(help="Address to serve on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
+    features: Declared = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a web browser.")] = False,  # noqa: FBT002
 ) -> None:
     """Look at a bank in a web browser: leaderboard, plots, every item. Reads only; needs no internet for a folder.
 
     Example: pairbank browse demo-bank
     """
-    try:
-        with status("opening the bank"):
-            from pairbank.cards.browser.app import build_app
+    import pairbank
+    from pairbank.cards.site.serving import SiteServer
 
-            app = build_app(bank)
-    except ModuleNotFoundError as error:
-        if error.name != "gradio":
-            raise
-        raise PairbankError("`pairbank browse` needs gradio; pip install 'pairbank[browse]'") from error
-    try:
-        _, url, _ = app.launch(server_name=host, server_port=port, prevent_thread_lock=True, quiet=True)
-    except OSError as error:
-        raise PairbankError(f"{host}, port {port or 'any from 7860'}: {error}; choose another with --port") from error
-    say(f"{bank} on {url} (Ctrl+C stops)")
-    if not no_open:
-        typer.launch(url)
-    app.block_thread()
+    with tempfile.TemporaryDirectory(prefix="pairbank-site-") as folder:
+        with quiet_bars(), status("writing the page"):
+            written = pairbank.write_site(
+                bank, Path(folder) / "site", name=bank, texts="all", features=_features(features)
+            )
+        try:
+            server = SiteServer(written, host=host, port=port)
+        except OSError as error:
+            raise PairbankError(f"{host}, port {port or 'any'}: {error}; choose another with --port") from error
+        with server:
+            say(f"{bank} on {server.url} (Ctrl+C stops)")
+            if not no_open:
+                typer.launch(server.url)
+            try:
+                server.serve_forever()
+            except KeyboardInterrupt:
+                say("stopped")
+
+
+def _features(path: Path | None) -> dict[str, ModelFeatures] | None:
+    """Return the features that a file declares."""
+    if path is None:
+        return None
+    from pairbank.stats.analyses.introspection.model_features import features_from_entries
+
+    with reading(path, PairbankError, saying="not readable as TOML", remedy="correct it"):
+        declared = tomllib.loads(path.read_text(encoding="utf-8"))
+    return features_from_entries(declared.get("models", []))

@@ -38,7 +38,7 @@ def publish(
     repo: Annotated[str, typer.Argument(metavar="ORG/NAME", help="The dataset on the Hub; made where there is none.")],
     private: Annotated[bool, typer.Option("--private", help="A new dataset is private.")] = False,  # noqa: FBT002
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,  # noqa: FBT002
-    space: Annotated[bool, typer.Option("--space", help="Publish the browser app as a Space too.")] = False,  # noqa: FBT002
+    space: Annotated[bool, typer.Option("--space", help="Publish the bank's site as a static Space too.")] = False,  # noqa: FBT002
     benchmark: Annotated[bool, typer.Option("--benchmark", help=BENCHMARK)] = False,  # noqa: FBT002
     eval_results_pr: Annotated[bool, typer.Option("--eval-results-pr", help=PROPOSE)] = False,  # noqa: FBT002
     replace: Annotated[

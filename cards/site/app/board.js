@@ -1,0 +1,95 @@
+// All results: in, the summary and a view; out, a table of model x corpus x method with intervals.
+
+import { empty, figure, h, isolated, methodName, note, pager, pages, PAGE_ROWS, table } from "./dom.js";
+import { whisker } from "./charts.js";
+import { byText, highestFirst, results, signatureOf, sortedBy } from "./results.js";
+import { whole, words } from "./text.js";
+
+const NOTE =
+  "Accuracy: the share of items with a positive difference (good − bad), ties counted one half, with its 95 % " +
+  "interval; the tick is chance. Orders pooled: every presentation of a prompt is one trial. First option: how often " +
+  "option 1 is the most probable, .50 without a position bias. n: items used.";
+const KEYS = ["model", "corpus", "group", "method", "n", "accuracy", "pooled", "first"];
+
+// The rows in the view's order.
+export async function board(site, view) {
+  const methods = view.bmethod ? [view.bmethod] : site.results.methods;
+  let rows = await results(site, "board", view.by, methods);
+  if (view.task) rows = await ofTask(site, view, rows, methods);
+  if (view.within) rows = rows.filter((row) => row.corpus === view.within);
+  if (view.group) rows = rows.filter((row) => row.group === view.group);
+  if (view.bmodel) rows = rows.filter((row) => row.model === view.bmodel || !row.model);
+  const usual = (a, b) => byText("corpus", "group")(a, b) || highestFirst("accuracy")(a, b);
+  return sortedBy(rows, view.sort, KEYS, usual);
+}
+
+// Rows of a task: of its items, or of all where a corpus is not broken down by task.
+async function ofTask(site, view, rows, methods) {
+  const withIt = new Set(site.corpora.filter((one) => one.tasks.includes(view.task)).map((one) => one.name));
+  if (view.by !== "all") return rows.filter((row) => withIt.has(row.corpus));
+  const split = await results(site, "board", "task", methods);
+  const isSplit = new Set(split.map((row) => row.corpus));
+  return [
+    ...split.filter((row) => row.group === view.task),
+    ...rows.filter((row) => withIt.has(row.corpus) && !isSplit.has(row.corpus)),
+  ];
+}
+
+// The groups that the list can be limited to.
+export async function groupsOf(site, view) {
+  const rows = await results(site, "board", view.by);
+  const kept = rows.filter((row) => row.group && (!view.within || row.corpus === view.within));
+  return [...new Set(kept.map((row) => row.group))].sort();
+}
+
+export async function panel(bank, view) {
+  const { site } = bank;
+  const rows = await board(site, view);
+  if (!rows.length) return nothing(site);
+  const page = Math.min(view.page, pages(rows.length));
+  const shown = rows.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS);
+  const columns = [
+    { label: "Model", key: "model" },
+    { label: "Corpus", key: "corpus" },
+    ...(view.by === "all" ? [] : [{ label: capital(words(view.by)), key: "group" }]),
+    { label: "Method", key: "method" },
+    { label: "Accuracy", key: "accuracy", kind: "fig" },
+    { label: "", tip: "0 to 1, with the 95 % interval; the tick is chance" },
+    { label: "Orders pooled", key: "pooled", kind: "fig", tip: "Every presentation is one trial" },
+    { label: "First option", key: "first", kind: "fig", tip: "Position bias: .50 is none" },
+    { label: "n", key: "n", kind: "num", tip: "Items used" },
+  ];
+  const body = shown.map((row) => line(row, view));
+  return [
+    table("All results", columns, body, "pb-board", view.sort),
+    pager(page, rows.length, "row"),
+    note(NOTE),
+    h("p.pb-note", {}, h("button.pb-link", { type: "button", "data-pick": "csv", "data-value": "summary" }, "This table as CSV")),
+  ];
+}
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+function line(row, view) {
+  const more = [["pooled", "orders pooled"], ["first", "first option"]].map(([name, label]) =>
+    h(`td.fig.c-${name}`, { class: Number.isNaN(row[name].value) ? "na" : null, "data-label": label }, figure(row[name], signatureOf(row))));
+  return h(
+    "tr", {},
+    h("td.c-model", {}, isolated(row.model)),
+    h("td.c-corpus", {}, isolated(row.corpus)),
+    view.by === "all" ? null : h("td.c-group", {}, isolated(words(row.group))),
+    h("td.c-method", {}, methodName(row.method)),
+    h("td.fig.c-figure", {}, figure(row.accuracy, signatureOf(row))),
+    h("td.plot", {}, whisker(row.accuracy, [0, 1], 0.5)),
+    more,
+    h("td.num.c-n", {}, whole(row.n)),
+  );
+}
+
+export function nothing(site) {
+  if (!site.models.length) {
+    return empty("No model has been scored yet.",
+      "The bank holds items only. Score them with `pairbank score`, and add the file with `pairbank bank`.");
+  }
+  return empty("No results with these filters.", "Choose another group, or all corpora.");
+}

@@ -1,0 +1,128 @@
+// Text and numbers for the page: in, anything a corpus may hold; out, strings, never markup.
+
+const LONGEST_DIFFED = 600;
+const PIECES = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu;
+
+// Control characters become visible pictures.
+export const visible = (text) =>
+  // eslint-disable-next-line no-control-regex
+  String(text).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, (c) =>
+    c === "\u007f" ? "\u2421" : String.fromCharCode(0x2400 + c.charCodeAt(0)));
+
+export const clipped = (text, limit) => {
+  const letters = text.length <= limit ? null : Array.from(text);
+  return !letters || letters.length <= limit ? text : letters.slice(0, limit - 1).join("") + "…";
+};
+
+// A number with so many decimals; an exact half goes to the even neighbour, as in the card and the reports.
+export function fixed(value, digits) {
+  const halves = Math.abs(value) * 2 ** (digits + 1);
+  if (!Number.isInteger(halves) || halves % 2 === 0) return value.toFixed(digits);
+  const unit = 10 ** digits;
+  const low = Math.floor(Math.abs(value) * unit);
+  return (Math.sign(value) * (low % 2 ? low + 1 : low) / unit).toFixed(digits);
+}
+
+const minus = (text) => text.replace("-", "−");
+
+export function share(value, digits = 2) {
+  if (!Number.isFinite(value)) return "–";
+  const text = fixed(Math.abs(value), digits);
+  const sign = value < 0 && Number(text) ? "−" : "";
+  return sign + (text.startsWith("0") ? text.slice(1) : text);
+}
+
+export const interval = (low, high) => (Number.isFinite(low) ? `[${share(low)}, ${share(high)}]` : "");
+
+// A difference with its sign, which a value that rounds to nothing keeps.
+export function nats(value) {
+  if (value === null || !Number.isFinite(value)) return "–";
+  if (value === 0) return "0.00";
+  return (value > 0 ? "+" : "−") + fixed(Math.abs(value), 2);
+}
+
+export const logprob = (value) => (value === null || !Number.isFinite(value) ? "–" : minus(fixed(value, 2)));
+
+export const whole = (n) => n.toLocaleString("en-US");
+export const count = (n, noun, many = `${noun}s`) => `${whole(n)} ${n === 1 ? noun : many}`;
+export const words = (name) => name.replaceAll("_", " ");
+
+export function pValue(p) {
+  if (!Number.isFinite(p)) return "–";
+  if (p < 0.001) return "p < .001";
+  return `p = ${share(p, 3)}`;
+}
+
+export function niceTicks(low, high, most = 6) {
+  const span = high - low;
+  if (!(span > 0) || !Number.isFinite(span)) return [low];
+  const power = 10 ** Math.floor(Math.log10(span / most));
+  const step = [1, 2, 5, 10, 20].map((k) => power * k).find((width) => span / width <= most);
+  const ticks = [];
+  for (let k = Math.ceil(low / step); k <= Math.floor(high / step); k++) ticks.push(k * step + 0);
+  return ticks;
+}
+
+export function tickText(value, ticks) {
+  let step = ticks.length > 1 ? Infinity : 1;
+  for (let k = 1; k < ticks.length; k++) step = Math.min(step, ticks[k] - ticks[k - 1]);
+  return minus(value.toFixed(step > 0 ? Math.max(0, -Math.floor(Math.log10(step))) : 0));
+}
+
+// Good and bad as lists of [text, whether it differs from the other side].
+export function bothMarked(good, bad) {
+  if (Math.max(good.length, bad.length) > LONGEST_DIFFED) return [[[good, false]], [[bad, false]]];
+  const a = good.match(PIECES) ?? [];
+  const b = bad.match(PIECES) ?? [];
+  const left = [], right = [];
+  const add = (into, pieces, differs) => {
+    const text = pieces.join("");
+    const inner = text.trim();
+    if (!text) return;
+    if (!differs || !inner) { into.push([text, false]); return; }
+    const start = text.indexOf(inner);
+    for (const [part, marked] of [[text.slice(0, start), false], [inner, true], [text.slice(start + inner.length), false]]) {
+      if (part) into.push([part, marked]);
+    }
+  };
+  let i = 0, j = 0;
+  for (const [k, l, size] of [...blocks(a, b), [a.length, b.length, 0]]) {
+    add(left, a.slice(i, k), true);
+    add(right, b.slice(j, l), true);
+    add(left, a.slice(k, k + size), false);
+    add(right, b.slice(l, l + size), false);
+    i = k + size;
+    j = l + size;
+  }
+  return [left, right];
+}
+
+// The matching blocks of Ratcliff and Obershelp, longest first, then left and right of it (as Python's difflib).
+function blocks(a, b) {
+  const places = new Map();
+  b.forEach((piece, j) => places.set(piece, [...(places.get(piece) ?? []), j]));
+  const found = [];
+  const queue = [[0, a.length, 0, b.length]];
+  while (queue.length) {
+    const [alo, ahi, blo, bhi] = queue.pop();
+    let best = [alo, blo, 0];
+    let lengths = new Map();
+    for (let i = alo; i < ahi; i++) {
+      const next = new Map();
+      for (const j of places.get(a[i]) ?? []) {
+        if (j < blo) continue;
+        if (j >= bhi) break;
+        const size = (lengths.get(j - 1) ?? 0) + 1;
+        next.set(j, size);
+        if (size > best[2]) best = [i - size + 1, j - size + 1, size];
+      }
+      lengths = next;
+    }
+    const [i, j, size] = best;
+    if (!size) continue;
+    found.push(best);
+    if (alo < i && blo < j) queue.push([alo, i, blo, j]);
+    if (i + size < ahi && j + size < bhi) queue.push([i + size, ahi, j + size, bhi]);
+  }
+  return found.sort((x, y) => x[0] - y[0]);
+}

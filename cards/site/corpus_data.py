@@ -1,0 +1,268 @@
+"""One corpus as files of a site: in, its parquet tables; out, columns that a page looks at whole, and rows by page.
+
+In `data/corpora/<config>/`: `corpus` (what the tables are), `ids`, `filters`, `human`, `items/<page>` (texts and the
+corpus's own columns); of each model `models/<slug>/axis-<k>` (the difference by its k-th method, which plots and lists
+need of all rows) and `rows/<page>` (every other column); `others/<page>`: the differences by all models.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pairbank.builders.languages import separator
+from pairbank.builders.schema.columns import ONE_SIDED_TASKS
+from pairbank.builders.schema.flags import IDENTICAL_SIDES
+from pairbank.cards.bank.layout import config_name, items_path, scores_path
+from pairbank.cards.bank.redistribution import TEXTS, score_columns, text_columns
+from pairbank.cards.site.columns import SUFFIX, encoded, numbers, write_chunk, write_packed
+from pairbank.cards.site.source import Source
+from pairbank.errors import BankError
+from pairbank.files import read_parquet
+from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
+from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
+from pairbank.scoring.prompts.registry import prompts
+from pairbank.scoring.signature import signature_line
+
+if TYPE_CHECKING:
+    from pairbank.arrays import BoolArray, FloatArray
+
+_LOG = logging.getLogger(__name__)
+PAGE_ROWS = 1_024
+OTHERS_BYTES = 2**18
+"""Of a page of all models' differences, before packing."""
+FILTERS = ("subset", "phenomenon", "language", "task", "human_scale")
+_WHOLE = ("item_id", "corpus", "human_good", "human_bad", *FILTERS)
+"""Columns that stand in files of their own."""
+
+
+@dataclass(slots=True, kw_only=True)
+class CorpusWritten:
+    """What later files of the site need of a corpus."""
+
+    facts: dict[str, Any]
+    """For the site's manifest."""
+    groups: dict[str, list[str | None]] = field(default_factory=dict)
+    """Column of the items -> its values, of those that results can be broken down by."""
+    choice: BoolArray
+    """Which items are a choice between two different sides."""
+    deltas: dict[str, dict[str, FloatArray]] = field(default_factory=dict)
+    """Method -> model's slug -> differences, shape (items,), NaN where there is none."""
+
+
+def write_corpus(
+    root: Path, source: Source, corpus: str, manifest: Mapping[str, Any], *, with_texts: bool
+) -> CorpusWritten:
+    """Write the files of one corpus below a site's folder; return what the others need of it."""
+    folder = root / "data" / "corpora" / config_name(corpus)
+    items = read_parquet(source.path(items_path(corpus)))
+    if not with_texts:
+        items = _without_texts(items, {})
+    tasks = set(pc.unique(items["task"]).to_pylist()) if "task" in items.column_names else set()
+    work = _Corpus(
+        folder=folder,
+        items=items,
+        with_texts=with_texts,
+        one_sided=bool(tasks) and tasks <= set(ONE_SIDED_TASKS),
+        human=_human(items),
+        languages=[str(x) for x in pc.unique(items["language"]).to_pylist()]
+        if "language" in items.column_names
+        else [],
+    )
+    choice = _is_choice(items)
+    _write_items(work, choice)
+    signatures: Mapping[str, Any] = manifest["scores"].get(corpus, {})
+    written = CorpusWritten(facts={}, choice=choice, groups=_groups(items))
+    for slug in sorted(signatures):
+        try:
+            _write_model(work, source.path(scores_path(corpus, slug)), slug, signatures[slug], written)
+        except BankError as error:  # the other tables can still be looked at
+            _LOG.warning("%s", error)
+            work.tables[slug] = {"name": signatures[slug]["model"]["name"], "problem": str(error)}
+    page_rows = _write_others(work, written)
+    write_packed(
+        folder / f"corpus{SUFFIX}",
+        {
+            "n_items": len(items),
+            "page_rows": PAGE_ROWS,
+            "others_rows": page_rows,
+            "one_sided": work.one_sided,
+            "columns": items.column_names,
+            "methods": work.definitions,
+            "tables": work.tables,
+            "has_human": {"human_good", "human_bad"} <= set(items.column_names),
+            "human": bool(np.isfinite(work.human).any()),
+        },
+    )
+    return written
+
+
+@dataclass(slots=True, kw_only=True)
+class _Corpus:
+    """A corpus while it is written."""
+
+    folder: Path
+    items: pa.Table
+    with_texts: bool
+    one_sided: bool
+    human: FloatArray
+    """Difference of the mean judgments, shape (items,), NaN where there is none."""
+    languages: list[str]
+    definitions: list[dict[str, Any]] = field(default_factory=list)
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def _without_texts(table: pa.Table, methods: Mapping[str, Any]) -> pa.Table:
+    import datasets
+
+    features = datasets.Features.from_arrow_schema(table.schema)
+    return table.drop_columns([name for name in text_columns(features, methods) if name in table.column_names])
+
+
+def _human(items: pa.Table) -> FloatArray:
+    names = ("human_good", "human_bad")
+    if not set(names) <= set(items.column_names):
+        return np.full(len(items), np.nan)
+    good, bad = (items[name].cast(pa.float64()).to_numpy() for name in names)
+    return np.asarray(good - bad, dtype=np.float64)
+
+
+def _is_choice(items: pa.Table) -> BoolArray:
+    flagged = np.zeros(len(items), dtype=np.bool_)
+    if "flags" in items.column_names:
+        flags = items["flags"].combine_chunks()
+        identical = pc.equal(pc.list_flatten(flags), IDENTICAL_SIDES).to_numpy(zero_copy_only=False).astype(np.bool_)
+        flagged[pc.list_parent_indices(flags).to_numpy()[identical]] = True
+    return ~flagged
+
+
+def _groups(items: pa.Table) -> dict[str, list[str | None]]:
+    """Return the columns that results may be broken down by: texts that are shared by many rows."""
+    names = [name for name in items.column_names if name not in (*TEXTS, "item_id") and items[name].type == pa.string()]
+    return {name: items[name].to_pylist() for name in names}
+
+
+def _write_items(work: _Corpus, choice: BoolArray) -> None:
+    items, folder = work.items, work.folder
+    write_chunk(folder / f"ids{SUFFIX}", {"item_id": {"t": "list", "v": items["item_id"].to_pylist()}})
+    filters = {name: encoded(items[name]) for name in FILTERS if name in items.column_names}
+    write_chunk(folder / f"filters{SUFFIX}", filters | {"choice": numbers(choice.astype(np.int64))})
+    human = {name: encoded(items[name]) for name in ("human_good", "human_bad") if name in items.column_names}
+    if human:
+        write_chunk(folder / f"human{SUFFIX}", human)
+    rest = items.select([name for name in items.column_names if name not in _WHOLE])
+    _write_pages(folder / "items", rest, PAGE_ROWS)
+
+
+def _write_pages(folder: Path, table: pa.Table, n_rows: int) -> None:
+    for page, start in enumerate(range(0, max(len(table), 1), n_rows)):
+        part = table.slice(start, n_rows)
+        write_chunk(folder / f"{page}{SUFFIX}", {name: encoded(part[name]) for name in part.column_names})
+
+
+def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, Any], written: CorpusWritten) -> None:
+    table = read_parquet(path)
+    if not work.with_texts:
+        table = _without_texts(table, signature["methods"])
+    places = _places(work.items, table, path)
+    model, folder = signature["model"]["name"], work.folder / "models" / slug
+    facts: dict[str, Any] = {"name": model, "n_rows": len(table), "line": signature_line(signature), "methods": []}
+    if not np.array_equal(places, np.arange(len(work.items))):
+        write_chunk(folder / f"places{SUFFIX}", {"place": numbers(places)})
+        facts["places"] = True
+    axes: list[str] = []
+    for name in _methods_of(table, signature):
+        columns = ScoreColumns(name)
+        axis = columns.good if work.one_sided and columns.good in table.column_names else columns.delta
+        values = np.asarray(table[axis].cast(pa.float64()).to_numpy(), dtype=np.float64)
+        write_chunk(folder / f"axis-{len(axes)}{SUFFIX}", {"value": numbers(values)})
+        here = np.full(len(work.items), np.nan)
+        here[places] = values
+        written.deltas.setdefault(name, {})[slug] = here
+        facts["methods"].append({"use": _definition(work, name, signature), "any": bool(np.isfinite(values).any())})
+        axes.append(axis)
+    facts["human"] = bool(np.isfinite(work.human[places]).any())
+    shared = set(work.items.column_names)
+    rest = [name for name in table.column_names if name not in shared and name not in axes]
+    _write_pages(folder / "rows", table.select(rest), PAGE_ROWS)
+    made = score_columns(signature["methods"])
+    facts |= {"axes": axes, "columns": table.column_names, "own": [x for x in rest if x not in made]}
+    work.tables[slug] = facts
+
+
+def _places(items: pa.Table, table: pa.Table, path: Path) -> np.ndarray:
+    """Return where a table's rows stand among the items."""
+    found = pc.index_in(table["item_id"].combine_chunks(), items["item_id"].combine_chunks())
+    if found.null_count:
+        raise BankError(f"{path}: {found.null_count} item(s) that the corpus does not have; write the bank again")
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _methods_of(table: pa.Table, signature: Mapping[str, Any]) -> list[str]:
+    """Return the methods whose difference the table holds, in the order of its columns (a manifest sorts its keys)."""
+    names = table.column_names
+    present = [name for name in signature["methods"] if ScoreColumns(name).delta in names]
+    return sorted(present, key=lambda name: names.index(ScoreColumns(name).delta))
+
+
+def _definition(work: _Corpus, name: str, signature: Mapping[str, Any]) -> int:
+    """Return the number of a method's definition among those of the corpus; each stands there once."""
+    stated = signature["methods"][name]
+    layout = MethodLayout.from_dict(stated["layout"])
+    definition: dict[str, Any] = {
+        "name": name,
+        "kind": layout.kind,
+        "presentations": list(layout.presentations),
+        "options": list(layout.options),
+        "correct": list(layout.correct),
+        "is_prompted": layout.is_prompted,
+        "paper": stated.get("paper", ""),
+        "sha256": stated["sha256"],
+    }
+    prompt = prompts().get(name)
+    if prompt is not None and prompt.sha256 == stated["sha256"] and work.with_texts:
+        definition["prompt"] = _prompt(prompt, work.languages)
+    if definition not in work.definitions:
+        work.definitions.append(definition)
+    return work.definitions.index(definition)
+
+
+def _prompt(prompt: Prompt, languages: list[str]) -> dict[str, Any]:
+    """Return what is needed to show what was asked: the texts of each presentation in the corpus's languages."""
+    wanted = {ANY, *map(primary, languages)}
+    presentations = [
+        {
+            "name": one.name,
+            "template": {tag: text for tag, text in one.template.items() if tag in wanted},
+            "stem": {tag: text for tag, text in one.stem.items() if tag in wanted},
+            "when": dict(one.when),
+        }
+        for one in prompt.presentations
+    ]
+    separators = {tag: separator(tag) for tag in languages}
+    return {"join": prompt.join, "presentations": presentations, "separators": separators}
+
+
+def _write_others(work: _Corpus, written: CorpusWritten) -> int:
+    """Write all models' differences by page of items; return how many rows a page has."""
+    slugs = [slug for slug, facts in work.tables.items() if "problem" not in facts]
+    if len(slugs) < 2:
+        return 0
+    columns = {
+        f"{method}~{slug}": values[slug]
+        for method, values in written.deltas.items()
+        for slug in slugs
+        if slug in values
+    }
+    n_rows = min(PAGE_ROWS, max(32, OTHERS_BYTES // (8 * len(columns))))
+    for page, start in enumerate(range(0, len(work.items), n_rows)):
+        part = {name: numbers(values[start : start + n_rows]) for name, values in columns.items()}
+        write_chunk(work.folder / "others" / f"{page}{SUFFIX}", part)
+    return n_rows

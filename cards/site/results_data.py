@@ -1,0 +1,142 @@
+"""The summary as files of a site: in, a bank's table of all estimates; out, the columns that the leaderboards read.
+
+`results/<part>/<k>-<m>`: the k-th grouping by the m-th method; the part is `board` (accuracy, with ranks) or `people`
+(correlations). So the first view reads one small file, however many methods and groupings there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from pairbank.cards.site.columns import SUFFIX, encoded, numbers, write_chunk
+from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.measures.rank_intervals import RankIntervals, mean_rank_intervals, pair_counts, rank_intervals
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pairbank.cards.site.corpus_data import CorpusWritten
+
+PARTS = {
+    "board": ("accuracy", "human_accuracy", "accuracy_pooled", "position_bias"),
+    "people": ("pearson_human", "spearman_human"),
+}
+"""Part -> the metrics it shows."""
+_TEXTS = ("model", "corpus", "group", "metric", "ci_method", "reason")
+
+
+def write_results(
+    root: Path, summary: pd.DataFrame | None, corpora: Mapping[str, CorpusWritten], slugs: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Write the results; return where what is, for the site's manifest.
+
+    Args:
+        root: the site's folder.
+        summary: the bank's, or None where it has no scores.
+        corpora: what was written of each corpus.
+        slugs: model's name -> its slugs.
+    """
+    if summary is None:
+        return {"groupings": ["all"], "methods": [], "board": {}, "people": {}}
+    groupings = ["all", *(str(x) for x in summary["group_by"].unique() if x != "all")]
+    methods = _in_order([str(x) for x in summary["method"].unique()], corpora)
+    found: dict[str, Any] = {"groupings": groupings, "methods": methods}
+    for part, metrics in PARTS.items():
+        wanted = summary[summary["metric"].isin(metrics)]
+        found[part] = {}
+        for (by, method), rows in wanted.groupby(["group_by", "method"], sort=True):
+            path = f"results/{part}/{groupings.index(str(by))}-{methods.index(str(method))}{SUFFIX}"
+            frame = _of_people(rows) if method == HUMAN else rows
+            more = _ranks(frame, str(by), str(method), corpora, slugs) if part == "board" else {}
+            _write_rows(root / "data" / path, frame, more)
+            found[part].setdefault(str(by), {})[str(method)] = path
+    return found
+
+
+def _in_order(methods: list[str], corpora: Mapping[str, CorpusWritten]) -> list[str]:
+    """Return methods in the order of the tables, people last."""
+    known = dict.fromkeys(name for corpus in corpora.values() for name in corpus.deltas)
+    rest = sorted(name for name in methods if name not in known and name != HUMAN)
+    return [*(name for name in known if name in methods), *rest, *([HUMAN] if HUMAN in methods else [])]
+
+
+def _of_people(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row of people's for each group, that of the most items: whatever model stands beside it."""
+    ordered = rows.sort_values("n", ascending=False, kind="stable")
+    return ordered.drop_duplicates(["corpus", "group", "metric"]).sort_index().assign(model="")
+
+
+def _write_rows(path: Path, rows: pd.DataFrame, more: Mapping[str, Any]) -> None:
+    columns = {name: encoded(pa.array(rows[name], pa.string(), from_pandas=True)) for name in _TEXTS}
+    columns |= {name: numbers(rows[name].to_numpy(dtype=np.float64)) for name in ("value", "low", "high")}
+    columns |= {name: numbers(rows[name].to_numpy(dtype=np.int64)) for name in ("n", "n_excluded")}
+    ranks = more.get("ranks", {})
+    for place in ("best", "worst"):
+        keys = zip(rows["model"], rows["corpus"], rows["group"], rows["metric"], strict=True)
+        found = [ranks.get(key[:3], {}).get(place, 0) if key[3] == "accuracy" else 0 for key in keys]
+        columns[place] = numbers(np.array(found, dtype=np.int64))
+    write_chunk(path, columns, overall=more.get("overall", {}))
+
+
+def _ranks(
+    rows: pd.DataFrame,
+    by: str,
+    method: str,
+    corpora: Mapping[str, CorpusWritten],
+    slugs: Mapping[str, Sequence[str]],
+) -> dict[str, Any]:
+    """Return rank intervals by (model, corpus, group), and overall by model where a mean can be taken."""
+    ranks: dict[tuple[str, str, str], dict[str, int]] = {}
+    parts = []
+    keep = rows[rows["metric"] == "accuracy"]
+    everywhere = _models_everywhere(keep) if by == "all" else []
+    for (corpus, group), cell in keep.groupby(["corpus", "group"], sort=True):
+        models = [str(name) for name in cell["model"].unique()]
+        deltas = _deltas(corpora.get(str(corpus)), by, str(group), method, [(m, slugs.get(m, ())) for m in models])
+        if deltas is None or len(models) < 2:
+            continue
+        counts = pair_counts(deltas)
+        found = rank_intervals(counts)
+        ranks |= {(name, str(corpus), str(group)): _cell(found, k) for k, name in enumerate(models)}
+        if len(everywhere) > 1:
+            parts.append(pair_counts(deltas[[models.index(name) for name in everywhere]]))
+    overall = {}
+    n_corpora = keep["corpus"].nunique()
+    if len(everywhere) > 1 and n_corpora > 1 and len(parts) == n_corpora:
+        mean = mean_rank_intervals(parts)
+        overall = {name: _cell(mean, k) for k, name in enumerate(everywhere)}
+    return {"ranks": ranks, "overall": overall}
+
+
+def _cell(found: RankIntervals, k: int) -> dict[str, int]:
+    return {"best": int(found.best[k]), "worst": int(found.worst[k])}
+
+
+def _models_everywhere(rows: pd.DataFrame) -> list[str]:
+    """Return the models that have a result of every corpus."""
+    counted = rows.groupby("model")["corpus"].nunique()
+    return sorted(str(name) for name in counted[counted == rows["corpus"].nunique()].index)
+
+
+def _deltas(
+    corpus: CorpusWritten | None, by: str, group: str, method: str, models: Sequence[tuple[str, Sequence[str]]]
+) -> np.ndarray | None:
+    """Return the differences of all models on the items of a group, or None where the tables are not at hand."""
+    if corpus is None or (by != "all" and by not in corpus.groups):
+        return None
+    keep = corpus.choice.copy()
+    if by != "all":
+        keep &= np.array([value == group for value in corpus.groups[by]])
+    found = []
+    for _, named in models:
+        values = [corpus.deltas.get(method, {}).get(slug) for slug in named]
+        table = next((one for one in values if one is not None), None)
+        if table is None:
+            return None
+        found.append(table[keep])
+    return np.stack(found)

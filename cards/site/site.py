@@ -1,0 +1,233 @@
+"""`write_site`: in, a bank on disk or on the Hub; out, a folder of plain files that any web server shows.
+
+`data/site.json.gz` says what is where; `corpus_data`, `results_data` and `report_pages` write the rest. Nothing of it
+runs on a server, and the page asks no other host for anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow.parquet as pq
+
+from pairbank.cards.bank.layout import SUMMARY, config_name, items_path, scores_path
+from pairbank.cards.bank.redistribution import is_left_out, may_publish, refuse_quoted_texts
+from pairbank.cards.bank.tables import read_table
+from pairbank.cards.site.columns import SUFFIX, write_packed
+from pairbank.cards.site.corpus_data import CorpusWritten, write_corpus
+from pairbank.cards.site.report_pages import write_reports
+from pairbank.cards.site.results_data import write_results
+from pairbank.cards.site.source import Folder, Source, manifest_of, open_source
+from pairbank.errors import OutputError
+from pairbank.stats.analyses.introspection.model_features import ModelFeatures, find_features
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = 1
+"""Of the files below `data/`; a page reads those of its own format only."""
+MANIFEST_PATH = f"data/site{SUFFIX}"
+SOFTWARE = "pairbank: a bank of linguistic judgment items and of what language models say about them"
+_STEP = re.compile(r"(?:^|[@/_-])step[_-]?(\d+)$")
+Texts = Literal["redistributable", "all"]
+"""Which corpora keep their texts: those that may be published, or all, for a page that only its owner sees."""
+
+
+def write_site(
+    bank: str | Path,
+    out: str | Path,
+    *,
+    name: str = "",
+    revision: str | None = None,
+    texts: Texts = "redistributable",
+    features: Mapping[str, ModelFeatures] | None = None,
+) -> Path:
+    """Write a bank as a website; return its folder.
+
+    Args:
+        bank: a bank's folder, or ORG/NAME of one on the Hub.
+        out: a new or empty folder, or one with a site in it, which is replaced as a whole.
+        name: what `load_dataset` calls the bank, for the lines of Python; empty = the folder's own name, or the Hub's.
+        revision: of the Hub's bank, or what is to stand on the page; None = the newest, or the manifest's hash.
+        texts: "redistributable" shows ids and scores only of corpora whose texts may not be published.
+        features: declared features of models by name (family, size, type), before those that pairbank ships.
+
+    Raises:
+        BankError: there is no bank, a report quotes what may not be published, or a table is damaged.
+        OutputError: `out` holds something else.
+    """
+    source = open_source(str(bank), None if Path(bank).is_dir() else revision)
+    manifest = manifest_of(source)
+    with _replaced(Path(out)) as staged:
+        _copy_app(staged)
+        closed = _closed(source, manifest) if texts == "redistributable" else set()
+        corpora = {
+            corpus: write_corpus(staged, source, corpus, manifest, with_texts=corpus not in closed)
+            for corpus in _in_order(manifest)
+        }
+        results = write_results(staged, _summary(source, manifest), corpora, _slugs(manifest))
+        reports = write_reports(staged, source, list(manifest.get("files", {})))
+        known_as = source.root.name if isinstance(source, Folder) else source.name
+        shown = _Shown(name=name or known_as, revision=revision or source.revision, closed=closed)
+        facts = _facts(manifest, shown, corpora, features or {})
+        write_packed(staged / MANIFEST_PATH, facts | {"results": results, "reports": reports})
+        for corpus in manifest["scores"]:
+            write_packed(
+                staged / "data" / "corpora" / config_name(corpus) / f"signatures{SUFFIX}", manifest["scores"][corpus]
+            )
+    return Path(out)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """What the page says of where the bank is from."""
+
+    name: str
+    revision: str
+    closed: set[str]
+    """Corpora whose texts were left out."""
+
+
+def _in_order(manifest: Mapping[str, Any]) -> list[str]:
+    """Return the corpora, those with scores first."""
+    scored = manifest["scores"]
+    return sorted(manifest["corpora"], key=lambda name: (not scored.get(name), name))
+
+
+def _closed(source: Source, manifest: Mapping[str, Any]) -> set[str]:
+    """Return the corpora whose texts must stay out, once no report quotes them."""
+    corpora = manifest["corpora"]
+    closed = {name for name, facts in corpora.items() if not is_left_out(facts) and not may_publish(name, facts)}
+    if closed and isinstance(source, Folder):
+        refuse_quoted_texts(source.root, [(name, read_table(source.path(items_path(name)))) for name in sorted(closed)])
+    return closed
+
+
+def _summary(source: Source, manifest: Mapping[str, Any]) -> pd.DataFrame | None:
+    if not any(manifest["scores"].values()):
+        return None
+    frame: pd.DataFrame = pq.read_table(source.path(SUMMARY)).to_pandas()
+    return frame
+
+
+def _slugs(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return model's name -> its slugs: a slug may differ from corpus to corpus where names come from elsewhere."""
+    found: dict[str, list[str]] = {}
+    for models in manifest["scores"].values():
+        for slug, signature in models.items():
+            known = found.setdefault(signature["model"]["name"], [])
+            if slug not in known:
+                known.append(slug)
+    return found
+
+
+def _facts(
+    manifest: Mapping[str, Any],
+    shown: _Shown,
+    corpora: Mapping[str, CorpusWritten],
+    features: Mapping[str, ModelFeatures],
+) -> dict[str, Any]:
+    scores = manifest["scores"]
+    return {
+        "format": FORMAT,
+        "name": shown.name,
+        "revision": shown.revision,
+        "title": _title(manifest, shown.name),
+        "pairbank": manifest.get("pairbank", ""),
+        "command": manifest.get("command", ""),
+        "corpora": [_corpus(name, manifest, is_closed=name in shown.closed) for name in corpora],
+        "models": _models(scores, features),
+        "methods": list(dict.fromkeys(method for one in corpora.values() for method in one.deltas)),
+        "n_methods": len({m for slugs in scores.values() for s in slugs.values() for m in s["methods"]}),
+        "bibtex": citations(manifest),
+    }
+
+
+def _title(manifest: Mapping[str, Any], name: str) -> str:
+    """Return the corpora's titles, or the bank's name where they are many."""
+    titles = [str(manifest["corpora"][corpus].get("title") or corpus) for corpus in _in_order(manifest)]
+    return ", ".join(titles) if len(titles) <= 3 else name.rstrip("/").rsplit("/", maxsplit=1)[-1]
+
+
+def _corpus(corpus: str, manifest: Mapping[str, Any], *, is_closed: bool) -> dict[str, Any]:
+    facts = manifest["corpora"][corpus]
+    signatures = manifest["scores"].get(corpus, {})
+    return {
+        "name": corpus,
+        "config": config_name(corpus),
+        "n_items": facts["n_items"],
+        "version": facts.get("version") or "",
+        "licence": (facts.get("source") or {}).get("licence") or "unknown",
+        "texts_left_out": is_closed or is_left_out(facts),
+        "human": facts.get("human") or "",
+        "tasks": facts.get("tasks") or [],
+        "languages": facts.get("languages") or [],
+        "n_models": len(signatures),
+        "scores": scores_path(corpus, min(signatures)).rsplit("/", 1)[0] if signatures else "",
+    }
+
+
+def _models(scores: Mapping[str, Any], features: Mapping[str, ModelFeatures]) -> list[dict[str, Any]]:
+    """Return each model once, with what is declared about it."""
+    found: dict[str, dict[str, Any]] = {}
+    for corpus, slugs in sorted(scores.items()):
+        for _, signature in sorted(slugs.items()):
+            model = signature["model"]
+            if model["name"] in found:
+                continue
+            declared = find_features(model["name"], model_id=model["model_id"], corpus=corpus, given=features)
+            facts = {"name": model["name"], "id": model["model_id"], "format": model["prompt_format"]}
+            if declared is not None:
+                facts |= {"family": declared.family, "size": declared.size_billions * 1e9, "type": declared.type}
+            for text in (model["name"], model["model_id"], model["revision"]):
+                if step := _STEP.search(text):
+                    run = text[: step.start()] if text is not model["revision"] else model["model_id"]
+                    facts |= {"step": int(step[1]), "run": run}
+                    break
+            found[model["name"]] = facts
+    return [found[name] for name in sorted(found)]
+
+
+def citations(manifest: Mapping[str, Any]) -> str:
+    """Return BibTeX of pairbank and of every corpus in the bank, each once."""
+    sources = [facts.get("source") or {} for facts in manifest["corpora"].values()]
+    found = [source["citation"] for source in sources if source.get("citation")]
+    if not any("@software{pairbank" in text for text in found):
+        found.insert(0, f"@software{{pairbank,\n  title = {{{SOFTWARE}}},\n  version = {{{version('pairbank')}}}\n}}")
+    return "\n\n".join(dict.fromkeys(found))
+
+
+def _copy_app(folder: Path) -> None:
+    """Copy the page: HTML, style and modules, each to be read without any of the others being changed."""
+    for file in (resources.files("pairbank.cards.site") / "app").iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+
+
+@contextlib.contextmanager
+def _replaced(out: Path) -> Iterator[Path]:
+    """Yield a folder beside `out` that takes its place when the block ends without an error.
+
+    Raises:
+        OutputError: `out` is no folder, or holds what is no site.
+    """
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise OutputError(f"{out} exists and is no folder; choose a new or empty one for the site")
+    if out.is_dir() and any(out.iterdir()) and not (out / MANIFEST_PATH).is_file():
+        first = min(path.name for path in out.iterdir())
+        raise OutputError(f"{out} exists and is no site (it holds {first}); choose a new or empty folder for the site")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as beside:
+        staged = Path(beside) / "new"
+        staged.mkdir()
+        yield staged
+        if out.is_dir():
+            out.replace(Path(beside) / "old")
+        staged.replace(out)

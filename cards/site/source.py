@@ -1,0 +1,120 @@
+"""Where a bank's files are: in, a folder or ORG/NAME on the Hub; out, paths of files, fetched when first asked for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pairbank.cards.bank.layout import MANIFEST, read_manifest
+from pairbank.errors import BankError
+from pairbank.files import sha256_of_file
+
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+class Source(Protocol):
+    """A bank somewhere; all its files are of one revision."""
+
+    @property
+    def name(self) -> str:
+        """What `load_dataset` calls it: a folder or ORG/NAME."""
+
+    @property
+    def revision(self) -> str:
+        """What tells two states of the bank apart."""
+
+    def path(self, relative: str) -> Path:
+        """Return a local path of one file of the bank."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """A bank on disk."""
+
+    root: Path
+
+    @property
+    def name(self) -> str:
+        """The folder."""
+        return str(self.root)
+
+    @property
+    def revision(self) -> str:
+        """Hash of the manifest, which holds the hash of every other file."""
+        return sha256_of_file(self.root / MANIFEST)
+
+    def path(self, relative: str) -> Path:
+        """Return the file's path.
+
+        Raises:
+            BankError: the bank's manifest names it and it isn't there.
+        """
+        path = self.root / relative
+        if not path.is_file():
+            raise BankError(f"{path} is missing, though {MANIFEST} names it; write the bank again")
+        return path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubDataset:
+    """A bank on the Hub at one commit; a file is downloaded when it is first read."""
+
+    name: str
+    revision: str
+
+    def path(self, relative: str) -> Path:
+        """Return the path of the file in the Hub's cache.
+
+        Raises:
+            BankError: the commit lacks the file.
+        """
+        return _downloaded(self.name, relative, self.revision)
+
+
+def open_source(source: str, revision: str | None = None) -> Source:
+    """Return the bank's files.
+
+    Args:
+        source: a bank's folder, or ORG/NAME of one on the Hub.
+        revision: a commit, branch or tag of the Hub's; None = the newest.
+
+    Raises:
+        BankError: neither, or what is there is no bank.
+    """
+    root = Path(source).expanduser()
+    if root.is_dir():
+        if not (root / MANIFEST).is_file():
+            raise BankError(f"{source}: not a bank (no {MANIFEST}); give a folder that `pairbank run` or `bank` wrote")
+        return Folder(root=root.resolve())
+    if not _HUB_NAME.fullmatch(source):
+        raise BankError(f"no folder {source}; expected a bank's folder, or ORG/NAME of a bank on the Hub")
+    # The snapshot's folder is named by the commit, also when the Hub cannot be reached and the cache answers.
+    commit = _downloaded(source, MANIFEST, revision).parent.name
+    return HubDataset(name=source, revision=commit)
+
+
+def manifest_of(source: Source) -> dict[str, Any]:
+    """Return the bank's manifest.
+
+    Raises:
+        BankError: it is none; names what is wrong in it.
+    """
+    return read_manifest(source.path(MANIFEST).parent)
+
+
+def _downloaded(name: str, relative: str, revision: str | None) -> Path:
+    from huggingface_hub import errors, hf_hub_download
+
+    try:
+        return Path(hf_hub_download(name, relative, repo_type="dataset", revision=revision))
+    except errors.RepositoryNotFoundError as error:
+        raise BankError(
+            f"no folder {name} here, and no dataset of this name on the Hub that you may read; check the name, "
+            "or log in with `hf auth login`"
+        ) from error
+    except errors.LocalEntryNotFoundError as error:
+        raise BankError(f"{name}: {relative} is not in the cache and the Hub cannot be reached; go online") from error
+    except errors.EntryNotFoundError as error:
+        raise BankError(f"the dataset {name} on the Hub has no {relative}; expected a bank of pairbank's") from error

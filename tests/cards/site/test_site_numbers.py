@@ -1,0 +1,367 @@
+"""What the page computes itself, against pairbank.stats, difflib and naive loops over the tables."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import pairbank
+from pairbank.scoring.prompts.prompt import in_language
+from pairbank.scoring.prompts.registry import prompts
+from pairbank.scoring.prompts.slots import fill, slot_values
+from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement
+from pairbank.stats.measures.paired_tests import compare, mcnemar_exact, mcnemar_mid_p
+from site_bank import METHODS
+from site_pages import Shown
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from pairbank.stats.estimates.estimate import Estimate
+
+FREEDOMS = (1, 1.5, 2, 3, 7.3, 25, 120, 299, 301, 5000)
+SHOWN = ("all", "direct", "any", "wrong", "people")
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON is any
+    """Return numbers as JSON can carry them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return [_plain(x) for x in value] if isinstance(value, list) else value
+
+
+def _arrays(rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
+    found = [(np.arange(1.0, 6.0), np.array([2.0, 1, 4, 3, 5]))]
+    for n in (2, 3, 4, 5, 9, 40, 700):
+        x = rng.standard_t(3, size=n)
+        found.append((x, x + rng.standard_t(2, size=n)))
+    found.append((np.arange(6.0), np.ones(6)))
+    found.append((np.arange(6.0), 2 * np.arange(6.0)))
+    found.append((np.append(np.zeros(8), 1.0), np.arange(9.0)))
+    heavy = rng.standard_cauchy(size=60)
+    found.append((heavy, heavy + rng.standard_cauchy(size=60)))
+    ties = np.sign(rng.normal(size=80).round())
+    found.append((ties, np.roll(ties, 1)))
+    return found
+
+
+def _same(found: dict[str, Any], expected: Estimate, tolerance: float = 1e-9) -> None:
+    for name in ("value", "low", "high"):
+        mine, theirs = found[name], getattr(expected, name)
+        assert (mine is None) == math.isnan(theirs), (found, expected)
+        if mine is not None:
+            assert mine == pytest.approx(theirs, abs=tolerance, rel=tolerance), (name, found, expected)
+    assert found["n"] == expected.n
+    assert (found.get("reason") or None) == expected.reason
+
+
+def test_the_pages_statistics_are_those_of_the_reports(hard: Shown) -> None:
+    hard.open("?tab=add")
+    arrays = _arrays(np.random.default_rng(5))
+    script = """
+        const clean = (one) => JSON.parse(JSON.stringify(one));
+        return value.map(([x, y]) => clean([statistics.pearson(x, y), statistics.kappa(x, y), statistics.compare(x, y),
+            statistics.matrix([x, y], "raw_agreement").values[0][1]]));
+    """
+    found = hard.run(script, [[x.tolist(), y.tolist()] for x, y in arrays])
+    for (x, y), (r, kappa, pair, same) in zip(arrays, found, strict=True):
+        _same(r, pearson(x, y))
+        _same(kappa, cohens_kappa(x, y))
+        expected = compare(x, y)
+        _same(pair["difference"], expected.difference, 1e-12)
+        assert (pair["onlyA"], pair["onlyB"], pair["ties"]) == (expected.n_only_a, expected.n_only_b, expected.n_ties)
+        for name, number in (("exact", expected.p_exact), ("mid", expected.p_mid), ("detectable", expected.detectable)):
+            assert pair[name] == (None if math.isnan(number) else pytest.approx(number, rel=1e-9))
+        value = raw_agreement(x, y).value
+        assert same == (None if math.isnan(value) else pytest.approx(value, abs=1e-12))
+
+
+def test_quantiles_and_tails_hold_where_they_are_hard(hard: Shown) -> None:
+    from scipy import special
+
+    hard.open("?tab=add")
+    counts = [(0, 1), (3, 3), (1, 8), (40, 70), (900, 1_000), (33_000, 33_900), (5, 4_000)]
+    script = """return [value[0].map(statistics.studentQuantile),
+        value[1].map(([a, b]) => [statistics.mcnemarExact(a, b), statistics.mcnemarMid(a, b)])];"""
+    quantiles, tails = hard.run(script, [list(FREEDOMS), counts])
+    assert quantiles == pytest.approx([special.stdtrit(v, 0.975) for v in FREEDOMS], rel=2e-9)
+    for (a, b), (exact, mid) in zip(counts, tails, strict=True):
+        assert exact == pytest.approx(mcnemar_exact(a, b), rel=1e-8, abs=1e-300)
+        assert mid == pytest.approx(mcnemar_mid_p(a, b), rel=1e-8, abs=1e-300)
+
+
+def test_matrices_are_those_of_the_statistics_pair_by_pair(hard: Shown) -> None:
+    rng = np.random.default_rng(7)
+    deltas = rng.normal(size=(300, 5)) + rng.normal(size=(300, 1)) + 50
+    deltas[:, :3] -= 50
+    deltas[rng.random(deltas.shape) < 0.2] = np.nan
+    deltas[:40, 1] = 0.0
+    hard.open("?tab=add")
+    script = """
+        const columns = value[0].map((column) => Float64Array.from(column, (x) => x ?? NaN));
+        return JSON.parse(JSON.stringify(statistics.matrix(columns, value[1])));
+    """
+    for measure, reference in (("pearson", pearson), ("kappa", cohens_kappa)):
+        found = hard.run(script, [_plain(deltas.T.tolist()), measure])
+        for i in range(5):
+            for j in range(5):
+                if i == j:
+                    continue
+                both = np.isfinite(deltas[:, i]) & np.isfinite(deltas[:, j])
+                expected = reference(deltas[both, i], deltas[both, j])
+                mine = found["values"][i][j]
+                assert (math.nan if mine is None else mine) == pytest.approx(expected.value, abs=1e-10, nan_ok=True)
+                assert found["n"][i][j] == expected.n
+    flat = hard.run(script, [[[2.5] * 50, list(np.linspace(-1, 1, 50))], "pearson"])
+    assert flat["values"][0][1] is None
+
+
+def test_every_point_is_counted_in_the_nearest_hexagon(hard: Shown) -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.random(2_000), rng.random(2_000)
+    hard.open("?tab=add")
+    script = """const found = charts.hexagons(value[0], value[1]);
+        return [Array.from(found.codes), found.cells, charts.PLOT_WIDTH, charts.PLOT_HEIGHT];"""
+    codes, cells, width, height = hard.run(script, [x.tolist(), y.tolist()])
+    place = {cell["code"]: k for k, cell in enumerate(cells)}
+    px, py = x * width, (1 - y) * height
+    distances = np.hypot(px[:, None] - [c["x"] for c in cells], py[:, None] - [c["y"] for c in cells])
+    own = distances[np.arange(2_000), [place[code] for code in codes]]
+    assert np.allclose(own, distances.min(axis=1))
+    assert own.max() <= 9 + 1e-9
+    assert sum(cell["n"] for cell in cells) == 2_000
+    assert len({cell["name"] for cell in cells}) == len(cells)
+
+
+def test_numbers_are_written_as_in_the_card(hard: Shown) -> None:
+    hard.open("?tab=add")
+    values = [0.125, 0.375, 0.625, 0.875, 0.716, 0.145, 1.0, 0.0, 2.675, 64.6708, 0.005, 1.005, 12.5, 99.995]
+    found = hard.run("return value.map((x) => text.fixed(x, 2))", values)
+    assert found == [f"{x:.2f}" for x in values]
+    script = """return [text.share(0.716), text.share(-0.1), text.share(1), text.share(NaN), text.interval(0.7, 0.741),
+        text.nats(6.398), text.nats(-0.001), text.nats(0), text.logprob(-64.6708), text.clipped("abcdef", 4)]"""
+    assert hard.run(script) == [".72", "−.10", "1.00", "–", "[.70, .74]", "+6.40", "−0.00", "0.00", "−64.67", "abc…"]
+    assert hard.run("return text.niceTicks(-3.2, 11)") == [0, 5, 10]
+
+
+# --- rows, against a loop in Python ---
+
+
+def naive_rows(path: Path, show: str, method: str, subset: str, q: str) -> list[str]:
+    found = []
+    for row in pq.read_table(path).to_pylist():
+        human = None if row["human_good"] is None else row["human_good"] - row["human_bad"]
+        deltas = [np.nan if row[f"{name}_delta"] is None else row[f"{name}_delta"] for name in METHODS]
+        delta = deltas[METHODS.index(method)]
+        kept = {
+            "all": True,
+            "wrong": delta < 0,
+            "direct": delta * row["direct_delta"] < 0,
+            "people": human is not None and delta * human < 0,
+            "any": any(d > 0 for d in deltas) and any(d < 0 for d in deltas),
+        }[show]
+        texts = " ".join(str(row[name]) for name in ("item_id", "target_good", "target_bad"))
+        if kept and q.lower() in texts.lower() and subset in ("", row["subset"]):
+            found.append(row["item_id"])
+    return found
+
+
+ROWS = """
+    const bank = await open_bank();
+    const found = [];
+    for (const query of value) {
+        const {view: shown, table} = await view.resolvedRows(bank, view.fromQuery(query));
+        const order = await rows.ordered(table, shown);
+        found.push((await table.rows(order, ["item_id"])).map((row) => row.item_id));
+    }
+    return found;
+"""
+
+
+def test_filters_keep_what_a_loop_keeps(hard: Shown, hard_bank: Path) -> None:
+    hard.open("?tab=add")
+    path = hard_bank / "scores/hard/fake_1.parquet"
+    cases = [
+        (show, subset, q)
+        for show in SHOWN
+        for subset, q in (
+            ("", ""),
+            ("", "PILOT number 1"),
+            ("even", ""),
+            ("", "القطة"),
+            ("", "number 1?"),
+            ("", "${window"),
+        )
+    ]
+    method = METHODS[1]
+    queries = [
+        f"?tab=items&corpus=hard&model=fake_1&method={method}&show={s}&subset={sub}&q={quote(q)}" for s, sub, q in cases
+    ]
+    for case, found in zip(cases, hard.run(ROWS, queries), strict=True):
+        show, subset, q = case
+        assert found == naive_rows(path, show, method, subset, q), case
+
+
+def test_sorting_puts_missing_judgments_last_both_ways(hard: Shown, hard_bank: Path) -> None:
+    hard.open("?tab=add")
+    rows = pq.read_table(hard_bank / "scores/hard/fake_1.parquet").to_pylist()
+    human = {
+        row["item_id"]: np.nan if row["human_good"] is None else row["human_good"] - row["human_bad"] for row in rows
+    }
+    queries = ["?tab=items&corpus=hard&sort=human", "?tab=items&corpus=hard&sort=-human"]
+    for found, sign in zip(hard.run(ROWS, queries), (1, -1), strict=True):
+        values = sign * np.array([human[name] for name in found])
+        known = values[~np.isnan(values)]
+        assert len(found) == 67
+        assert np.isnan(values[len(known) :]).all()
+        assert (np.diff(known) >= 0).all()
+
+
+def test_r_on_the_plot_is_r_of_the_summary(hard: Shown, hard_bank: Path) -> None:
+    summary = pq.read_table(hard_bank / "results/summary.parquet").to_pandas()
+    for method, versus, metric in (
+        ("meta_question_simple", "direct", "pearson"),
+        ("direct", "human", "pearson_human"),
+    ):
+        one = summary[(summary["model"] == "fake-1") & (summary["group_by"] == "all") & (summary["method"] == method)]
+        [row] = one[(one["metric"] == metric) & (one["corpus"] == "hard")].to_dict("records")
+        hard.open(f"?tab=compare&corpus=hard&model=fake_1&method={method}&versus={versus}")
+        figures = [_shown(row[name]) for name in ("value", "low", "high")]
+        title = hard.page.locator(".pb-compare h2").inner_text()
+        assert title == "r = {} [{}, {}], n = {}".format(*figures, row["n"])
+
+
+def _shown(value: float) -> str:
+    text = f"{abs(value):.2f}".removeprefix("0")
+    return f"−{text}" if value < 0 and float(text) else text
+
+
+# --- texts ---
+
+
+def test_differences_are_marked_as_difflib_finds_them(hard: Shown) -> None:
+    hard.open("?tab=add")
+    pairs = [
+        ("The cat sleeps.", "The cat sleep."),
+        ("Which coat did he buy it?", "Which did he buy?"),
+        ("他昨天买了书", "他昨天书买了"),
+        ("a b a b a", "b a b a b"),
+        ("", "x"),
+        ("same", "same"),
+        ("🙂 ok.", "🙃 ok!"),
+    ]
+    pieces = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|\w+|\s+|[^\w\s]")
+    for (good, bad), found in zip(
+        pairs, hard.run("return value.map(([a, b]) => text.bothMarked(a, b))", pairs), strict=True
+    ):
+        a, b = pieces.findall(good), pieces.findall(bad)
+        expected: list[list[str]] = [[], []]
+        for kind, i0, i1, j0, j1 in difflib.SequenceMatcher(a=a, b=b, autojunk=False).get_opcodes():
+            if kind != "equal":
+                for side, part in enumerate(("".join(a[i0:i1]), "".join(b[j0:j1]))):
+                    expected[side] += [part.strip()] if part.strip() else []
+        for side, text in enumerate((good, bad)):
+            assert "".join(part for part, _ in found[side]) == text
+            assert [part for part, marked in found[side] if marked] == expected[side], (good, bad)
+
+
+def test_every_prompt_is_shown_as_it_was_asked(hard: Shown) -> None:
+    hard.open("?tab=add")
+    rows: list[dict[str, Any]] = [
+        {
+            "language": "en",
+            "context_good": "An eagle",
+            "target_good": "can {fly}.",
+            "context_bad": "A cow",
+            "target_bad": "can {fly}.",
+            "property": "can fly",
+            "concept_good": "eagle",
+            "concept_bad": "cow",
+        },
+        {
+            "language": "zh-Hans",
+            "context_good": "鹰",
+            "target_good": "会飞。",
+            "context_bad": "牛",
+            "target_bad": "会飞。",
+        },
+        {
+            "language": "en",
+            "context_good": "The boats lay in the",
+            "target_good": "bay",
+            "context_bad": None,
+            "target_bad": None,
+        },
+    ]
+    cases, expected = [], []
+    from pairbank.cards.site.corpus_data import _prompt
+
+    for prompt in prompts().values():
+        for row in rows:
+            if str(row["language"]).split("-")[0] not in prompt.languages:
+                continue
+            cases.append([{"prompt": _prompt(prompt, [str(row["language"])])}, row])
+            values = slot_values(row)
+            expected.append(
+                [
+                    [
+                        p.name,
+                        prompt.join.join(
+                            fill(part, values)
+                            for part in (in_language(by, str(row["language"])) for by in (p.template, p.stem))
+                            if part
+                        ),
+                    ]
+                    for p in prompt.presentations
+                    if p.is_asked(row)
+                ]
+            )
+    assert len(cases) > 40
+    found = hard.run("return value.map(([method, row]) => [...item.filledTemplates(method, row)])", cases)
+    assert found == expected
+
+
+def test_words_are_compared_by_their_log_probability(tmp_path: Path, chromium: Browser) -> None:
+    import datasets
+
+    from pairbank.builders.schema.columns import Item, features
+    from pairbank.scoring.models.fake import FakeScorer
+    from site_pages import serving, shown
+
+    rows = [
+        Item(
+            item_id=f"words/all/{n}",
+            corpus="words",
+            subset="all",
+            language="en",
+            task="word_prediction",
+            context_good=f"The {n} boats lay in the",
+            target_good="harbour" if n % 2 else "bay",
+        ).row()
+        for n in range(20)
+    ]
+    words = datasets.Dataset.from_list(rows, features=features())
+    prompt = "hl23_word_pred_meta_question_simple"
+    bank = pairbank.write_bank(
+        tmp_path / "bank", scored=[pairbank.score(words, FakeScorer(), methods=["direct", prompt])]
+    )
+    summary = pq.read_table(bank / "results/summary.parquet").to_pandas()
+    [row] = summary[(summary["metric"] == "pearson_logprob") & (summary["group_by"] == "all")].to_dict("records")
+    with (
+        serving(pairbank.write_site(bank, tmp_path / "site", texts="all")) as address,
+        shown(chromium, address) as page,
+    ):
+        page.open("?tab=compare&corpus=words")
+        assert page.control("Method").input_value() == prompt
+        assert page.page.locator("h2").inner_text().startswith(f"r = {_shown(row['value'])} [")
+        text = page.page.locator(".pb-scatter").text_content() or ""
+        assert "log P, direct (nats)" in text
+        assert "both right" not in text

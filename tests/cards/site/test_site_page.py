@@ -1,0 +1,715 @@
+"""The page in a headless Chromium: it opens, filters, sorts, selects, goes back, and a permalink leads back.
+
+Screenshots of every tab, at the width of a desk and of a phone, land in the test's temporary folder.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+import pyarrow.parquet as pq
+import pytest
+
+import pairbank
+from pairbank.scoring.models.fake import FakeScorer
+from site_bank import HOSTILE, METHODS
+from site_pages import Shown, serving, shown
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+TABS = {
+    "grid": "Leaderboard",
+    "leaderboard": "All results",
+    "compare": "Direct vs prompted",
+    "versus": "Head to head",
+    "items": "Items",
+    "agreement": "Agreement",
+    "people": "People",
+    "reports": "Reports",
+    "download": "Download",
+    "add": "Add a model",
+}
+Open = Callable[..., Shown]
+
+
+@pytest.fixture
+def opened(chromium: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Return a function that writes a bank's site, serves it and opens it."""
+    import contextlib
+
+    with contextlib.ExitStack() as stack:
+
+        def open_bank(bank: Path, query: str = "", **options: Any) -> Shown:  # noqa: ANN401 - as `shown` takes them
+            site = pairbank.write_site(bank, tmp_path / "site", texts="all", name="org/bank")
+            page = stack.enter_context(shown(chromium, stack.enter_context(serving(site)), **options))
+            page.open(query)
+            return page
+
+        yield open_bank
+
+
+# --- what is read ---
+
+
+def test_only_what_is_looked_at_is_read(hard: Shown) -> None:
+    hard.open()
+    data = [path for path in hard.asked if path.startswith("data/")]
+    assert sorted(data) == ["data/results/board/0-0.json.gz", "data/results/board/0-3.json.gz", "data/site.json.gz"]
+    hard.open("?tab=compare&corpus=hard&model=fake_1")
+    assert not [path for path in hard.asked if "/rows/" in path or "fake_2_" in path or "others" in path]
+    before = len(hard.asked)
+    hard.go("Leaderboard")
+    hard.go("Direct vs prompted")
+    again = [path for path in hard.asked[before:] if path.startswith("data/corpora")]
+    assert again == []
+
+
+# --- the leaderboards ---
+
+
+def test_the_leaderboard_is_a_grid_with_ranks_people_and_a_signature(hard: Shown) -> None:
+    hard.open()
+    assert "Accuracy with direct" in hard.text()
+    names = hard.page.locator(".pb-grid tbody th").all_inner_texts()
+    assert names == ["fake<2>", "fake-1", "people"]
+    assert hard.page.locator(".pb-grid td.c-rank").all_inner_texts() == ["1–2", "1–2", ""]
+    hard.choose("A column is", "method")
+    assert hard.page.locator(".pb-grid thead th").count() == 4 + len(METHODS)
+    hard.choose("A column is", "phenomenon")
+    assert "<u>odd</u>" in hard.text()
+    assert "3/3" in hard.text()
+    hard.open()
+    hard.page.locator(".pb-grid .pb-figure").first.click()
+    dialog = hard.page.locator("dialog[open]")
+    dialog.wait_for()
+    told = dialog.inner_text()
+    assert "model:pairbank/fake<2>@1|" in told
+    assert "items sha256" in told
+    assert "sig=" in hard.page.url
+    hard.page.keyboard.press("Escape")
+    hard.page.wait_for_selector("dialog:not([open])", state="attached")
+    hard.page.go_back()
+    dialog.wait_for()
+
+
+def test_the_list_shows_the_summarys_figures_sorts_and_goes_as_csv(hard: Shown, hard_bank: Path) -> None:
+    summary = pq.read_table(hard_bank / "results/summary.parquet").to_pandas()
+    hard.open("?within=hard&sort=accuracy")  # as links were before there was a grid
+    assert hard.page.locator("[aria-selected=true]").inner_text() == "All results"
+    figures = [float(x) for x in hard.page.locator("td.c-figure b").all_inner_texts()]
+    assert figures == sorted(figures)
+    methods = hard.page.locator("td.c-method").all_inner_texts()
+    assert sorted(set(methods)) == sorted([*METHODS, "people"])
+    assert methods.count("people") == 1
+    one = summary[(summary["model"] == "fake-1") & (summary["method"] == "direct") & (summary["group_by"] == "all")]
+    [row] = one[one["metric"] == "accuracy"].to_dict("records")
+    texts = [f"{row[name]:.2f}".removeprefix("0") for name in ("value", "low", "high")]
+    assert "{} [{}, {}]".format(*texts) in hard.text().replace("\n", " ").replace("\t", " ")
+    hard.choose("Method", "direct")
+    hard.choose("Model", "fake-1")
+    assert hard.page.locator(".pb-board tbody tr").count() == 1
+    hard.open("?by=subset&group=odd&within=hard")
+    assert set(hard.page.locator("td.c-group").all_inner_texts()) == {"odd"}
+    with hard.page.expect_download() as download:
+        hard.page.get_by_role("button", name="This table as CSV").click()
+    rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8-sig"), newline="")))
+    assert len(rows) == hard.page.locator(".pb-board tbody tr").count()
+    exact = summary[(summary["group"] == "odd") & (summary["metric"] == "accuracy")]
+    found = {(r["model"], r["method"]): float(r["accuracy"]) for r in rows if r["model"]}
+    assert found == {(r["model"], r["method"]): r["value"] for r in exact.to_dict("records")}
+
+
+def test_a_task_is_limited_to_its_items_where_the_results_are_broken_down_by_task(opened: Open, tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", limit=2)
+    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("a", "b")]
+    bank = pairbank.write_bank(tmp_path / "bank", scored=scored)
+    page = opened(bank, "?tab=leaderboard&task=sentence_pair")
+    summary = pq.read_table(bank / "results/summary.parquet").to_pandas()
+    one = summary[(summary["group_by"] == "task") & (summary["group"] == "sentence_pair")]
+    wanted = one[one["metric"] == "accuracy"]["n"].unique().tolist()
+    assert [int(x) for x in set(page.page.locator("td.c-n").all_inner_texts())] == wanted
+    assert len(items) not in wanted
+
+
+# --- rows ---
+
+
+def test_one_can_break_down_search_select_and_come_back_by_link(hard: Shown) -> None:
+    hard.open("?tab=leaderboard")
+    hard.choose("Broken down by", "phenomenon")
+    hard.settled(lambda: hard.page.get_by_role("button", name="Accuracy").click())
+    assert hard.page.locator("th[aria-sort=descending]").inner_text().startswith("Accuracy")
+    assert hard.page.evaluate("document.activeElement.textContent").startswith("Accuracy")
+    hard.go("Items")
+    hard.choose("Phenomenon", "binding")
+    assert "20 items" in hard.text()
+    search = hard.control("Search the text")
+    search.press_sequentially("NUMBER 9 ", delay=20)
+    hard.page.wait_for_selector("thead:has-text('1 item')")
+    hard.settled(lambda: hard.page.locator("tr[data-pick=item]").click())
+    detail = hard.page.locator(".pb-detail").inner_text()
+    assert "hard/odd/9" in detail
+    link = hard.page.url
+    assert "tab=items" in link
+    assert "q=NUMBER+9+" in link
+    hard.open()
+    hard.page.goto(link)
+    hard.page.wait_for_selector(".pb-detail")
+    assert hard.page.locator(".pb-detail").inner_text() == detail
+    assert search.input_value() == "NUMBER 9 "
+    assert hard.control("Phenomenon").input_value() == "binding"
+    assert hard.page.url == link
+    search.press("End")
+    search.press_sequentially("sees", delay=20)
+    hard.page.wait_for_url("**sees**")
+    assert search.input_value() == "NUMBER 9 sees"
+
+
+def test_back_and_forward_go_through_every_state(hard: Shown) -> None:
+    hard.open()
+    steps: list[Callable[[], None]] = [
+        lambda: hard.go("Items"),
+        lambda: hard.choose("Which items", "Method is wrong"),
+        lambda: hard.settled(lambda: hard.page.locator("tr[data-pick=item]").nth(2).click()),
+        lambda: hard.go("Agreement"),
+        lambda: hard.settled(lambda: hard.page.locator(".pb-heat td[data-pick]").nth(1).click()),
+        lambda: hard.go("People"),
+    ]
+    seen = [(hard.page.url, hard.text())]
+    for step in steps:
+        step()
+        seen.append((hard.page.url, hard.text()))
+    assert len({url for url, _ in seen}) == len(seen)
+    for url, text in reversed(seen[:-1]):
+        hard.settled(hard.page.go_back)
+        assert (hard.page.url, hard.text()) == (url, text)
+    for url, text in seen[1:]:
+        hard.settled(hard.page.go_forward)
+        assert (hard.page.url, hard.text()) == (url, text)
+
+
+def test_a_link_from_another_bank_is_mended_and_says_so(hard: Shown) -> None:
+    hard.open("?tab=items&corpus=gone&model=%3Cb%3E&show=x&page=99999999999&subset=x")
+    notices = hard.page.locator(".pb-notice").all_inner_texts()
+    assert len(notices) == 4
+    assert "corpus “gone”" in notices[0]
+    assert hard.control("Corpus").input_value() == "hard"
+    hard.open("?tab=items&corpus=hard&item=hard/none/1")
+    assert hard.page.locator(".pb-notice").all_inner_texts() == ["There is no item “hard/none/1” in hard."]
+    hard.open("?tab=nowhere&__theme=dark")
+    assert "tab “nowhere”" in hard.page.locator(".pb-notice").inner_text()
+    assert "__theme=dark" in hard.page.url
+
+
+def test_permalinks_give_back_the_view_they_were_made_from_and_a_change_of_corpus_forgets(hard: Shown) -> None:
+    hard.open("?tab=add")
+    asked = [
+        "?tab=items&corpus=hard&model=fake_2_&show=wrong&subset=odd&q=a%26b%20%22%D8%A7&sort=-direct&page=2",
+        "?tab=compare&corpus=hard&method=direct&versus=human",
+        "?tab=versus&corpus=hard&model=fake_2_&against=fake_1&method=direct&versus=meta_question_simple",
+        "?tab=agreement&corpus=hard&measure=kappa&cell=direct~human",
+        "?tab=leaderboard&within=hard&by=subset&group=odd&sort=-n",
+        "?tab=grid&across=method&bmethod=direct&sort=-mean",
+        "?tab=download&corpus=hard&language=ar",
+        "?tab=items",
+        "?tab=leaderboard",
+        "",
+    ]
+    script = """
+        const bank = await open_bank();
+        const resolve = async (asked) => view.ROW_TABS.includes(asked.tab)
+            ? (await view.resolvedRows(bank, asked)).view
+            : view.resolvedBoard(bank.site, asked).view();
+        const found = [];
+        for (const query of value) {
+            const first = await resolve(view.fromQuery(query));
+            const short = await view.link(bank, first);
+            const again = await resolve(view.fromQuery(short));
+            found.push([first, again, short, view.fromQuery(view.toQuery(first)), first]);
+        }
+        const row = {corpus: "a", subset: "s", item: "a/1", sort: "-direct", page: 4, q: "word"};
+        const old = {...view.DEFAULTS, tab: "items", ...row};
+        return [found, view.having(old, {corpus: "b"}), main.afterPick({...old, tab: "compare"}, "open", "c/1")];
+    """
+    found, forgotten, picked = hard.run(script, asked)
+    for query, (first, again, short, long_way, same) in zip(asked, found, strict=True):
+        assert again == first, (query, short)
+        assert long_way == same
+    assert [forgotten[name] for name in ("subset", "item", "sort", "page", "q")] == ["", "", "", 1, "word"]
+    assert (picked["tab"], picked["item"], picked["corpus"]) == ("items", "c/1", "a")
+
+
+def test_controls_that_offer_no_choice_are_not_there(hard: Shown) -> None:
+    hard.open("?tab=items&corpus=hard")
+    assert "Method and direct disagree" in hard.control("Which items").inner_text()
+    there = hard.page.locator(".pb-field:not([hidden]) label").all_inner_texts()
+    assert "Phenomenon" in there
+    assert "Against" not in there
+    hard.open("?tab=items&corpus=starter")
+    assert "Method" not in hard.page.locator(".pb-field:not([hidden]) label").all_inner_texts()
+
+
+def test_points_and_cells_lead_to_items(hard: Shown) -> None:
+    hard.open("?tab=compare")
+    first = hard.page.locator("svg.pb-scatter circle").first
+    first.hover(force=True)
+    hard.page.wait_for_selector("#pb-tip.on")
+    hard.settled(lambda: first.click(force=True))
+    hard.settled(lambda: hard.page.locator(".pb-side .pb-link").click())
+    assert hard.page.locator(".pb-detail").count() == 1
+    hard.go("Agreement")
+    hard.page.locator(".pb-heat td[tabindex]").first.focus()
+    hard.settled(lambda: hard.page.keyboard.press("Enter"))
+    assert hard.page.locator(".pb-side h3").inner_text() == "direct and meta_question_simple"
+    assert "McNemar" in hard.text()
+    hard.choose("Measure", "Cohen’s κ")
+    assert "Cohen’s κ between methods" in hard.text()
+    hard.settled(hard.page.locator(".pb-heat td[tabindex]").first.click)
+    hard.settled(lambda: hard.page.get_by_role("button", name="Plot them →").click())
+    assert hard.page.locator("[aria-selected=true]").inner_text() == "Direct vs prompted"
+
+
+def test_two_models_and_two_methods_meet_on_the_same_items_with_the_paired_test(hard: Shown, hard_bank: Path) -> None:
+    from pairbank.stats.measures.paired_tests import compare
+
+    deltas = {
+        s: pq.read_table(hard_bank / f"scores/hard/{s}.parquet")["direct_delta"].to_numpy()
+        for s in ("fake_1", "fake_2_")
+    }
+    expected = compare(deltas["fake_1"], deltas["fake_2_"])
+    hard.open("?tab=versus&corpus=hard&model=fake_1&against=fake_2_&method=direct&versus=direct")
+    text = hard.text()
+    assert f"{expected.n_only_a} items only the first, {expected.n_only_b} only the second" in text
+    assert f"p = {expected.p_exact:.3f}".replace("0.", ".") in text
+    hard.choose("Against model", "fake-1")
+    assert "A model with one method is compared with itself" in hard.text()
+    hard.choose("Against", "meta_question_simple")
+    assert "is right more often" in hard.text() or "do not tell them apart" in hard.text()
+
+
+def test_arrow_keys_move_between_tabs_and_the_focus_is_seen(hard: Shown) -> None:
+    hard.open()
+    hard.page.locator("[role=tab][aria-selected=true]").focus()
+    for key, label in (
+        ("ArrowRight", "All results"),
+        ("End", "Add a model"),
+        ("ArrowRight", "Leaderboard"),
+        ("ArrowLeft", "Add a model"),
+        ("Home", "Leaderboard"),
+    ):
+        hard.settled(lambda key=key: hard.page.keyboard.press(key))
+        hard.page.wait_for_function("label => document.activeElement.textContent === label", arg=label)
+    outline = hard.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+
+
+# --- hostile texts ---
+
+TREE = """() => [...document.querySelectorAll("#pb *, dialog *")].map((element) => [
+    element.localName, [...element.attributes].map((one) => one.name),
+    element.getAttribute("href") ?? element.getAttribute("src")])"""
+SAFE_TAGS = frozenset(
+    [
+        "a",
+        "article",
+        "b",
+        "bdi",
+        "button",
+        "circle",
+        "code",
+        "dd",
+        "details",
+        "dialog",
+        "div",
+        "dl",
+        "dt",
+        "em",
+        "g",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "header",
+        "i",
+        "input",
+        "label",
+        "li",
+        "main",
+        "mark",
+        "nav",
+        "option",
+        "p",
+        "path",
+        "polygon",
+        "pre",
+        "rect",
+        "section",
+        "select",
+        "small",
+        "span",
+        "strong",
+        "summary",
+        "svg",
+        "table",
+        "tbody",
+        "td",
+        "text",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+        "wbr",
+    ]
+)
+
+
+def _only_harmless(page: Shown) -> None:
+    for tag, attributes, target in page.page.evaluate(TREE):
+        assert tag in SAFE_TAGS
+        assert not [one for one in attributes if one.startswith("on")]
+        assert target is None
+
+
+def test_every_item_is_shown_whole_and_none_of_its_text_becomes_markup(hard: Shown) -> None:
+    for name, text in HOSTILE.items():
+        hard.open(f"?tab=items&corpus=hard&model=fake_2_&item={quote(_hostile(name))}")
+        told = hard.page.locator(".pb-detail").text_content() or ""
+        assert text.replace("\0", "␀").replace("\a", "␇") in told
+        assert all(method in told for method in METHODS)
+        assert "Surprisal of each token" in told
+        assert "fake-1" in told
+        _only_harmless(hard)
+    assert hard.page.evaluate("window.hacked") is None
+
+
+@pytest.mark.parametrize("tab", ["grid", "leaderboard", "compare", "versus", "agreement", "people", "download"])
+def test_no_name_or_link_becomes_markup(hard: Shown, tab: str) -> None:
+    rest = {"corpus": "hard", "model": "fake_2_", "by": "phenomenon", "across": "phenomenon"}
+    for more in (
+        {"subset": "hostile", "item": _hostile("markup")},
+        {"q": "'\"><b>", "method": "<img src=x onerror='window.hacked = 1'>", "sig": '["<b>", "", ""]'},
+    ):
+        hard.open(f"?{urlencode({'tab': tab} | rest | more)}")
+        _only_harmless(hard)
+    assert hard.page.evaluate("window.hacked") is None
+
+
+def _hostile(name: str) -> str:
+    return f'hard/hostile/{name}"><i>'
+
+
+def test_the_page_forbids_inline_script_and_other_hosts(hard_site: Path) -> None:
+    page = (hard_site / "index.html").read_text()
+    assert "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'" in page
+    assert "http" not in page.replace("http-equiv", "")
+    for file in hard_site.glob("*.js"):
+        text = file.read_text()
+        assert "innerHTML" not in text
+        assert "eval(" not in text
+
+
+def test_a_script_that_got_into_the_page_would_not_run(chromium: Browser, hard_address: str) -> None:
+    page = chromium.new_page()
+    refused: list[str] = []
+    page.on("console", lambda message: refused.append(message.text))
+    page.goto(hard_address)
+    page.wait_for_selector(".pb-panel")
+    page.evaluate(
+        """() => { const made = document.createElement("script"); made.textContent = "window.hacked = 1";
+        document.body.append(made);
+        document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.hacked = 1'>"); }"""
+    )
+    page.wait_for_timeout(100)
+    assert page.evaluate("window.hacked") is None
+    assert any("Content Security Policy" in text for text in refused)
+    page.close()
+
+
+# --- downloads ---
+
+
+def _downloaded(hard: Shown) -> tuple[str, str]:
+    with hard.page.expect_download() as download:
+        hard.page.get_by_role("button", name="Download CSV").click()
+    return Path(download.value.path()).read_text(encoding="utf-8"), download.value.suggested_filename
+
+
+def test_csv_holds_the_chosen_rows_defused_signed_and_exact(hard: Shown, hard_bank: Path) -> None:
+    hard.open("?tab=download&corpus=hard&model=fake_1&subset=hostile")
+    text, name = _downloaded(hard)
+    assert name == "hard--fake-1--subset=hostile.csv"
+    assert text.startswith("\ufeff")
+    csv.field_size_limit(10**7)  # 10,000 tokens are more than Python's reader takes by default
+    rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
+    assert len(rows) == len(HOSTILE)
+    by_text = {row["target_good"] for row in rows}
+    assert by_text == {("'" + t if t.startswith("=") else t) for t in HOSTILE.values()}
+    assert {row["model"] for row in rows} == {"fake-1"}
+    assert rows[0]["signature"].startswith("model:pairbank/fake-1@1|")
+    exact_rows = pq.read_table(hard_bank / "scores/hard/fake_1.parquet").slice(60).to_pylist()
+    for row, exact in zip(rows, exact_rows, strict=True):
+        assert float(row["direct_delta"]) == exact["direct_delta"]
+        for listed in ("meta_question_simple_logprobs", "direct_good_tokens"):
+            assert (json.loads(row[listed]) if row[listed] else None) == exact[listed]
+        assert row["human_good"] == ""
+    hard.open("?tab=download&corpus=hard&model=fake_1&subset=even")
+    text, _ = _downloaded(hard)
+    table = pq.read_table(hard_bank / "scores/hard/fake_1.parquet")
+    found = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline="")))
+    shortest = {row["item_id"]: row["human_good"] for row in found}
+    for row in table.to_pylist():
+        if row["item_id"] in shortest and row["human_good"] is not None:
+            assert len(shortest[row["item_id"]]) <= 4  # 5.1, not 5.099999904632568
+
+
+def test_no_row_offers_no_download(hard: Shown) -> None:
+    hard.open("?tab=download&corpus=hard&model=fake_1&q=zebra")
+    assert "No item fits" in hard.text()
+    assert hard.page.get_by_role("button", name="Download CSV").count() == 0
+
+
+def test_the_lines_of_python_load_a_corpus_of_an_odd_name(opened: Open, tmp_path: Path) -> None:
+    import datasets
+
+    from pairbank.builders.schema.columns import Item, features
+
+    rows = [
+        Item(
+            item_id=f"own/{n}",
+            corpus="../my <pairs>",
+            subset="o'ne \\ é",
+            language="en",
+            task="sentence_pair",
+            target_good=f"Pilot {n} sees.",
+            target_bad=f"Pilot {n} see.",
+            context_good="",
+            context_bad="",
+        ).row()
+        for n in range(4)
+    ] + [
+        Item(
+            item_id="own/x",
+            corpus="../my <pairs>",
+            subset="two",
+            language="en",
+            task="sentence_pair",
+            target_good="It rains.",
+            target_bad="It rain.",
+            context_good="",
+            context_bad="",
+        ).row()
+    ]
+    own = datasets.Dataset.from_list(rows, features=features())
+    scored = pairbank.score(own, FakeScorer(name="fake-1"), methods=["direct"])
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    page = opened(bank, "?tab=download")
+    page.page.locator("#pb-subset").select_option(index=1)
+    page.page.wait_for_selector("pre:has-text('filter')")
+    code = page.page.locator(".pb-download pre").inner_text()
+    assert "'my_pairs_11459350_scored'" in code
+    found: dict[str, datasets.Dataset] = {}
+    exec(code.replace("org/bank", str(bank)), found)  # noqa: S102 - the lines that the page offers
+    assert found["rows"]["item_id"][:] == own["item_id"][:4]
+
+
+# --- banks without texts, scores, people; reports; adding a model ---
+
+
+def test_a_bank_without_texts_opens_on_every_tab_and_says_so(opened: Open, tmp_path: Path) -> None:
+    own = tmp_path / "own.csv"
+    own.write_text(
+        "good,bad,human_good,human_bad\n"
+        + "".join(f"Pilot {n} sees the river.,Pilot {n} see the river.,{5 + n % 3},4.5\n" for n in range(9))
+    )
+    items = pairbank.load_corpus(own)
+    scored = [pairbank.score(items, FakeScorer(name=name), methods=METHODS) for name in ("fake-1", "fake-2")]
+    full = pairbank.write_bank(tmp_path / "full", scored=scored)
+    page = opened(pairbank.strip_texts(full, tmp_path / "public"))
+    page.page.get_by_text("Versions and signatures").click()
+    assert "texts left out" in page.page.locator(".pb-about").inner_text()
+    item = items["item_id"][0]
+    for tab in TABS:
+        page.open(f"?tab={tab}&item={item}")
+        text = page.text()
+        assert "cannot be shown" not in text
+        assert "sees the river" not in text
+        assert ("text not published" in text) == (tab in ("compare", "items", "versus"))
+    page.open("?tab=download")
+    text, _ = _downloaded(page)
+    assert len(text.splitlines()) == 1 + len(items)
+    assert "target_good" not in text.splitlines()[0]
+
+
+def test_empty_states_say_what_to_do(opened: Open, tmp_path: Path) -> None:
+    page = opened(pairbank.write_bank(tmp_path / "items", corpora=[pairbank.load_corpus("starter", limit=1)]))
+    told = {}
+    for tab in TABS:
+        page.open(f"?tab={tab}")
+        told[tab] = page.text()
+    for tab in ("grid", "leaderboard"):
+        assert "pairbank score" in told[tab]
+    for tab in ("compare", "agreement"):
+        assert "Score the corpus" in told[tab]
+    assert "human judgments" in told["people"]
+    assert "no reports" in told["reports"]
+    assert "✓" in told["items"]
+    page.open("?tab=items&q=zebra")
+    assert "No item fits" in page.text()
+
+
+def test_a_damaged_table_or_file_is_named_and_the_other_pages_still_work(
+    opened: Open, hard_bank: Path, tmp_path: Path
+) -> None:
+    import shutil
+
+    broken = tmp_path / "bank"
+    shutil.copytree(hard_bank, broken)
+    (broken / "scores/hard/fake_1.parquet").write_bytes(b"not parquet")
+    page = opened(broken, "?tab=items&corpus=hard&model=fake_1")
+    assert "fake_1.parquet: not a readable parquet file" in page.text()
+    page.go("All results")
+    assert "Accuracy" in page.text()
+    (tmp_path / "site/data/corpora/starter/ids.json.gz").write_bytes(b"\x1f\x8bxx")
+    page.open("?tab=items&corpus=starter")
+    assert "ids.json.gz is damaged; write the site again" in page.text()
+
+
+def test_reports_and_their_figures_stand_in_the_site_and_commands_are_filled_in(opened: Open, tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", subset="contexts", limit=2)
+    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("a", "b", "c")]
+    report = pairbank.report(scored, title="<b>Mine</b> [x](javascript:alert(1))")
+    bank = pairbank.write_bank(tmp_path / "bank", scored=scored, reports={"one": report})
+    (bank / "reports/one/figures").mkdir(exist_ok=True)
+    page = opened(bank, "?tab=reports&report=one")
+    assert "<b>Mine</b>" in page.page.locator(".pb-report h2").first.inner_text()
+    assert page.page.locator(".pb-report table").count() > 0
+    assert page.page.locator(".pb-report [href^=javascript]").count() == 0
+    page.go("Add a model")
+    assert "pairbank merge org/bank my-bank --out merged" in page.text()
+    assert "pairbank score starter --model ORG/MODEL -m direct --out starter.parquet" in page.text()
+    page.open("?tab=items&item=starter/contexts/1-t1")
+    marks = page.page.locator(".pb-detail mark").all_inner_texts()
+    assert "afraid" in marks
+    assert "fond" in marks
+    assert "Corpus" not in page.page.locator(".pb-field:not([hidden]) label").all_inner_texts()
+
+
+def test_size_and_training_step_are_drawn_where_they_are_known(opened: Open, tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", subset="plausibility", limit=3)
+    names = (
+        "EleutherAI/pythia-70m",
+        "EleutherAI/pythia-160m",
+        "HuggingFaceTB/SmolLM2-135M-Instruct",
+        "mine@step10",
+        "mine@step1000",
+    )
+    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in names]
+    page = opened(pairbank.write_bank(tmp_path / "bank", scored=scored))
+    assert "Accuracy against size" in page.text()
+    assert "Accuracy against training step" in page.text()
+    page.choose("Family", "Pythia")
+    assert page.page.locator(".pb-grid tbody tr").count() == 2
+    assert "Accuracy against training step" not in page.text()
+
+
+# --- the head, the width of a phone, colours ---
+
+
+def test_the_head_says_what_it_is_and_how_to_cite(hard: Shown) -> None:
+    hard.open()
+    text = hard.page.locator(".pb-head").inner_text()
+    n_items = 67 + len(pairbank.load_corpus("starter", limit=1))
+    assert f"{n_items} items · 2 corpora · 2 models · 3 methods" in text
+    hard.page.get_by_text("Versions and signatures").click()
+    hard.page.wait_for_selector(".pb-about li code")
+    assert "model:pairbank/fake-1@1|" in hard.page.locator(".pb-about").inner_text()
+    hard.page.get_by_text("How to cite").click()
+    assert "@software{pairbank" in hard.page.locator("#pb-bibtex").inner_text()
+
+
+def test_a_tap_on_a_phone_opens_over_the_list_which_stays_where_it_is(chromium: Browser, hard_address: str) -> None:
+    with shown(chromium, hard_address, width=390) as page:
+        page.open("?tab=items&corpus=hard")
+        row = page.page.locator("tr[data-pick=item]").nth(30)
+        row.scroll_into_view_if_needed()
+        before = page.page.evaluate("window.scrollY")
+        assert before > 1000
+        page.settled(row.click)
+        assert page.page.evaluate("window.scrollY") == pytest.approx(before, abs=2)
+        close = page.page.locator(".pb-side .pb-close")
+        assert close.is_visible()
+        page.settled(close.click)
+        assert page.page.evaluate("window.scrollY") == pytest.approx(before, abs=2)
+        assert page.page.locator(".pb-side").is_hidden()
+
+
+CONTRAST = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+  const rgb = (colour) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const linear = (x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
+  const behind = (element) => {
+    for (let one = element; one; one = one.parentElement) {
+      const colour = rgb(getComputedStyle(one).backgroundColor);
+      if (colour[3] > 250) return colour;
+    }
+    return [255, 0, 255];
+  };
+  const bad = [];
+  for (const element of document.querySelectorAll("#pb *")) {
+    const text = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    const style = getComputedStyle(element);
+    if (!text || !element.checkVisibility() || element.closest("option") || element.disabled) continue;
+    const [a, b] = [light(rgb(element.closest("svg") ? style.fill : style.color)), light(behind(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) bad.push([element.localName, element.textContent.slice(0, 30), ratio.toFixed(2)]);
+  }
+  return bad;
+}"""
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_every_tab_fits_the_window_and_can_be_read(
+    chromium: Browser, hard_address: str, width: int, scheme: str, tmp_path: Path
+) -> None:
+    item = "item=hard/odd/9"
+    views = {
+        "grid": "",
+        "grid-method": "?tab=grid&across=method",
+        "leaderboard": "?tab=leaderboard&within=hard",
+        "compare": f"?tab=compare&{item}",
+        "versus": "?tab=versus",
+        "items": f"?tab=items&{item}&show=wrong",
+        "agreement": "?tab=agreement&cell=direct~human",
+        "kappa": "?tab=agreement&measure=raw_agreement",
+        "people": "?tab=people",
+        "reports": "?tab=reports",
+        "download": "?tab=download&language=ar",
+        "add": "?tab=add",
+    }
+    with shown(chromium, hard_address, width=width, scheme=scheme) as page:
+        for name, query in views.items():
+            page.open(query)
+            page.page.screenshot(path=tmp_path / f"{name}-{width}.png", full_page=True)
+            assert page.page.evaluate("document.documentElement.scrollWidth") <= width, name
+            assert len(page.text()) > 60, name
+            clipped = page.page.evaluate(
+                """() => [...document.querySelectorAll("svg.pb-chart text")].filter((text) => {
+                    const a = text.getBoundingClientRect(), b = text.closest("svg").getBoundingClientRect();
+                    return a.left < b.left - 1 || a.right > b.right + 1 || a.bottom > b.bottom + 1 || a.top < b.top - 1;
+                }).map((text) => text.textContent)"""
+            )
+            assert not clipped, name
+            assert page.page.evaluate(CONTRAST) == [], name

@@ -1,0 +1,62 @@
+"""Fixtures of the tests of the site: a bank of hostile texts, its site, one Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from site_pages import Shown
+
+
+@pytest.fixture(scope="session")
+def hard_bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from site_bank import write_hard_bank
+
+    return write_hard_bank(tmp_path_factory.mktemp("hard") / "bank")
+
+
+@pytest.fixture(scope="session")
+def hard_site(hard_bank: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the site of the hard bank, its rows in many small pages."""
+    import pairbank
+
+    folder = tmp_path_factory.mktemp("hard_site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pairbank.cards.site.corpus_data.PAGE_ROWS", 16)
+        return pairbank.write_site(hard_bank, folder / "site", texts="all", name="org/hard")
+
+
+@pytest.fixture(scope="session")
+def hard_address(hard_site: Path) -> Iterator[str]:
+    from site_pages import serving
+
+    with serving(hard_site) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    from site_pages import CHROMIUM
+
+    if CHROMIUM is None:
+        pytest.skip("no chromium on the PATH; install it, or name it in CHROMIUM")
+    with playwright.sync_playwright() as run:
+        browser = run.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def hard(chromium: Browser, hard_address: str) -> Iterator[Shown]:
+    """Return a page of the hard bank's site."""
+    from site_pages import shown
+
+    with shown(chromium, hard_address) as page:
+        yield page

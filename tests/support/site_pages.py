@@ -1,0 +1,102 @@
+"""A site in a headless Chromium: in, a folder; out, a page that fails its test if it breaks or asks another host."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pairbank.cards.site.serving import SiteServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+WAIT_MILLISECONDS = 30_000
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """Serve a site; yield its address."""
+    with SiteServer(folder) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server.url
+        server.shutdown()
+        thread.join()
+
+
+@dataclass(kw_only=True)
+class Shown:
+    """A page of a site."""
+
+    page: Page
+    address: str
+    asked: list[str] = field(default_factory=list)
+    """Paths of all requests, in their order."""
+
+    def open(self, query: str = "") -> None:
+        """Open a view and wait until it is there."""
+        self.page.goto(self.address + query)
+        self.page.wait_for_selector(".pb-panel")
+
+    def text(self) -> str:
+        """Return the panel's text."""
+        return self.page.locator(".pb-panel").inner_text()
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose in a control, and wait for what comes of it."""
+        self.settled(lambda: self.control(label).select_option(label=option))
+
+    def control(self, label: str) -> Locator:
+        """Return a control that is there, by its label."""
+        named = self.page.get_by_text(label, exact=True)
+        return self.page.locator(".pb-field:not([hidden])").filter(has=named).locator("select, input")
+
+    def go(self, tab: str) -> None:
+        """Open a tab."""
+        self.settled(lambda: self.page.get_by_role("tab", name=tab, exact=True).click())
+
+    def settled(self, act: Any) -> None:  # noqa: ANN401 - any function without arguments
+        """Do something, and wait until the panel is another one."""
+        self.page.evaluate("document.querySelector('.pb-panel').dataset.old = 1")
+        act()
+        self.page.wait_for_selector(".pb-panel:not([data-old])")
+
+    def run(self, script: str, value: Any = None) -> Any:  # noqa: ANN401 - JSON is any
+        """Return what a function of the page gives; `open_bank()` and the page's modules are at hand."""
+        head = """async (value) => {
+            const [chunks, tables, view, rows, statistics, results, board, item, text, download, main, charts, add] =
+                await Promise.all(["chunks", "tables", "view", "rows", "statistics", "results", "board", "item", "text",
+                    "download", "main", "charts", "add"].map((name) => import(`./${name}.js`)));
+            const open_bank = async () => new tables.Bank(await chunks.loaded("site.json.gz", (found) => found));
+        """
+        return self.page.evaluate(f"{head}{script}}}", value)
+
+
+@contextlib.contextmanager
+def shown(chromium: Browser, address: str, *, width: int = 1280, scheme: Any = "light") -> Iterator[Shown]:  # noqa: ANN401
+    """Yield a page; at the end it must have asked no other host for anything, and no script of it may have broken."""
+    context = chromium.new_context(viewport={"width": width, "height": 900}, accept_downloads=True, color_scheme=scheme)
+    context.set_default_timeout(WAIT_MILLISECONDS)
+    page = context.new_page()
+    found = Shown(page=page, address=address)
+    urls: list[str] = []
+    broken: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
+    page.on("request", lambda request: found.asked.append(urlsplit(request.url).path.lstrip("/")))
+    page.on("pageerror", lambda error: broken.append(str(error)))
+    page.on("console", lambda message: broken.append(message.text) if message.type == "error" else None)
+    try:
+        yield found
+    finally:
+        context.close()
+    outside = {urlsplit(url).hostname for url in urls if not url.startswith(("data:", "blob:"))} - {"127.0.0.1"}
+    assert not outside
+    assert not broken
