@@ -1,6 +1,7 @@
 // Text and numbers for the page: in, anything a corpus may hold; out, strings, never markup.
 
 const LONGEST_DIFFED = 600;
+const MOST_PIECES = 120; // more, and only what both begin and end with is left unmarked: the search below takes their cube
 const PIECES = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu;
 
 // Control characters become visible pictures.
@@ -97,8 +98,18 @@ export function bothMarked(good, bad) {
   return [left, right];
 }
 
+// What both begin with, and what both end with.
+function ends(a, b) {
+  const least = Math.min(a.length, b.length);
+  let first = 0, last = 0;
+  while (first < least && a[first] === b[first]) first++;
+  while (last < least - first && a[a.length - 1 - last] === b[b.length - 1 - last]) last++;
+  return [[0, 0, first], [a.length - last, b.length - last, last]].filter(([, , size]) => size);
+}
+
 // The matching blocks of Ratcliff and Obershelp, longest first, then left and right of it (as Python's difflib).
 function blocks(a, b) {
+  if (Math.max(a.length, b.length) > MOST_PIECES) return ends(a, b);
   const places = new Map();
   b.forEach((piece, j) => places.set(piece, [...(places.get(piece) ?? []), j]));
   const found = [];

@@ -273,6 +273,19 @@ def test_differences_are_marked_as_difflib_finds_them(hard: Shown) -> None:
             assert [part for part, marked in found[side] if marked] == expected[side], (good, bad)
 
 
+def test_long_repeated_texts_are_marked_at_once(hard: Shown) -> None:
+    """The search for equal blocks would take their length to the third power: 600 letters, minutes."""
+    hard.open("?tab=add")
+    pair = ["头" + "他书" * 299 + "尾", "首" + "书他" * 299 + "末"]
+    milliseconds, left = hard.run(
+        "const start = performance.now(); const [left] = text.bothMarked(...value);"
+        "return [performance.now() - start, left]",
+        pair,
+    )
+    assert "".join(part for part, _ in left) == pair[0]
+    assert milliseconds < 200
+
+
 def test_every_prompt_is_shown_as_it_was_asked(hard: Shown) -> None:
     hard.open("?tab=add")
     rows: list[dict[str, Any]] = [
