@@ -57,6 +57,12 @@ class ModelInfo:
     """The GGUF file the weights came from."""
     trust_remote_code: bool = False
     """Code from the model's repository was run."""
+    stated: str = ""
+    """Of a model behind a server: the facts that the user stated, for the server does not tell them."""
+    measured: str = ""
+    """Of a model behind a server: what was seen of it at load."""
+    tokenizer_sha256: str = ""
+    """Of a model behind a server: hash of the tokenizer that made its tokens here."""
 
     @property
     def slug(self) -> str:

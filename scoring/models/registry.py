@@ -20,6 +20,8 @@ BACKENDS: dict[str, str] = {"fake": "pairbank.scoring.models.fake"}
 """Name -> module with a function `load`."""
 _NAMED = re.compile(r"(?P<name>[a-z][a-z0-9_-]+):(?!//)(?P<rest>.*)", re.DOTALL)
 """Neither a drive (`C:\\models`) nor an address (`http://…`)."""
+ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+SERVER = "pairbank.scoring.models.server.load"
 
 
 class Backend(Protocol):
@@ -42,6 +44,8 @@ def from_backend(name: str, options: LoadOptions) -> Scorer | None:
         UnknownNameError: there is no such back end; the message has the nearest ones.
         PluginError: a package offers it, and it cannot be had, or gives something that is no scorer.
     """
+    if ADDRESS.match(name):
+        return cast("Backend", import_module(SERVER).load)(name, options)
     asked = _NAMED.fullmatch(name)
     if asked is None or Path(name).exists():
         return None
