@@ -56,8 +56,9 @@ _Job = Callable[[], "_Made"]
 Batching = Literal["packed", "padded"]
 PACK_TOKENS = 128
 """Nodes of one pack: attention within a pack is dense, so its cost grows with the square of this."""
-PASSES_A_LANE = 4
-"""Tokens are shared out among at least so many forward passes a lane, where a pass is not smaller than a pack."""
+PASSES_CPU = 32
+"""On a CPU tokens are shared out among at least so many forward passes, where a pass is not smaller than a pack: four a
+lane where there are eight. The number is the same for any number of threads, and so are the bytes of the scores."""
 
 
 class CausalScorer:
@@ -175,9 +176,9 @@ class CausalScorer:
 
     def _pass_tokens(self, n_tokens: int) -> int:
         """Return how many tokens a forward pass takes: fewer where the last ones would leave other lanes idle."""
-        if self._n_lanes == 1:
+        if input_device(self.model).type != "cpu":
             return self.batch_tokens
-        return min(self.batch_tokens, max(PACK_TOKENS, n_tokens // (PASSES_A_LANE * self._n_lanes)))
+        return min(self.batch_tokens, max(PACK_TOKENS, n_tokens // PASSES_CPU))
 
     def _packed(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
         index = np.array(chosen, dtype=np.int64)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from pairbank.cli.cluster import GpusPerWorker, PartOption, Ray, ThreadsPerWorker, Workers, part_of, say_part, scorer
 from pairbank.cli.console import bars, command_line, quiet_bars, say, say_next_steps, say_report, say_work, status
 from pairbank.cli.options import (
     DataDir,
@@ -18,7 +19,6 @@ from pairbank.cli.options import (
     takes_model_options,
 )
 from pairbank.cli.progress import Downloads
-from pairbank.cli.scoring import load
 from pairbank.scoring.models.options import LoadOptions
 
 
@@ -86,6 +86,11 @@ def run(
     ] = None,
     limit: Limit = None,
     unigrams: UnigramFiles = None,
+    part: PartOption = None,
+    ray: Ray = None,
+    workers: Workers = 1,
+    gpus_per_worker: GpusPerWorker = 0.0,
+    threads_per_worker: ThreadsPerWorker = 1,
     *,
     options: LoadOptions,
 ) -> None:
@@ -93,7 +98,9 @@ def run(
 
     Example: pairbank run demo --model demo --out demo-bank
     """
+    from pairbank.scoring.run.units import Part
     from pairbank.study.declaration import limited, load_study, with_corpora
+    from pairbank.study.parts import score_study_part
     from pairbank.study.run import run_study
 
     plan = load_study(study)
@@ -101,15 +108,36 @@ def run(
         plan = with_corpora(plan, corpus)
     if limit is not None:
         plan = limited(plan, limit)
+    chosen = part_of(part)
+    kept: dict[str, Any] = {"data_dir": data_dir, "unigrams": unigrams or None}
     with quiet_bars():
-        scorers = [load(name, **options) for name in model]
+        scorers, n_before = [], 0
+        for name in model:  # one after the other: workers of one model are gone before those of the next begin
+            with (
+                scorer(
+                    name,
+                    options,
+                    ray=ray,
+                    workers=workers,
+                    gpus_per_worker=gpus_per_worker,
+                    threads_per_worker=threads_per_worker,
+                ) as one,
+                bars(one) as bar,
+            ):
+                scorers.append(one)
+                if chosen is not None or ray is not None:
+                    of = chosen or Part(number=1, of=1)
+                    done = score_study_part(plan, one, of, progress=bar, n_before=n_before, **kept)
+                    n_before += done.n_units_of_all
+                    say_part(of, done)
+        if chosen is not None:
+            return
         with bars(*scorers) as bar:
             folder, made = run_study(
                 plan,
                 scorers,
                 out,
-                data_dir=data_dir,
-                unigrams=unigrams or None,
+                **kept,
                 command=command_line(),
                 progress=bar,
                 downloads=Downloads().tell,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
+from pairbank.cli.cluster import GpusPerWorker, PartOption, Ray, ThreadsPerWorker, Workers, part_of, say_part
+from pairbank.cli.cluster import scorer as scorer_of
 from pairbank.cli.console import bars, quiet_bars, say, say_report, say_work, show, status
 from pairbank.cli.options import (
     Columns,
@@ -51,6 +54,11 @@ def score(
     prompts: Prompts = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the examples that @…shot methods draw.")] = 0,
     unigrams: UnigramFiles = None,
+    part: PartOption = None,
+    ray: Ray = None,
+    workers: Workers = 1,
+    gpus_per_worker: GpusPerWorker = 0.0,
+    threads_per_worker: ThreadsPerWorker = 1,
     *,
     options: LoadOptions,
 ) -> None:
@@ -59,10 +67,12 @@ def score(
     Example: pairbank score my_pairs.csv --model demo --out scored.parquet
     """
     import pairbank
+    from pairbank.scoring.score import score_part
 
     if over_length not in ("error", "nan"):
         raise typer.BadParameter(f"{over_length!r}: expected error or nan")
-    with quiet_bars():
+    chosen = part_of(part)
+    with quiet_bars(), contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = load_items(
                 corpus,
@@ -74,20 +84,30 @@ def score(
                 encoding=encoding,
                 marks=marks,
             )
-        scorer = load(model, **options)
+        scorer = stack.enter_context(
+            scorer_of(
+                model,
+                options,
+                ray=ray,
+                workers=workers,
+                gpus_per_worker=gpus_per_worker,
+                threads_per_worker=threads_per_worker,
+            )
+        )
+        asked: dict[str, Any] = {
+            "methods": method,
+            "over_length": over_length,
+            "per_token": per_token,
+            "prompts": prompts or (),
+            "seed": seed,
+            "unigrams": unigrams or None,
+        }
         with bars(scorer) as bar:
             tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
-            scored = pairbank.score(
-                items,
-                scorer,
-                methods=method,
-                progress=tell,
-                over_length="nan" if over_length == "nan" else "error",
-                per_token=per_token,
-                prompts=prompts or (),
-                seed=seed,
-                unigrams=unigrams or None,
-            )
+            if chosen is not None:
+                say_part(chosen, score_part(items, scorer, chosen, progress=tell, **asked))
+                return
+            scored = pairbank.score(items, scorer, progress=tell, **asked)
         say_work(scorer)
     scored.save(out)
     say_report(pairbank.report([scored]))

@@ -58,10 +58,10 @@ def run_study(
     features = features_from_entries(study.models)
     for name in (*study.analyses, *study.options):
         checked_options(name, study.options.get(name, {}))
-    corpora, missing = _corpora(study, data_dir, downloads)
+    corpora, missing = corpora_of(study, data_dir, downloads)
     scored: list[Scored] = []
     for model in models:
-        counts = unigrams if unigrams is not None else _unigrams(study, model, data_dir)
+        counts = unigrams if unigrams is not None else unigrams_of(study, model, data_dir)
         scored += [_scored(study, items, model, counts, progress) for items in corpora]
     probed = _probed(study, models, corpora, progress)
     options: dict[str, dict[str, Any]] = {name: dict(own) for name, own in study.options.items()}
@@ -124,7 +124,7 @@ def _probed(
     ]
 
 
-def _corpora(
+def corpora_of(
     study: Study, data_dir: str | Path | None, downloads: Callable[[DownloadProgress], None] | None
 ) -> tuple[list[datasets.Dataset], list[str]]:
     """Return the corpora of a study, and a note on each optional one that is not to be had."""
@@ -173,7 +173,7 @@ def _items(
     return items
 
 
-def _unigrams(study: Study, model: Scorer, data_dir: str | Path | None) -> UnigramTables | None:
+def unigrams_of(study: Study, model: Scorer, data_dir: str | Path | None) -> UnigramTables | None:
     """Return counts over the study's own choice of corpora, or None where it names none."""
     from pairbank.builders.load import load_corpus
     from pairbank.scoring.methods.documents import Documents, documents_of_items
