@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from pairbank.cli import browse, corpora, methods, minimalness, neuro, new, publishing, results, scoring, unigrams
+from pairbank.cli import browse, corpora, methods, minimalness, neuro, new, plan, publishing, results, scoring, unigrams
 from pairbank.errors import PairbankError
 
 app = typer.Typer(
@@ -33,7 +33,7 @@ def _root(
 
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Data": (corpora.corpora, corpora.build, minimalness.minimalness),
-    "Scoring": (scoring.score, scoring.import_, neuro.neuro, unigrams.unigrams, scoring.bench),
+    "Scoring": (scoring.score, scoring.import_, neuro.neuro, unigrams.unigrams, scoring.bench, plan.plan),
     "Results": (results.run, results.report, results.bank, browse.browse),
     "Publishing": (publishing.check, publishing.publish, publishing.merge, publishing.strip),
 }

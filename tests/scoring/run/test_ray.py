@@ -133,8 +133,9 @@ def test_a_driver_that_is_killed_goes_on_where_it_stopped(
     (tmp_path / "driver.py").write_text(DRIVER)
 
     def run(dies_after: int) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-W", "ignore", tmp_path / "driver.py", folder, tmp_path / "ray.parquet"]
-        return subprocess.run([*command, str(dies_after)], capture_output=True, text=True, check=False, timeout=300)
+        paths = (str(path) for path in (tmp_path / "driver.py", folder, tmp_path / "ray.parquet"))
+        command = [sys.executable, "-W", "ignore", *paths, str(dies_after)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
     assert run(3).returncode == -signal.SIGKILL
     again = run(-1)
