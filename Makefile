@@ -11,7 +11,7 @@ demo: $(READY)
 	@echo "(first: . $(BIN)/activate)"
 
 test: $(READY)
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
 
 check: $(READY)
 	@$(BIN)/ruff check .

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from pairbank.builders.corpora.corpus import Corpus
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.load import load_corpus
 from pairbank.errors import CorpusFileNotFoundError
+from pairbank.files import replaced_atomically
 
 FLAGS_SHOWN = 6
 
@@ -42,8 +44,8 @@ def build_all(
             continue
         manifest = manifest_of(items) or {}
         if out is not None:
-            Path(out).mkdir(parents=True, exist_ok=True)
-            items.to_parquet(str(Path(out) / f"{corpus.name}.parquet"))
+            with replaced_atomically(Path(out) / f"{corpus.name}.parquet") as temporary:
+                items.to_parquet(str(temporary))
         flags = sorted(manifest["n_by_flag"].items(), key=lambda pair: (-pair[1], pair[0]))
         named = [f"{flag} {n:,}" for flag, n in flags[:FLAGS_SHOWN]]
         if len(flags) > FLAGS_SHOWN:
@@ -54,7 +56,8 @@ def build_all(
                 corpus.name,
                 rows=f"{manifest['n_rows']:,}",
                 usable=f"{manifest['n_usable']:,}",
-                expected=f"{corpus.n_items:,}" if corpus.counted else "",
+                languages=", ".join(manifest["languages"]),
+                expected=_expected(corpus, manifest["n_by_subset"]),
                 flags=", ".join(named),
                 note=f"not the pinned version: {', '.join(unverified)}" if unverified else "",
             )
@@ -62,7 +65,37 @@ def build_all(
     return table
 
 
+def total(table: Sequence[Mapping[str, str]]) -> str:
+    """Return how many corpora were built, in how many languages, with how many rows."""
+    built = [row for row in table if row["rows"]]
+    languages = {language for row in built for language in row["languages"].split(", ")}
+    n_rows = sum(int(row["rows"].replace(",", "")) for row in built)
+    return f"{len(built)} of {len(table)} corpora, {len(languages)} languages, {n_rows:,} rows"
+
+
+def _expected(corpus: Corpus, found: Mapping[str, int]) -> str:
+    """Return the number of rows that the corpus declares of the subsets that are there; "" where it declares none."""
+    if found.keys() <= corpus.n_by_subset.keys():
+        return f"{sum(corpus.n_by_subset[subset] for subset in found):,}"
+    return f"{corpus.n_items:,}" if corpus.counted else ""
+
+
 def _row(
-    corpus: str, *, rows: str = "", usable: str = "", expected: str = "", flags: str = "", note: str = ""
+    corpus: str,
+    *,
+    languages: str = "",
+    rows: str = "",
+    usable: str = "",
+    expected: str = "",
+    flags: str = "",
+    note: str = "",
 ) -> dict[str, str]:
-    return {"corpus": corpus, "rows": rows, "usable": usable, "expected": expected, "flags": flags, "note": note}
+    return {
+        "corpus": corpus,
+        "languages": languages,
+        "rows": rows,
+        "usable": usable,
+        "expected": expected,
+        "flags": flags,
+        "note": note,
+    }

@@ -24,7 +24,7 @@ from pairbank.builders.schema.flags import IDENTICAL_SIDES
 from pairbank.builders.schema.validation import Validator
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import PairbankError
-from pairbank.files import cache_dir, read_json, sha256_of_text, write_json
+from pairbank.files import cache_dir, read_json, sha256_of_text, write_json, writing
 
 SPLIT = "items"
 COUNTS = "pairbank_counts.json"
@@ -111,24 +111,26 @@ def prepare(
     content = (f"{name}={file.sha256}" for name, file in sorted(files.items()))
     columns = (f"{column.name}:{column.type}" for column in corpus.extra_columns)
     key = sha256_of_text(*content, str(options), variant, corpus.version, str(BUILDERS_VERSION), *columns)
-    builder = builder_class(corpus)(
-        files=files,
-        cache_dir=str(cache_dir() / "corpora"),
-        dataset_name=corpus.name,
-        config_name=options.subset if options.subset in corpus.subsets else "all",
-        hash=key[:16],
-        **({} if options.repair else {"repair": False}),
-        **({"subset": options.subset} if options.subset and options.subset not in corpus.subsets else {}),
-    )
-    try:
-        builder.download_and_prepare()
-    except datasets.exceptions.DatasetGenerationError as error:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, PairbankError):
-            cause = cause.__cause__
-        if cause is None:
-            raise
-        raise cause from None
+    place = cache_dir() / "corpora"
+    with writing(place):
+        builder = builder_class(corpus)(
+            files=files,
+            cache_dir=str(place),
+            dataset_name=corpus.name,
+            config_name=options.subset if options.subset in corpus.subsets else "all",
+            hash=key[:16],
+            **({} if options.repair else {"repair": False}),
+            **({"subset": options.subset} if options.subset and options.subset not in corpus.subsets else {}),
+        )
+        try:
+            builder.download_and_prepare()
+        except datasets.exceptions.DatasetGenerationError as error:
+            cause: BaseException | None = error
+            while cause is not None and not isinstance(cause, PairbankError | OSError):
+                cause = cause.__cause__ or cause.__context__
+            if cause is None:
+                raise
+            raise cause from None
     dataset = builder.as_dataset(split=SPLIT)
     counts_path = Path(builder.cache_dir) / COUNTS
     if not counts_path.exists():
@@ -154,6 +156,17 @@ def _declare(dataset: datasets.Dataset, corpus: Corpus, manifest: dict[str, Any]
         setattr(dataset.info, name, getattr(today, name))
     # as JSON has it, keys in order: a signature's bytes do not depend on whether the counts come from the cache
     dataset.info.download_checksums = {MANIFEST: json.loads(json.dumps(manifest, sort_keys=True))}
+
+
+def declare_ratings(
+    table: datasets.Dataset,
+    corpus: Corpus,
+    files: Mapping[str, LocatedFile],
+    options: BuildOptions,
+    facts: Mapping[str, Any],
+) -> None:
+    """Let a table of ratings carry what its corpus declares, and how it was made."""
+    _declare(table, corpus, _declared(corpus, files, options) | dict(facts))
 
 
 def _declared(corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOptions) -> dict[str, Any]:

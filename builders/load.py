@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
+from pairbank.builders.corpora.map_file import map_beside, read_map
 from pairbank.builders.corpora.registry import corpus_named
 from pairbank.builders.corpora.tabular import READING, is_tabular, tabular_corpus
 from pairbank.builders.corpora.tabular_items import Marks, TabularOptions
@@ -39,6 +40,7 @@ def load_corpus(
     task: Task | None = None,
     encoding: str | None = None,
     marks: Marks = "refuse",
+    map_file: str | Path | None = None,
     progress: Progress | None = None,
 ) -> datasets.Dataset:
     """Return a corpus as a `datasets.Dataset` in the shared schema, every row of the source in it.
@@ -48,8 +50,8 @@ def load_corpus(
     delimiter and encoding) is logged, and stands in the manifest.
 
     Args:
-        name: a built-in corpus (`pairbank corpora` lists them), or the path of a CSV, TSV, JSON-lines or
-            parquet file with your own items (two columns of sentences are enough: better, worse).
+        name: a built-in corpus (`pairbank corpora` lists them), or the path of a CSV, TSV, JSON, JSON-lines,
+            parquet or .xlsx file with your own items (two columns of sentences are enough: better, worse).
         data_dir: folder with the upstream files, or a root that holds one folder a corpus; None downloads.
         subset: only this subset (for BLiMP: a paradigm).
         language: only this language (BCP-47); for your own file: its language.
@@ -60,6 +62,8 @@ def load_corpus(
         encoding: for your own file: its encoding, where that is neither UTF-8 nor said by a byte-order mark.
         marks: for your own file: what to do with a linguist's mark (*, ??) before a sentence: `refuse` the row,
             `strip` it and flag the row, or `keep` and score it.
+        map_file: for your own file: a TOML file that says how its columns make items (docs/column-maps.md); None
+            takes `<name>.map.toml` or `map.toml` beside it, where there is one.
         progress: told of every piece of a file that is downloaded, perhaps from several threads.
 
     Raises:
@@ -69,19 +73,24 @@ def load_corpus(
     """
     options = BuildOptions(subset=subset, repair=repair)
     if is_tabular(str(name)):
-        table = TabularOptions(columns=columns or {}, language=language, task=task, encoding=encoding, marks=marks)
-        dataset = _own_items(Path(name), table, options)
+        own = TabularOptions(columns=columns or {}, language=language, task=task, encoding=encoding, marks=marks)
+        dataset = _own_items(Path(name), own, options, map_beside(Path(name)) if map_file is None else Path(map_file))
     else:
-        if columns or task or encoding or marks != "refuse":
-            raise CorpusError(f"columns, task, encoding and marks describe a file of your own; {name!r} is built in")
+        if columns or task or encoding or marks != "refuse" or map_file:
+            raise CorpusError(
+                f"columns, task, encoding, marks and a map describe a file of your own; {name!r} is built in"
+            )
         dataset = _built_in(corpus_named(str(name)), data_dir, language, options, progress)
     return dataset if limit is None else first_of_each_paradigm(dataset, limit)
 
 
-def _own_items(path: Path, table: TabularOptions, options: BuildOptions) -> datasets.Dataset:
+def _own_items(path: Path, table: TabularOptions, options: BuildOptions, map_file: Path | None) -> datasets.Dataset:
     """Return the items of a user's file; say how it was read."""
     from pairbank.builders.dataset import manifest_of, prepare
 
+    if map_file is not None:
+        logger.info("%s: read by the map %s", path.name, map_file)
+        table = replace(table, map=read_map(map_file))
     corpus, file = tabular_corpus(path, table)
     dataset = prepare(corpus, {file.name: file}, options, variant=f"{table} {file.name}")
     facts = (manifest_of(dataset) or {})["facts"]
@@ -140,7 +149,8 @@ def located_files(
             folder /= corpus.folder
         source = corpus.source
         if only := corpus.subset_files.get((options and options.subset) or ""):
-            source = replace(source, files=tuple(file for file in source.files if file.name == only))
+            names = (only,) if isinstance(only, str) else only
+            source = replace(source, files=tuple(file for file in source.files if file.name in names))
         return locate(corpus.name, source, folder, progress=progress)
     root = Path(str(resources.files(corpus.package) / "data"))
     return {

@@ -24,6 +24,7 @@ from pairbank.cards.hub.changes import LocalFile
 from pairbank.cards.write import finish
 from pairbank.errors import BankError
 from pairbank.files import cache_dir, read_json, write_json
+from pairbank.scoring.signature import method_hashes
 
 if TYPE_CHECKING:
     import datasets
@@ -195,7 +196,7 @@ def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
     where = f"corpus {name!r}, models {slugs[0]} ({a.name}) and {slugs[1]} ({b.name})"
     if one["corpus"]["items_sha256"] != two["corpus"]["items_sha256"]:
         yield f"{where}: scored on different items ({one['corpus']['n_items']} and {two['corpus']['n_items']})"
-    hashes = [{m: d["sha256"] for m, d in s["methods"].items()} for s in (one, two)]
+    hashes = [method_hashes(signature) for signature in (one, two)]
     if hashes[0] != hashes[1]:
         differ = sorted(m for m in {**hashes[0], **hashes[1]} if hashes[0].get(m) != hashes[1].get(m))
         yield f"{where}: method(s) {', '.join(differ)} in one only, or in another wording"

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 Texts = Literal["all", "redistributable"]
 """Which corpora keep their texts: all, or those that a published bank may hold."""
+REPORT_NAME = re.compile(r"\w[\w.-]*")
+"""What can name the folder of a report."""
 PACKAGES = ("pairbank", "torch", "transformers", "tokenizers", "datasets", "huggingface_hub", "numpy", "pandas")
 
 
@@ -108,7 +110,8 @@ def _write(draft: Draft, reports: Mapping[str, Report], *, texts: Texts, command
     """Write everything that is new, and what is made from the whole."""
     summary = summary_of(draft.root, draft.manifest, draft.scored, list(reports.values()))
     _refuse_other_results(draft, summary)
-    with tempfile.TemporaryDirectory() as folder_of_reports:
+    # beside the new state: what a killed writer leaves is removed with it
+    with tempfile.TemporaryDirectory(dir=draft.root.parent) as folder_of_reports:
         made = Path(folder_of_reports)
         for name, part in reports.items():
             part.save(made / REPORTS / name)
@@ -139,7 +142,7 @@ def _refuse_other_results(draft: Draft, summary: pd.DataFrame | None) -> None:
 
 def _name_reports(reports: Mapping[str, Report]) -> None:
     for name in reports:
-        if not re.fullmatch(r"\w[\w.-]*", name):
+        if not REPORT_NAME.fullmatch(name):
             raise BankError(f"report {name[:80]!r} cannot name a folder; use letters, digits, '.', '_' and '-'")
 
 

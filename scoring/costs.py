@@ -26,6 +26,7 @@ from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order,
 from pairbank.scoring.models.causal import PACK_TOKENS
 from pairbank.scoring.models.checkpoints import located
 from pairbank.scoring.models.load import AUTO_CLASSES, Kind, kind_of
+from pairbank.scoring.models.options import name_at, reference_of
 from pairbank.scoring.models.tokens.causal_tokens import CausalTokens
 from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for
 from pairbank.scoring.models.tokens.vocabulary import tokenizer_named
@@ -114,7 +115,8 @@ class TokensOnly:
 
     def __init__(self, model: str) -> None:
         self.tokenizer = tokenizer_named(model)
-        name = located(model, gguf_file=None).name
+        asked = reference_of(model)
+        name = name_at(located(asked.id, gguf_file=None).name, asked.revision)
         self.info = ModelInfo(
             name=name,
             model_id=name,
@@ -160,9 +162,12 @@ def shape_of(model: str, *, dtype: str = "bfloat16") -> Shape:
     """
     from transformers import AutoConfig
 
-    checkpoint = located(model, gguf_file=None)
+    asked = reference_of(model)
+    checkpoint = located(asked.id, gguf_file=None)
     options: dict[str, Any] = {"gguf_file": checkpoint.gguf_file} if checkpoint.gguf_file else {}
-    return shape_of_config(AutoConfig.from_pretrained(checkpoint.path, **options), name=checkpoint.name, dtype=dtype)
+    options |= {"revision": asked.revision} if asked.revision else {}
+    config = AutoConfig.from_pretrained(checkpoint.path, **options)
+    return shape_of_config(config, name=name_at(checkpoint.name, asked.revision), dtype=dtype)
 
 
 def shape_of_config(config: Any, *, name: str, dtype: str = "bfloat16") -> Shape:  # noqa: ANN401 - a configuration

@@ -24,7 +24,7 @@ from rapidfuzz.distance import Levenshtein
 from pairbank.builders.languages import joined
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.files import cache_dir, replaced_atomically, sha256_of_text
-from pairbank.scoring.models.checkpoints import fingerprint
+from pairbank.scoring.models.weights.fingerprint import fingerprint
 from pairbank.scoring.scored import Scored
 
 if TYPE_CHECKING:

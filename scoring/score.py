@@ -6,8 +6,10 @@ In: a Dataset in the shared schema, a scorer, names of methods. Out: `Scored`. W
 
 from __future__ import annotations
 
+import functools
+import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -19,10 +21,10 @@ from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import Method
-from pairbank.scoring.api.names import MethodName
+from pairbank.scoring.api.names import NO_UNIGRAMS, MethodName
 from pairbank.scoring.methods.fewshot import Pool
-from pairbank.scoring.methods.linking import UnigramTables
 from pairbank.scoring.methods.registry import FAMILIES, in_order
+from pairbank.scoring.methods.unigrams import UnigramTables
 from pairbank.scoring.prompts.registry import prompts_of
 from pairbank.scoring.run.recipe import Recipe
 from pairbank.scoring.run.shard import Run
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from pairbank.scoring.api.model import OverLength, Scorer
 
+logger = logging.getLogger(__name__)
 Progress = Callable[[float, int], None]
 """Called with (items done, items in all) after every forward pass; an item may be done in part."""
 
@@ -68,7 +71,8 @@ def score(
             or NaN and the flag `over_length`.
         per_token: keep the log-probability of every token that `direct` scores, as two list columns.
         unigrams: for `slor` and `bayes_unigram`: what `count_unigrams` gave, or the file that `pairbank unigrams`
-            wrote; of several that of the model's tokenizer is taken.
+            wrote; of several, those of the model's tokenizer and the items' languages are taken. Items in a language
+            without counts have null and the flag `no_unigrams`; an empty list says that there are none at all.
         prompts: TOML files with prompts of your own, whose ids are then methods too.
         seed: of the examples that a method puts before its question; recorded in the signature.
         progress: called after every forward pass.
@@ -97,6 +101,8 @@ def score(
             shards[name].append(table)
     signature = _signature(items, model, work.methods, over_length=over_length, seed=seed)
     signature["n_by_flag"] = {name: _n_by_flag(name, parts) for name, parts in shards.items()}
+    for note in counts_lacking(signature):
+        logger.warning("%s", note)
     return Scored(dataset=with_columns(items, work.methods, shards), signature=signature)
 
 
@@ -174,6 +180,7 @@ def _recipe(
         pool=Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None,
         prompts=known,
         unigrams=unigrams,
+        languages=tuple(sorted(set(items["language"][:]))),
     )
 
 
@@ -223,6 +230,18 @@ class _Work:
         return round(sum(unit.n_items * len(unit.methods) for unit in units) / len(self.methods))
 
 
+def counts_lacking(signature: Mapping[str, Any]) -> list[str]:
+    """Return a sentence on the items of a scored table that have no score for want of unigram counts; often none."""
+    lacking = {name: flags[NO_UNIGRAMS] for name, flags in signature["n_by_flag"].items() if NO_UNIGRAMS in flags}
+    corpus, model = signature["corpus"], signature["model"]["name"]
+    return [
+        f"{corpus['name']} by {model}: no {', '.join(names)} of {n:,} of {corpus['n_items']:,} items, for there are no "
+        "unigram counts of their language with this model's tokenizer (pairbank unigrams --language)"
+        for n in dict.fromkeys(lacking.values())
+        for names in ([name for name, n_of in lacking.items() if n_of == n],)
+    ]
+
+
 def _n_by_flag(method: str, parts: Sequence[pa.Table]) -> dict[str, int]:
     column = ScoreColumns(method).flags
     return dict(Counter(flag for part in parts for flags in part[column].to_pylist() for flag in flags or ()))
@@ -238,6 +257,10 @@ def _check_items(items: datasets.Dataset) -> None:
         raise ScoringError(f"items of {len(corpora)} corpora ({', '.join(corpora)}); score one corpus at a time")
 
 
+def _of_model(model: Scorer) -> dict[str, Any]:
+    return model.info.to_dict() | {"slug": model.info.slug}
+
+
 def _signature(
     items: datasets.Dataset, model: Scorer, methods: Sequence[Method], *, over_length: OverLength, seed: int
 ) -> dict[str, Any]:
@@ -245,7 +268,7 @@ def _signature(
 
     return {
         "pairbank": version("pairbank"),
-        "model": model.info.to_dict() | {"slug": model.info.slug},
+        "model": functools.reduce(lambda facts, method: {**facts, **method.of_model}, methods, _of_model(model)),
         "methods": {m.name: {**m.definition, "columns": [*m.columns]} for m in methods},
         "over_length": over_length,
         "seed": seed,

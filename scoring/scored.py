@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
 from pairbank.errors import BankError, ScoringError
-from pairbank.files import read_parquet, write_parquet
+from pairbank.files import read_parquet, sha256_of_file, write_parquet
 from pairbank.scoring.signature import METADATA_KEY, signature_json, signature_problems
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from pairbank.scoring.api.method import Method
+    from pairbank.scoring.api.layout import ColumnKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,12 @@ class Scored:
         frame: pd.DataFrame = self.dataset.to_pandas()
         return frame
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: what was scored how, and the first rows."""
+        said = f"{len(self):,} items of {self.corpus}, scored with {self.model}: {', '.join(self.methods)}"
+        few = self.dataset.select(range(min(5, len(self)))).to_pandas()
+        return f"<p>{html.escape(said)}</p>{few.to_html(index=False)}"
+
     def save(self, path: str | Path) -> Path:
         """Write one parquet file that carries the signature in its schema metadata; return its path."""
         path = Path(path)
@@ -103,13 +110,26 @@ def dataset_of(table: pa.Table, path: Path) -> datasets.Dataset:
     import datasets
 
     try:
-        return datasets.Dataset(table)
+        # left to itself, datasets would pickle all of the table in memory for a fingerprint
+        return datasets.Dataset(table, fingerprint=sha256_of_file(path))
     except (ValueError, TypeError, KeyError, AttributeError, pa.ArrowException) as error:
         raise BankError(f"{path}: its Features do not read back ({error}); write it again") from error
 
 
+class Columned(Protocol):
+    """What has columns in a scored table: a method, run here or imported."""
+
+    @property
+    def name(self) -> str:
+        """The prefix of its columns."""
+
+    @property
+    def columns(self) -> Mapping[str, ColumnKind]:
+        """Its columns and their types."""
+
+
 def with_columns(
-    items: datasets.Dataset, methods: Sequence[Method], shards: Mapping[str, Sequence[pa.Table]]
+    items: datasets.Dataset, methods: Sequence[Columned], shards: Mapping[str, Sequence[pa.Table]]
 ) -> datasets.Dataset:
     """Return items and score columns as one Dataset with explicit Features."""
     import datasets

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pairbank.files import sha256_of_texts
+from pairbank.files import sha256_of_text, sha256_of_texts
 from pairbank.scoring.api.layout import MethodLayout
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 METADATA_KEY = b"pairbank"
 """Key of the signature in the schema metadata of a parquet file."""
+MOST_FILES_SHOWN = 3
 
 
 def signature_json(signature: Mapping[str, Any]) -> bytes:
@@ -32,7 +33,8 @@ def signature_line(signature: Mapping[str, Any]) -> str:
         "bos": f"{model['bos_policy']}({model['bos_id']})",
         **({"pll": model["pll"]} if model.get("pll") else {}),
         **({"mode": model["seq2seq_mode"]} if model.get("seq2seq_mode") else {}),
-        "unit": "nats",
+        **({"unigrams": unigrams} if (unigrams := _unigrams_said(model)) else {}),
+        "unit": _units(signature["methods"].values()),
         "data": f"{corpus['name']}@{corpus['version']}#{corpus['items_sha256'][:8]}",
         "seed": str(signature["seed"]),
         "v": signature["pairbank"],
@@ -40,6 +42,12 @@ def signature_line(signature: Mapping[str, Any]) -> str:
     if "imported" in signature:
         parts["imported"] = signature["imported"]["sha256"][:12]
     return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def _unigrams_said(model: Mapping[str, Any]) -> str:
+    """Return languages and documents of the unigram counts that scores were made with: `en#0123abcd`."""
+    tables = model.get("unigrams") or ()
+    return "+".join(f"{'/'.join(t['languages']) or 'unknown'}#{t['documents_sha256'][:8]}" for t in tables)
 
 
 _TEXTS = {
@@ -67,6 +75,9 @@ def signature_problems(signature: Any) -> list[str]:  # noqa: ANN401 - JSON is a
     n_items = signature["corpus"].get("n_items") if isinstance(signature.get("corpus"), dict) else 0
     if type(n_items) is not int:
         found.append(f"corpus.n_items is {_short(n_items)}; expected a whole number")
+    unpinned = signature["corpus"].get("unpinned_files", []) if isinstance(signature.get("corpus"), dict) else []
+    if not isinstance(unpinned, list) or not all(isinstance(name, str) for name in unpinned):
+        found.append(f"corpus.unpinned_files is {_short(unpinned)}; expected a list of texts")
     if type(seed := signature.get("seed")) not in (int, str):
         found.append(f"seed is {_short(seed)}; expected a whole number, or unknown")
     if not isinstance(signature.get("pairbank"), str):
@@ -100,16 +111,64 @@ def _short(value: Any) -> str:  # noqa: ANN401 - JSON is any
     return repr(value)[:60]
 
 
+def _units(definitions: Iterable[Mapping[str, Any]]) -> str:
+    """Return what the methods' differences are measured in: nats, unless a method was imported in another unit."""
+    units = (definition["layout"].get("unit") or "nats" for definition in definitions)
+    return "+".join(dict.fromkeys(unit.replace(" ", "-") for unit in units))
+
+
+def formula_sha256(name: str, formula: str) -> str:
+    """Return the hash of a method that is a formula: the same for all models."""
+    return sha256_of_text(name, formula, "0", "")
+
+
+def method_hashes(signature: Mapping[str, Any]) -> dict[str, str]:
+    """Return the hash of each method of a signature, by which two tables are scored alike or not.
+
+    Until version 0.1.0 the definition of a linking function held the model's vocabulary or unigram counts, and its
+    hash with them; such a method has the hash of its formula, as it has now.
+
+    >>> old = {"sha256": "of gpt2", "formula": "f", "n_vocabulary": 50257}
+    >>> method_hashes({"methods": {"m": old}}) == {"m": formula_sha256("m", "f")}
+    True
+    """
+    return {
+        name: formula_sha256(name, definition["formula"])
+        if "formula" in definition and ("n_vocabulary" in definition or "unigrams" in definition)
+        else definition["sha256"]
+        for name, definition in signature["methods"].items()
+    }
+
+
 def corpus_signature(items: datasets.Dataset, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a signature says of the items: name, version, and a hash of ids and texts."""
     names = ["item_id", "context_good", "target_good", "context_bad", "target_bad"]
     # a batch at a time: as Python strings, all texts together would outweigh everything else that scoring holds
     batches = items.with_format(None).select_columns(names).iter(batch_size=1_000)
     rows = (row for batch in batches for row in zip(*(batch[name] for name in names), strict=True))
-    return {
+    found = {
         "name": items["corpus"][0],
         "version": manifest.get("version", ""),
         "n_items": len(items),
         "items_sha256": sha256_of_texts(repr(row) for row in rows),
         "manifest": manifest,
     }
+    unpinned = sorted(name for name, file in manifest.get("files", {}).items() if file.get("verified") is False)
+    return found | ({"unpinned_files": unpinned} if unpinned else {})
+
+
+def unpinned_note(signature: Mapping[str, Any]) -> str | None:
+    """Return a sentence where a corpus was not built from the pinned upstream files, or None.
+
+    >>> unpinned_note({"corpus": {"name": "blimp", "unpinned_files": ["BLiMP.zip"]}})[:77]
+    'Corpus blimp was built from files that are not the pinned ones: BLiMP.zip. It'
+    """
+    corpus = signature["corpus"]
+    files = corpus.get("unpinned_files") or ()
+    if not files:
+        return None
+    shown = ", ".join(files[:MOST_FILES_SHOWN]) + (" …" if len(files) > MOST_FILES_SHOWN else "")
+    return (
+        f"Corpus {corpus['name']} was built from files that are not the pinned ones: {shown}. Its rows may differ "
+        "from those published."
+    )

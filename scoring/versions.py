@@ -6,7 +6,7 @@ Raise a version when numbers move, and only then: a comment, a rename or a new m
 
 from __future__ import annotations
 
-ENGINE_VERSION = 1
+ENGINE_VERSION = 2
 """Of `engine/`: packing, forward passes, log-probabilities."""
 MODELS_VERSION = 1
 """Of `models/`: tokens, their places, what a masked model or an encoder-decoder is shown."""

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["hub", "own_pairs", "scored_by"]
 ROOT = Path(__file__).resolve().parent.parent
 
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 os.environ["HF_HUB_OFFLINE"] = "1"
+if WORKER:  # tests run side by side share the cores: threads beyond that wait for one another
+    n_threads = max(1, (os.cpu_count() or 1) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, str(n_threads))
 # A busy machine must not fail a property test for being slow.
 settings.register_profile("pairbank", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pairbank")
@@ -30,7 +35,11 @@ def upstream_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
     Fixtures of a module or of the session use it too: the cache of each test does not exist yet when they are made.
     """
-    folder = tmp_path_factory.mktemp("upstream_cache")
+    if WORKER:  # the workers of one run share it, beside their own folders
+        folder = tmp_path_factory.getbasetemp().parent / "upstream_cache"
+        folder.mkdir(exist_ok=True)
+    else:
+        folder = tmp_path_factory.mktemp("upstream_cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PAIRBANK_CACHE", str(folder))
         yield folder

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from pairbank.builders.ratings.rating import Rated
 from pairbank.builders.schema.columns import Column, Item, Task
 from pairbank.builders.sources.source import LocatedFile, Source
 
+RatedRows = Callable[[Mapping[str, LocatedFile], "BuildOptions"], Iterator[Rated]]
 Rows = Callable[[Mapping[str, LocatedFile], "BuildOptions"], Iterator[Item]]
 Metadata = Callable[[Mapping[str, LocatedFile]], Mapping[str, object]]
 
@@ -57,8 +59,12 @@ class Corpus:
     """Folder of its files under a root of corpora, where it does not have the corpus's name."""
     counted: bool = True
     """Whether `n_items` was counted in the pinned files; else it is the paper's number."""
-    subset_files: Mapping[str, str] = field(default_factory=dict)
-    """Subset -> the one upstream file that holds it, so that one subset needs no other file."""
+    subset_files: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    """Subset -> the upstream files that hold it, so that one subset needs no other file."""
+    n_by_subset: Mapping[str, int] = field(default_factory=dict)
+    """Rows of each subset, where that is known: a part of the files gives the rows of its subsets."""
+    rated: RatedRows | None = None
+    """The items with every rating of theirs, where the source has single raters."""
 
     @property
     def n_usable(self) -> int:

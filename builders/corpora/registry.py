@@ -10,22 +10,46 @@ from pairbank.builders.corpora.cola import COLA
 from pairbank.builders.corpora.comps import COMPS
 from pairbank.builders.corpora.continuations import NEWS_2024, NONSENSE, RANDOMSEQ, WIKIPEDIA
 from pairbank.builders.corpora.corpus import Corpus
+from pairbank.builders.corpora.corpus_map import corpus_map
 from pairbank.builders.corpora.dtfit import DTFIT
 from pairbank.builders.corpora.ewok import EWOK
 from pairbank.builders.corpora.hll import HLL
 from pairbank.builders.corpora.hu_levy_blimp import HU_LEVY_BLIMP
+from pairbank.builders.corpora.itacola import ITACOLA
+from pairbank.builders.corpora.kauf_2024 import KAUF_2024
 from pairbank.builders.corpora.li import LI
 from pairbank.builders.corpora.li_adger import LI_ADGER
+from pairbank.builders.corpora.mega_acceptability import MEGA_ACCEPTABILITY
 from pairbank.builders.corpora.news_2023 import NEWS_2023
+from pairbank.builders.corpora.nocola import NOCOLA
 from pairbank.builders.corpora.p18 import P18
 from pairbank.builders.corpora.scamp import SCAMP
 from pairbank.builders.corpora.sling import SLING
 from pairbank.builders.corpora.starter import STARTER
 from pairbank.builders.corpora.syntaxgym import SYNTAXGYM
+from pairbank.builders.corpora.syntaxgym_suites import SYNTAXGYM_SUITES
+from pairbank.builders.corpora.turblimp import TURBLIMP
 from pairbank.builders.corpora.xcomps import XCOMPS
 from pairbank.builders.corpora.zhoblimp import ZHOBLIMP
 from pairbank.errors import unknown_name
 from pairbank.plugins import plugins, whose
+
+PAIR_MAPS = (
+    "multiblimp",
+    "blimp-nl",
+    "rublimp",
+    "qfrblimp",
+    "clams",
+    "bhs",
+    "climp",
+    "jblimp",
+    "lindsea",
+    "xcopa",
+    "morcela",
+)
+"""Corpora of pairs that are only a mapping."""
+SENTENCE_MAPS = ("jcola", "rucola", "escola", "colac")
+"""Corpora of labelled sentences that are only a mapping."""
 
 OURS: Mapping[str, Corpus] = {
     corpus.name: corpus
@@ -52,6 +76,14 @@ OURS: Mapping[str, Corpus] = {
         NEWS_2024,
         NONSENSE,
         RANDOMSEQ,
+        SYNTAXGYM_SUITES,
+        TURBLIMP,
+        *(corpus_map(name).corpus() for name in PAIR_MAPS),
+        KAUF_2024,
+        ITACOLA,
+        NOCOLA,
+        *(corpus_map(name).corpus() for name in SENTENCE_MAPS),
+        MEGA_ACCEPTABILITY,
     )
 }
 
@@ -90,5 +122,7 @@ def corpus_named(name: str) -> Corpus:
     """
     if name not in CORPORA:
         error = unknown_name("corpus", name, CORPORA, whose=whose("corpora"))
-        raise type(error)(f"{error}. A file of your own: give its path, ending in .csv, .tsv, .jsonl or .parquet")
+        raise type(error)(
+            f"{error}. A file of your own: give its path, ending in .csv, .tsv, .json, .jsonl, .parquet or .xlsx"
+        )
     return CORPORA[name]

@@ -1,22 +1,25 @@
-"""Your own items: a CSV, TSV, JSON-lines or parquet file. Two columns of sentences are enough.
+"""Your own items: a CSV, TSV, JSON, parquet or .xlsx file. Two columns of sentences are enough.
 
 Columns are found by name (`good`/`bad` and their common synonyms, or a map that the user gives). A file with
-exactly two columns of other names is read as better, worse, unless something speaks against it. Columns that mean
-nothing to the schema are kept as text columns of the corpus. How the file was read stands in the manifest, and is said.
+exactly two columns of other names is read as better, worse, unless something speaks against it. A file of any other
+layout is read by a `ColumnMap`. Columns that mean nothing to the schema are kept as text columns of the corpus. How it
+was read stands in the manifest, and is said.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pairbank.builders.corpora.cells import MOST_POINTS, check_characters, has_comma, label_in, number_in
+from pairbank.builders.corpora.column_map import ColumnMap
 from pairbank.builders.corpora.column_roles import MAPPABLE, SYNONYMS, Roles, roles_of
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
+from pairbank.builders.corpora.mapped_table import LABEL, MappedTable, kept_names
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.corpora.tabular_items import (
     DEFAULT_LANGUAGE,
@@ -27,9 +30,10 @@ from pairbank.builders.corpora.tabular_items import (
     check_options,
     tabular_item,
 )
-from pairbank.builders.schema.columns import COLUMNS, Column, Item
+from pairbank.builders.schema.columns import Column, Item
 from pairbank.builders.schema.language_tags import language_name, language_tag
 from pairbank.builders.sources.source import LocatedFile, Source
+from pairbank.builders.sources.table_format import MENDED, NOTHING_SAID
 from pairbank.builders.sources.tables import ROWS_A_BATCH, ROWS_LOOKED_AT, SUFFIXES, Table, open_table
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
 from pairbank.files import reading, sha256_of_file
@@ -85,10 +89,7 @@ def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Located
         human=", ".join(f"column {columns[name]!r}" for name in RATINGS if name in columns),
         subsets=(),
         rows=own.rows,
-        extra_columns=tuple(
-            Column(name=name, type="string", nullable=True, meaning="a column of your file")
-            for name in own.kept.values()
-        ),
+        extra_columns=own.extra_columns(),
         metadata=lambda _files: {READING: own.said()},
         source=Source(
             homepage="",
@@ -146,6 +147,8 @@ class OwnFile:
     """A user's file, its columns understood, and what is to be said of its reading."""
 
     table: Table
+    mapped: MappedTable | None
+    """Its columns, where a map says them."""
     slug: str
     language: str
     roles: Roles
@@ -160,7 +163,19 @@ class OwnFile:
         """Open a file, read its header and first rows, and tell its columns; errors as for `tabular_corpus`."""
         slug = own_name(path)
         check_options(options)
-        table = open_table(path, encoding=options.encoding)
+        column_map = options.map
+        table = open_table(
+            path, encoding=options.encoding, how=NOTHING_SAID if column_map is None else column_map.format
+        )
+        options = replace(options, decimal_commas=table.delimiter not in ("", ","))
+        language = language_tag(DEFAULT_LANGUAGE if options.language is None else options.language)
+        if column_map is not None:
+            mapped = MappedTable.of(table, with_options(column_map, options))
+            roles = Roles(columns={name: name for name in mapped.columns}, said="columns as the map says")
+            kept = {name: name for name in mapped.kept_columns}
+            return cls(
+                table=table, mapped=mapped, slug=slug, language=language, roles=roles, kept=kept, options=options
+            )
         first = list(itertools.islice(table.rows(bad_row=lambda _error: None), ROWS_LOOKED_AT))
         if not first:
             next(table.rows(), None)
@@ -168,12 +183,22 @@ class OwnFile:
         roles = roles_of(path, table.columns, [row for _, row in first], options.columns)
         return cls(
             table=table,
+            mapped=None,
             slug=slug,
-            language=language_tag(DEFAULT_LANGUAGE if options.language is None else options.language),
+            language=language,
             roles=roles,
-            kept=_kept_names([name for name in table.columns if name not in roles.columns.values()]),
-            options=replace(options, decimal_commas=table.delimiter not in ("", ",")),
+            kept=kept_names([name for name in table.columns if name not in roles.columns.values()]),
+            options=options,
         )
+
+    def extra_columns(self) -> tuple[Column, ...]:
+        """Return the corpus's own columns."""
+        kept = (
+            Column(name=name, type="string", nullable=True, meaning="a column of your file")
+            for name in self.kept.values()
+        )
+        label = Column(name=LABEL, type="int32", nullable=False, meaning="1 = acceptable, 0 = not, as the map says")
+        return (*kept, *((label,) if self.mapped is not None and self.mapped.is_labelled else ()))
 
     def rows(self, _files: Mapping[str, LocatedFile], build: BuildOptions) -> Iterator[Item]:
         """Yield the items; every row that cannot be accepted is in one error at the end."""
@@ -182,7 +207,7 @@ class OwnFile:
         def blank(_number: int) -> None:
             met.n_blank += 1
 
-        for number, (line, row) in enumerate(self.table.rows(bad.note, blank), 1):
+        for number, (line, row) in enumerate((self.mapped or self.table).rows(bad.note, blank), 1):
             try:
                 item = self._item(row, number, f"{self.table.path}, row {line}")
             except CorpusError as error:
@@ -200,7 +225,11 @@ class OwnFile:
     def _item(self, row: Mapping[str, Any], number: int, where: str) -> Item:
         check_characters(row, where)
         columns, kept = self.roles.columns, self.kept.items()
-        return tabular_item(row, number, where, slug=self.slug, mapping=columns, kept=kept, options=self.options)
+        item = tabular_item(row, number, where, slug=self.slug, mapping=columns, kept=kept, options=self.options)
+        extra = item.extra
+        if self.mapped is not None and self.mapped.is_labelled:
+            extra = {**extra, LABEL: row[LABEL]}
+        return replace(item, extra=extra, flags=(*item.flags, *row.get(MENDED, ())))
 
     def _meet(self, row: Mapping[str, Any], item: Item, met: _Met) -> None:
         """Note what of an accepted row has to be said."""
@@ -235,6 +264,16 @@ class OwnFile:
             yield f"language tags read: {', '.join(changed)}"
 
 
+def with_options(column_map: ColumnMap, options: TabularOptions) -> ColumnMap:
+    """Return a map with what its user types beside it, which goes before what it says."""
+    for name in options.columns:
+        if name not in MAPPABLE:
+            raise unknown_name("schema column", name, MAPPABLE)
+    typed = {"language": options.language, "task": options.task}
+    kept = {name: value for name, value in column_map.fixed.items() if typed.get(name) is None}
+    return replace(column_map, columns={**column_map.columns, **options.columns}, fixed=kept)
+
+
 def _oddities(met: _Met) -> Iterator[str]:
     if met.n_blank:
         yield f"{met.n_blank:,} blank row(s) left out"
@@ -246,16 +285,3 @@ def _oddities(met: _Met) -> Iterator[str]:
         yield f"lists or objects kept as JSON in {', '.join(map(repr, sorted(met.nested)))}"
     if met.n_lost:
         yield f"U+FFFD in {met.n_lost:,} row(s): a character was lost before, when the file was converted"
-
-
-def _kept_names(columns: Sequence[str]) -> dict[str, str]:
-    """Return the names in the corpus of columns that the schema does not have; none of them is the schema's."""
-    taken = {column.name for column in COLUMNS} | {"flags"}
-    names: dict[str, str] = {}
-    for column in sorted(columns, key=lambda name: name in taken):
-        name = column
-        while name in taken:
-            name += "_source"
-        taken.add(name)
-        names[column] = name
-    return {column: names[column] for column in columns}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pairbank.builders.corpora.cells import count_in, kept_in, label_in, mark_before, number_in, sentence_in
+from pairbank.builders.corpora.column_map import ColumnMap
 from pairbank.builders.corpora.column_roles import SIDES, line_to_type
 from pairbank.builders.schema.columns import TASKS, Item, Task
 from pairbank.builders.schema.language_tags import language_tag
@@ -35,6 +36,8 @@ class TabularOptions:
     """Of a text file that is neither UTF-8 nor has a byte-order mark."""
     marks: Marks = "keep"
     """What to do with a linguist's mark before a sentence: refuse it (where it would be scored), strip or keep it."""
+    map: ColumnMap | None = None
+    """Of a file whose columns a map says."""
     decimal_commas: bool = False
     """Whether `6,4` is a number (files that are not separated by commas)."""
 
@@ -105,11 +108,13 @@ def tabular_item(
         name: (sentence_in if name in SENTENCES else label_in)(row.get(column), where, column)
         for name, column in mapping.items()
     }
-    for name in SIDES:
+    sides = [name for name in SIDES if name in mapping]
+    for name in sides:
         if not (cells[name] or "").strip():
             raise CorpusError(
                 f"{where}: column {mapping[name]!r} is empty; expected a sentence: fill or delete the row"
             )
+    one_sided = "target_bad" not in mapping
     flags = _without_marks(cells, where, mapping, options.marks)
     context = cells.get("context_good") or ""
     subset = cells.get("subset") or "all"
@@ -123,11 +128,11 @@ def tabular_item(
         corpus=slug,
         subset=subset,
         language=_language(cells.get("language") or options.language or DEFAULT_LANGUAGE, where),
-        task=_task(cells.get("task") or options.task or ("continuation_pair" if context else "sentence_pair"), where),
+        task=_task(cells.get("task") or options.task or usual_task(context, one_sided=one_sided), where),
         context_good=context,
         target_good=cells["target_good"] or "",
-        context_bad=cells["context_bad"] if cells.get("context_bad") is not None else context,
-        target_bad=cells["target_bad"],
+        context_bad=cells["context_bad"] if cells.get("context_bad") is not None else None if one_sided else context,
+        target_bad=cells.get("target_bad"),
         phenomenon=cells.get("phenomenon"),
         paradigm=cells.get("paradigm"),
         human_good=ratings["human_good"],
@@ -138,6 +143,11 @@ def tabular_item(
         flags=flags,
         extra={name: kept_in(row.get(column), where, column) for column, name in kept},
     )
+
+
+def usual_task(context: str, *, one_sided: bool) -> Task:
+    """Return the task of an item that does not say it."""
+    return "sentence" if one_sided else "continuation_pair" if context else "sentence_pair"
 
 
 def _language(text: str, where: str) -> str:
@@ -161,7 +171,7 @@ def _without_marks(
     Raises:
         CorpusError: there is a mark, and nobody said what to do with it.
     """
-    found = {name: mark for name in SIDES if (mark := mark_before(cells[name] or ""))}
+    found = {name: mark for name in SIDES if (mark := mark_before(cells.get(name) or ""))}
     if marks == "keep" or not found:
         return ()
     if marks == "strip":
@@ -169,8 +179,9 @@ def _without_marks(
             cells[name] = (cells[name] or "")[len(mark) :]
         return (STRIPPED,)
     name, mark = next(iter(found.items()))
-    exchanged = line_to_type(mapping["target_bad"], mapping["target_good"])
-    hint = f"; if it is the worse one, type {exchanged} too" if [*found] == ["target_good"] else ""
+    hint = ""
+    if [*found] == ["target_good"] and "target_bad" in mapping:
+        hint = f"; if it is the worse one, type {line_to_type(mapping['target_bad'], mapping['target_good'])} too"
     raise CorpusError(
         f"{where}: column {mapping[name]!r} begins with the mark {mark.strip()!r}, which would be scored with the "
         f"sentence: type --marks strip, or --marks keep (marks='strip'){hint}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -99,7 +100,7 @@ def _fits(value: object, kind: ColumnType) -> bool:
         return isinstance(value, bool)
     if kind == "int32":
         return isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31
-    return isinstance(value, float | int) and not isinstance(value, bool) and value == value  # noqa: PLR0124 - NaN
+    return isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
 
 
 class Validator:

@@ -23,7 +23,7 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _OTHER_FILES = {
-    b"PK\x03\x04": "a spreadsheet (.xlsx, .ods) or zip archive",
+    b"PK\x03\x04": "a spreadsheet (.xlsx, .ods; the suffix says otherwise) or zip archive",
     b"\xd0\xcf\x11\xe0": "a spreadsheet (.xls)",
     b"\x1f\x8b": "a gzip archive",
     b"PAR1": "a parquet file (the suffix says otherwise)",

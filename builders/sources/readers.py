@@ -70,15 +70,24 @@ def delimited(
 
 
 def records(
-    lines: Iterable[str], *, where: str, delimiter: str, n_lines_before: int = 0
+    lines: Iterable[str], *, where: str, delimiter: str, n_lines_before: int = 0, quotes: bool = True
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield (number of its last line, cells) of each record of delimited text; a blank line has no cells.
+
+    Args:
+        lines: the text.
+        where: names it in errors.
+        delimiter: what parts two cells.
+        n_lines_before: lines that stand before the first of them.
+        quotes: whether a quotation mark keeps a cell together; else it is a character like any other.
 
     Raises:
         CorpusError: quotes that are not closed or stand in the middle of a cell; a cell that is too long.
     """
     limit = csv.field_size_limit(MAX_FIELD_BYTES)
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    reader = csv.reader(
+        lines, delimiter=delimiter, strict=True, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    )
     first_line = 1 + n_lines_before
     try:
         for cells in reader:

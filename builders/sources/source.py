@@ -101,6 +101,11 @@ def locate(
                 f"{', or leave out the data folder to download it' if file.url else ''}"
             )
         found[file.name] = _located(corpus, file, path or fetch(corpus, file, progress=progress))
+    if not found and source.files:
+        raise CorpusFileNotFoundError(
+            f"corpus {corpus!r}: no file {source.files[0].name!r} in {' or '.join(str(f) for f in folders)}, nor any "
+            f"other of its {len(source.files)}; {_by_hand(source.files[0])} and put it there"
+        )
     return found
 
 

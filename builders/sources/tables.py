@@ -11,16 +11,18 @@ import csv
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pairbank.builders.sources.encodings import SAY_ENCODING, encoding_of, odd_character, text_lines
-from pairbank.builders.sources.readers import check_width, json_object, records
+from pairbank.builders.sources.readers import check_width, decode, json_object, records
+from pairbank.builders.sources.sheets import sheet_names, sheet_rows
+from pairbank.builders.sources.table_format import MENDED, NOTHING_SAID, TableFormat, json_rows, mended, padded
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".json", ".xlsx")
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 ROWS_LOOKED_AT = 200
 """Of a delimited file, to tell its delimiter."""
@@ -42,7 +44,9 @@ class Table:
     encoding: str = ""
     """The codec of its text; "" for parquet."""
     delimiter: str = ""
-    """"" for JSON lines and parquet."""
+    """"" for JSON, workbooks and parquet."""
+    format: TableFormat = NOTHING_SAID
+    """What a map says of it."""
     n_lines_before: int = 0
     """Lines before the header (`sep=;`)."""
     header: tuple[str, ...] = ()
@@ -62,29 +66,35 @@ class Table:
         Raises:
             CorpusError: a row, or what follows it, cannot be read.
         """
-        reader = {".jsonl": _json_rows, ".parquet": _parquet_rows}.get(self.path.suffix.lower(), _delimited_rows)
+        reader = _READERS.get(self.path.suffix.lower(), _delimited_rows)
         yield from reader(self, bad_row or _refuse, blank_row or (lambda _number: None))
 
 
-def open_table(path: Path, *, encoding: str | None = None) -> Table:
+def open_table(path: Path, *, encoding: str | None = None, how: TableFormat = NOTHING_SAID) -> Table:
     """Return a table, its header checked.
 
     Args:
         path: a file with one of `SUFFIXES`.
         encoding: of its text, where it is not UTF-8; a byte-order mark is seen without it.
+        how: what a map says of it; the rest is told from the file.
 
     Raises:
         CorpusError: it cannot be read, its delimiter cannot be told, or its columns have no names or one name twice.
     """
     suffix = path.suffix.lower()
-    if suffix == ".parquet":
+    encoding = encoding or how.encoding
+    if suffix in (".parquet", ".xlsx"):
         if encoding is not None:
-            raise CorpusError(f"{path}: a parquet file has no encoding; leave out encoding={encoding!r} (--encoding)")
-        table = Table(path=path, columns=_parquet_columns(path))
+            what = "a parquet file" if suffix == ".parquet" else "a workbook"
+            raise CorpusError(f"{path}: {what} has no encoding; leave out encoding={encoding!r} (--encoding)")
+        table = Table(path=path, columns=_parquet_columns(path)) if suffix == ".parquet" else _sheet_table(path, how)
     else:
         codec, notes = encoding_of(path, encoding)
-        table = Table(path=path, columns=(), encoding=codec, notes=notes)
-        table = _json_table(table) if suffix == ".jsonl" else _delimited_table(table, "\t" if suffix == ".tsv" else ",")
+        table = Table(path=path, columns=(), encoding=codec, notes=notes, format=how)
+        if suffix in (".jsonl", ".json"):
+            table = _json_table(table)
+        else:
+            table = _delimited_table(table, how.delimiter or ("\t" if suffix == ".tsv" else ","))
     _check_columns(table)
     return table
 
@@ -119,14 +129,15 @@ def _delimited_table(table: Table, own: str) -> Table:
     lines.close()
     if not first:
         raise CorpusError(f"{table.path}: empty file; expected a header and at least one row")
-    if said := _SEPARATOR_LINE.fullmatch(first):
+    if table.format.delimiter:
+        said, delimiter, note = None, own, f"separated by {own!r}, as the map says"
+    elif said := _SEPARATOR_LINE.fullmatch(first):
         delimiter, note = said[1], f"separated by {said[1]!r}, as its first line says"
     else:
         delimiter = _delimiter(table, own)
         note = "" if delimiter == own else f"separated by {DELIMITERS[delimiter]}"
     n_before = 1 if said else 0
-    found = _records(table, delimiter, n_before)
-    _, header = next(found, (0, []))
+    header = list(table.format.header) or next(_records(table, delimiter, n_before), (0, []))[1]
     if not header:
         raise CorpusError(f"{table.path}, row {n_before + 1}: empty; expected a header")
     return Table(
@@ -134,15 +145,22 @@ def _delimited_table(table: Table, own: str) -> Table:
         columns=tuple(name for name in header if name.strip()),
         encoding=table.encoding,
         delimiter=delimiter,
+        format=table.format,
         n_lines_before=n_before,
         header=tuple(header),
         notes=(note, *table.notes) if note else table.notes,
     )
 
 
-def _records(table: Table, delimiter: str, n_before: int) -> Iterator[tuple[int, list[str]]]:
-    lines = itertools.islice(text_lines(table.path, table.encoding, newline=""), n_before, None)
-    return records(lines, where=str(table.path), delimiter=delimiter, n_lines_before=n_before)
+def _records(
+    table: Table, delimiter: str, n_before: int, flags: dict[int, list[str]] | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    text = mended(
+        text_lines(table.path, table.encoding, newline=""), table.format.mends, {} if flags is None else flags
+    )
+    lines = itertools.islice(text, n_before, None)
+    where, quotes = str(table.path), table.format.quotes
+    return records(lines, where=where, delimiter=delimiter, n_lines_before=n_before, quotes=quotes)
 
 
 def _delimiter(table: Table, own: str) -> str:
@@ -175,8 +193,18 @@ def _widths(table: Table, delimiter: str) -> list[int]:
 
 
 def _delimited_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
-    found = _records(table, table.delimiter, table.n_lines_before)
-    next(found)
+    flags: dict[int, list[str]] = {}
+    found = _records(table, table.delimiter, table.n_lines_before, flags)
+    if not table.format.header:
+        next(found)
+    for number, row in _named_rows(found, table, bad_row, blank_row):
+        yield number, row | ({MENDED: flags[number]} if number in flags else {})
+
+
+def _named_rows(
+    found: Iterator[tuple[int, list[str]]], table: Table, bad_row: BadRow, blank_row: BlankRow
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield rows by the names of their columns, a row that does not fit the header told."""
     named = [place for place, name in enumerate(table.header) if name.strip()]
     try:
         for number, cells in found:
@@ -212,10 +240,19 @@ def _json_table(table: Table) -> Table:
         columns |= dict.fromkeys(row)
     if not columns and faults:
         raise faults[0]
-    return Table(path=table.path, columns=tuple(columns), encoding=table.encoding, notes=table.notes)
+    return replace(table, columns=tuple(columns))
 
 
 def _json_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
+    if table.path.suffix.lower() == ".json":
+        with reading(table.path, CorpusError):
+            data = table.path.read_bytes()
+        for number, row in json_rows(decode(data, str(table.path), table.encoding), str(table.path)):
+            if _is_blank(row):
+                blank_row(number)
+            else:
+                yield number, row
+        return
     for number, line in enumerate(text_lines(table.path, table.encoding, newline="\n"), 1):
         if not line.strip():
             continue
@@ -228,6 +265,26 @@ def _json_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[t
             blank_row(number)
         else:
             yield number, row
+
+
+# Workbooks ------------------------------------------------------------------------------------------------------------
+
+
+def _sheet_table(path: Path, how: TableFormat) -> Table:
+    header = list(how.header) or next(sheet_rows(path, how.sheet), (0, []))[1]
+    if not header:
+        raise CorpusError(f"{path}: an empty sheet; expected a header and at least one row")
+    names = sheet_names(path)
+    notes = (f"sheet {how.sheet or names[0]!r}",) if len(names) > 1 else ()
+    columns = tuple(name for name in header if name.strip())
+    return Table(path=path, columns=columns, delimiter="", header=tuple(header), format=how, notes=notes)
+
+
+def _workbook_rows(table: Table, bad_row: BadRow, blank_row: BlankRow) -> Iterator[tuple[int, dict[str, Any]]]:
+    found = sheet_rows(table.path, table.format.sheet)
+    if not table.format.header:
+        next(found)
+    yield from _named_rows(padded(found, table.header), table, bad_row, blank_row)
 
 
 # Parquet --------------------------------------------------------------------------------------------------------------
@@ -263,3 +320,12 @@ def _parquet_rows(table: Table, _bad_row: BadRow, blank_row: BlankRow) -> Iterat
                     blank_row(number)
                 else:
                     yield number, row
+
+
+_READERS = {
+    ".jsonl": _json_rows,
+    ".json": _json_rows,
+    ".xlsx": _workbook_rows,
+    ".parquet": _parquet_rows,
+}
+"""Suffix -> what yields its rows; any other file is delimited text."""

@@ -18,6 +18,7 @@ from pairbank.cards.bank.redistribution import TEXTS, may_publish, score_columns
 from pairbank.cards.bank.tables import read_table
 from pairbank.errors import BankError
 from pairbank.scoring.scored import Scored, read_scored
+from pairbank.scoring.signature import method_hashes
 
 if TYPE_CHECKING:
     import datasets
@@ -130,7 +131,7 @@ def _check_alike(table: Scored, slug: str, other: Mapping[str, Any]) -> None:
     where = f"corpus {table.corpus!r}: models {table.model_slug} and {slug}"
     if other["corpus"]["items_sha256"] != table.signature["corpus"]["items_sha256"]:
         raise BankError(f"{where} were scored on different items; score both on the same corpus version and limit")
-    hashes = [{name: d["sha256"] for name, d in signature["methods"].items()} for signature in (other, table.signature)]
+    hashes = [method_hashes(signature) for signature in (other, table.signature)]
     if hashes[0] != hashes[1]:
         raise BankError(
             f"{where} were scored with different methods, or other wordings of them ({', '.join(table.methods)} and "

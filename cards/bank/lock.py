@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pairbank.errors import BankError
+from pairbank.processes import host, is_running
 
 LOCK = ".pairbank-lock"
 TOUCHED_SECONDS = 10.0
@@ -129,7 +129,7 @@ def remove_leftovers(root: Path) -> None:
 def _created(path: Path) -> Holder | None:
     """Return the new holder, this process; None where somebody else holds the lock, or the folder has just gone."""
     since = datetime.now(UTC).isoformat(timespec="seconds")
-    holder = Holder(host=_host(), pid=os.getpid(), since=since, token=secrets.token_hex(8))
+    holder = Holder(host=host(), pid=os.getpid(), since=since, token=secrets.token_hex(8))
     # written whole under another name first: a lock is never seen half-written, and a link is made by one process only
     mine = path.with_name(f"{LOCK}.{holder.token}")
     try:
@@ -175,7 +175,7 @@ def _abandoned(path: Path) -> Holder | None:
     unknown = Holder(host="an unknown machine", pid=0, since="an unknown time", token="")
     if seconds > STALE_SECONDS:
         return holder or unknown
-    return holder if holder is not None and holder.host == _host() and not _is_running(holder.pid) else None
+    return holder if holder is not None and holder.host == host() and not is_running(holder.pid) else None
 
 
 def _now_on(path: Path) -> float:
@@ -210,21 +210,3 @@ def _touch(path: Path, stop: threading.Event) -> None:
     while not stop.wait(TOUCHED_SECONDS):
         with contextlib.suppress(OSError):
             os.utime(path)
-
-
-def _host() -> str:
-    try:
-        space = str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        space = ""
-    return f"{socket.gethostname()} {space}".strip()
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from pairbank.cards.bank.layout import FOLDERS, MANIFEST, RECORD, bank_files, foreign_entries, read_manifest
 from pairbank.cards.bank.lock import LOCK, Lock, locked, remove_leftovers
-from pairbank.errors import BankError, PairbankError
+from pairbank.errors import BankError, OutputError, PairbankError
+from pairbank.files import refused
 
 WRITING = ".pairbank-writing"
 _NEW, _WHOLE = "new", "whole"
@@ -62,7 +63,8 @@ def written_anew(root: Path, *, purpose: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _staged(root: Path) -> Iterator[tuple[Path, Lock]]:
-    refuse_other_folders(root)
+    with errors_named(root):
+        refuse_other_folders(root)
     with errors_named(root), locked(root) as lock:
         _recover(root)
         refuse_other_folders(root)
@@ -115,14 +117,18 @@ def errors_named(root: Path) -> Iterator[None]:
     """
     try:
         yield
+    except OutputError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        raise _refused(root, error.__cause__) from error
     except OSError as error:
         if isinstance(error, PairbankError):
             raise
-        at = f" ({error.filename})" if error.filename and str(error.filename) != str(root) else ""
-        raise BankError(
-            f"{root}: cannot be written: {error.strerror or error}{at}; the bank is as it was. Make room, or choose a "
-            "folder that you may write to, and run it again"
-        ) from error
+        raise _refused(root, error) from error
+
+
+def _refused(root: Path, problem: OSError) -> BankError:
+    return BankError(str(refused(root, problem, saying="the bank cannot be written and is as it was")))
 
 
 def is_unfinished(root: Path) -> bool:

@@ -17,6 +17,7 @@ from pairbank.cards.browser.parts import empty, note, pick
 from pairbank.cards.browser.text import esc, identifier, interval, share
 from pairbank.cards.browser.view import MEASURES, axes_of
 from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.ties import signs
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def matrix(names: tuple[str, ...], deltas: FloatArray, measure: str) -> Matrix:
     """
     if measure == "pearson":
         return _pearson(names, deltas)
-    up, down = (deltas > 0).astype(np.float64), (deltas < 0).astype(np.float64)
+    sides = signs(deltas)
+    up, down = (sides > 0).astype(np.float64), (sides < 0).astype(np.float64)
     both_up, both_down, up_down = up.T @ up, down.T @ down, up.T @ down
     n = both_up + both_down + up_down + up_down.T
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -184,7 +186,7 @@ def _estimate(label: str, found: Estimate) -> str:
 
 
 def _counts(pair: list[str], a: FloatArray, b: FloatArray) -> str:
-    cells = [[int(np.sum((np.sign(a) == s) & (np.sign(b) == t))) for t in (1, -1)] for s in (1, -1)]
+    cells = [[int(np.sum((signs(a) == s) & (signs(b) == t))) for t in (1, -1)] for s in (1, -1)]
     ties = len(a) - sum(map(sum, cells))
     rows = "".join(
         f"<tr><th scope='row'>{_shown(pair[0])}: {side}</th><td class='num'>{x:,}</td><td class='num'>{y:,}</td></tr>"

@@ -160,8 +160,7 @@ class Table:
 
     def unit(self, method: str) -> str:
         """Return the unit of a method's scores."""
-        kinds = {facts.name: facts.layout.kind for facts in self.methods}
-        return "points" if kinds.get(method) == "rating" else "nats"
+        return next((facts.layout.unit_in_words for facts in self.methods if facts.name == method), "nats")
 
     def is_choice(self) -> BoolArray:
         """Return which rows are a choice between two different sides, shape (rows,)."""

@@ -22,10 +22,13 @@ from pyarrow import csv
 
 from pairbank.cards.browser.filters import chosen
 from pairbank.cards.browser.view import FILTERS, View, resolved
+from pairbank.errors import PairbankError, UnknownNameError
 from pairbank.files import FORMULA, defused
 from pairbank.scoring.signature import METADATA_KEY, signature_json, signature_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import Route
@@ -129,12 +132,11 @@ def routes(bank: Bank) -> list[Route]:
 
     The query is that of the page's permalink.
     """
-    from starlette.responses import StreamingResponse
+    from starlette.responses import PlainTextResponse, StreamingResponse
     from starlette.routing import Route
 
     def rows(request: Request) -> Response:
-        asked = replace(View.from_query(request.url.query), tab="download")
-        view = resolved(bank, asked).view
+        view = _exactly(bank, replace(View.from_query(request.url.query), tab="download"))
         table = bank.table(view.corpus, view.model)
         ending = request.url.path.rsplit(".", 1)[-1]
         chunks = csv_chunks(table, view) if ending == "csv" else parquet_chunks(table, view)
@@ -142,13 +144,37 @@ def routes(bank: Bank) -> list[Route]:
         return StreamingResponse(chunks, media_type=kind, headers=_attached(file_name(table, view, ending)))
 
     def summary(request: Request) -> Response:
-        asked = replace(View.from_query(request.url.query), tab="leaderboard")
-        text = summary_csv(bank, resolved(bank, asked).view)
+        view = _exactly(bank, replace(View.from_query(request.url.query), tab="leaderboard"))
+        text = summary_csv(bank, view)
         headers = _attached("summary.csv")
         return StreamingResponse(iter([text]), media_type="text/csv; charset=utf-8", headers=headers)
 
+    def answered(made: Callable[[Request], Response]) -> Callable[[Request], Response]:
+        def answer(request: Request) -> Response:
+            try:
+                return made(request)
+            except UnknownNameError as error:
+                return PlainTextResponse(f"{error}\n", status_code=404)
+            except PairbankError as error:
+                return PlainTextResponse(f"{error}\n", status_code=500)
+
+        return answer
+
     paths = {"rows.csv": rows, "rows.parquet": rows, "summary.csv": summary}
-    return [Route(f"/pairbank/{name}", endpoint) for name, endpoint in paths.items()]
+    return [Route(f"/pairbank/{name}", answered(endpoint)) for name, endpoint in paths.items()]
+
+
+def _exactly(bank: Bank, asked: View) -> View:
+    """Return what is asked for, completed with defaults: who takes rows away must get those asked for, or none.
+
+    Raises:
+        UnknownNameError: says every name that the bank does not have.
+    """
+    found = resolved(bank, asked)
+    if found.notices:
+        asked_for = "; ".join(notice.removesuffix(".").split(";")[0].split(", which")[0] for notice in found.notices)
+        raise UnknownNameError(f"{asked_for}: no such name in this bank; nothing was made. Take the link from its page")
+    return found.view
 
 
 def summary_csv(bank: Bank, view: View) -> bytes:

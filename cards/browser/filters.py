@@ -13,6 +13,7 @@ from pairbank.cards.browser.view import FILTERS
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.ties import signs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,16 +53,16 @@ def containing(table: Table, text: str) -> BoolArray:
 
 def shown(table: Table, view: View) -> BoolArray:
     """Return the rows of the kind that the view asks for; a row without the scores in question is none."""
-    method = np.sign(table.delta(view.method))
+    method = signs(table.delta(view.method))
     if view.show == "wrong":
         return method < 0
     if view.show == "direct":
-        return method * np.sign(table.delta(DIRECT)) < 0
+        return method * signs(table.delta(DIRECT)) < 0
     if view.show == "people":
-        return method * np.sign(table.delta(HUMAN)) < 0
-    signs = [np.sign(table.delta(facts.name)) for facts in table.methods]
-    better = functools.reduce(np.logical_or, [sign > 0 for sign in signs], np.zeros(table.n_rows, dtype=np.bool_))
-    worse = functools.reduce(np.logical_or, [sign < 0 for sign in signs], np.zeros(table.n_rows, dtype=np.bool_))
+        return method * signs(table.delta(HUMAN)) < 0
+    sides = [signs(table.delta(facts.name)) for facts in table.methods]
+    better = functools.reduce(np.logical_or, [sign > 0 for sign in sides], np.zeros(table.n_rows, dtype=np.bool_))
+    worse = functools.reduce(np.logical_or, [sign < 0 for sign in sides], np.zeros(table.n_rows, dtype=np.bool_))
     return np.asarray(better & worse)
 
 

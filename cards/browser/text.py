@@ -9,11 +9,16 @@ import difflib
 import html
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+
+from rapidfuzz.distance import Levenshtein
 
 LONGEST_DIFFED = 600
 """Characters; longer texts are shown without marking what differs."""
+MOST_COMPARED = 60
+"""Words, or characters of scripts without spaces: of longer texts the fewest edits are marked, which takes no longer
+where everything repeats; of shorter ones the longest pieces in common are kept, which reads better."""
 _CONTROL = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
 _PIECES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|\w+|\s+|[^\w\s]")
 
@@ -66,10 +71,19 @@ def both_marked(good: str, bad: str, language: str = "") -> list[str]:
     lang = f' lang="{esc(language)}"' if language else ""
     a, b = _PIECES.findall(good), _PIECES.findall(bad)
     left, right = [], []
-    for kind, i0, i1, j0, j1 in difflib.SequenceMatcher(a=a, b=b, autojunk=False).get_opcodes():
+    for kind, i0, i1, j0, j1 in _edits(a, b):
         left.append(_piece("".join(a[i0:i1]), same=kind == "equal"))
         right.append(_piece("".join(b[j0:j1]), same=kind == "equal"))
     return [f"<bdi{lang}>{''.join(parts)}</bdi>" for parts in (left, right)]
+
+
+def _edits(a: list[str], b: list[str]) -> Iterable[tuple[str, int, int, int, int]]:
+    """Return what turns a into b, as difflib has it: kind, start and end in a, start and end in b."""
+    if max(len(a), len(b)) <= MOST_COMPARED:
+        return difflib.SequenceMatcher(a=a, b=b, autojunk=False).get_opcodes()
+    return (
+        (edit.tag, edit.src_start, edit.src_end, edit.dest_start, edit.dest_end) for edit in Levenshtein.opcodes(a, b)
+    )
 
 
 def _piece(text: str, *, same: bool) -> str:

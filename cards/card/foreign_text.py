@@ -7,12 +7,12 @@ start a table, a heading, a link, HTML or a code fence, nor turn the reading dir
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pairbank.files import sha256_of_text
 from pairbank.markdown import html_as_text, tables_in, to_markdown
+from pairbank.shown import spelt_out
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,9 +24,6 @@ CELL_CHARACTERS = 1_000
 _SPECIAL = re.compile(r"([\\`*~|#$]|\](?=[(\[:])|\[(?=\^)|(?<!\w)_|_(?!\w))")
 """What could start markup inside a line; brackets only where they would make a link or a footnote."""
 _HTML = {"<": "&lt;", ">": "&gt;"}
-_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
-_JOINERS = "\u200c\u200d"
-"""Zero-width joiners are letters' business in Persian and Hindi, and turn nothing."""
 
 
 def shown(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
@@ -35,15 +32,8 @@ def shown(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
     >>> shown("a\n b\u202ec"), shown("x" * 500)[-11:]
     ('a b[U+202E]c', ' (6b9e7b6b)')
     """
-    line = _visible(" ".join(text.split()))
+    line = spelt_out(" ".join(text.split()))
     return line if len(line) <= limit else f"{line[: limit - 12]}… ({sha256_of_text(text)[:8]})"
-
-
-def _visible(text: str) -> str:
-    """Return the text with controls and direction marks spelt out."""
-    return "".join(
-        f"[U+{ord(c):04X}]" if unicodedata.category(c) in _INVISIBLE and c not in _JOINERS else c for c in text
-    )
 
 
 def inline(text: str, *, limit: int = SHOWN_CHARACTERS) -> str:
@@ -97,7 +87,7 @@ def fenced(text: str, language: str = "") -> str:
     """
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return "\n".join([f"{fence}{language}", *(_visible(line) for line in text.splitlines()), fence])
+    return "\n".join([f"{fence}{language}", *(spelt_out(line) for line in text.splitlines()), fence])
 
 
 def table(frame: pd.DataFrame) -> str:

@@ -33,6 +33,8 @@ THIS_BANK = "THIS_BANK"
 """Stands on the card of a bank that has no name on the Hub."""
 MOST_ROWS = 60
 """Results of more rows than this are shown for whole corpora only."""
+MOST_FILES = 8
+"""Upstream files named that were not the pinned ones."""
 TAGS = ("linguistics", "minimal-pairs", "acceptability", "surprisal", "benchmark", "pairbank")
 _CREATIVE_COMMONS = ("cc0-1.0", "cc-by-2.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0")
 LICENCES = frozenset([*_CREATIVE_COMMONS, "cc-by-nc-sa-4.0", "apache-2.0", "mit", "odc-by", "other", "unknown"])
@@ -215,8 +217,26 @@ def _source(corpus: str, facts: Mapping[str, Any]) -> dict[str, str]:
     return {
         "where": "written for pairbank" if corpus == "starter" else where,
         "revision": f" at {foreign_text.code(revision)}" if revision else "",
+        "altered": _altered(facts),
         "licence": licence_of(corpus, facts),
     }
+
+
+def _altered(facts: Mapping[str, Any]) -> str:
+    names = altered_files(facts)
+    more = f" and {len(names) - MOST_FILES} more" if len(names) > MOST_FILES else ""
+    return ", ".join(foreign_text.code(name) for name in names[:MOST_FILES]) + more
+
+
+def altered_files(facts: Mapping[str, Any]) -> list[str]:
+    """Return the upstream files of a corpus that were not those of its revision when it was built.
+
+    >>> altered_files({"files": {"a.zip": {"sha256": "…", "verified": False}, "b.zip": {"verified": True}}})
+    ['a.zip']
+    """
+    files = facts.get("files")
+    known = files.items() if isinstance(files, dict) else ()
+    return sorted(str(name) for name, file in known if isinstance(file, dict) and file.get("verified") is False)
 
 
 def _corpus_table(corpora: Mapping[str, Any], scores: Mapping[str, Any]) -> pd.DataFrame:

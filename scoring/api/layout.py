@@ -30,7 +30,8 @@ _CHOICES: dict[str, tuple[str | bool, ...]] = {
     "accuracy": ("averaged", "pooled"),
     "counterbalanced": (True, False),
     "asked": ("all", "one"),
-    "readout": ("options", "generation"),
+    "readout": ("options", "generation", "decision"),
+    "orders": ("known", "unknown"),
 }
 
 
@@ -210,8 +211,14 @@ class MethodLayout:
     """Whether exchanging good and bad flips the sign of delta, so that a position bias cancels."""
     asked: Literal["all", "one"] = "all"
     """Whether every item is asked in all presentations, or in one that the item decides (the others are NaN)."""
-    readout: Literal["options", "generation"] = "options"
-    """Whether the options' log-probabilities are read, or the model writes its answer, so that there are none."""
+    readout: Literal["options", "generation", "decision"] = "options"
+    """Whether the options' log-probabilities are read, the model writes its answer, or only its decision is known."""
+    orders: Literal["known", "unknown"] = "known"
+    """Whether it is known which option a presentation shows first; if not, there is no position bias to measure."""
+    unit: str = ""
+    """What the difference of the two sides is measured in; empty = nats, or points of a rating."""
+    label: str = ""
+    """What people call the method, in tables and figures: `MetaQuestionSimple`; empty = its name."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -252,6 +259,16 @@ class MethodLayout:
     def has_logprobs(self) -> bool:
         """Whether the method has a column of log-probabilities."""
         return self.is_prompted and self.readout == "options"
+
+    @property
+    def has_decisions(self) -> bool:
+        """Whether the method has an `_answers` column of decisions among its options, and no log-probabilities."""
+        return self.is_judged and self.readout == "decision"
+
+    @property
+    def unit_in_words(self) -> str:
+        """What the difference of the two sides is measured in."""
+        return self.unit or ("points" if self.kind == "rating" else "nats")
 
     @property
     def shown_first(self) -> tuple[int, ...]:
@@ -311,13 +328,14 @@ class MethodLayout:
                 f"method layout {table.get('method')!r}: unknown keys {sorted(table.keys() - known)}, "
                 f"missing keys {sorted(needed - table.keys())}; expected {sorted(known)}"
             )
-        wrong = [name for name in ("method", "kind") if not isinstance(table[name], str)]
+        texts = ("method", "kind", "unit", "label")
+        wrong = [name for name in texts if not isinstance(table.get(name, ""), str)]
         wrong += [name for name, member in _MEMBERS.items() if not _is_list_of(table.get(name, []), member)]
         if wrong:
             raise BankError(
                 f"method layout {table['method']!r}: {wrong[0]} is {table[wrong[0]]!r}; expected strings for "
-                "method and kind, lists of strings for presentations, options and sides, of integers for correct and "
-                "first"
+                "method, kind, unit and label; lists of strings for presentations, options and sides, of integers for "
+                "correct and first"
             )
         for name, choices in _CHOICES.items():
             if name in table and table[name] not in choices:

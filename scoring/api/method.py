@@ -61,6 +61,10 @@ class Method(Protocol):
         """Columns of an item, beside its texts, that decide what is asked: stored scores are kept under them too."""
 
     @property
+    def of_model(self) -> Mapping[str, Any]:
+        """What of its numbers is the model's (JSON-ready, for the model's signature): vocabulary, unigram counts."""
+
+    @property
     def shard_items(self) -> int:
         """Items scored at once and stored as one file; methods of one number are scored together."""
 
@@ -114,6 +118,11 @@ class OfSides:
         """Return nulls."""
         return dict.fromkeys(self.columns)
 
+    @property
+    def of_model(self) -> Mapping[str, Any]:
+        """Nothing: the numbers of most methods are the model's through its log-probabilities alone."""
+        return {}
+
     def reader(self, scorer: Scorer) -> Scorer:
         """Return the scorer itself."""
         return scorer
@@ -126,9 +135,10 @@ def flags_of(answers: Sequence[Answered]) -> list[str]:
     return list(dict.fromkeys(flags))
 
 
-def direct_layout(method: str) -> dict[str, Any]:
+def direct_layout(method: str, label: str = "") -> dict[str, Any]:
     """Return the layout of a method without presentations and options."""
-    return {"method": method, "kind": "direct", "presentations": [], "options": [], "correct": []}
+    layout = {"method": method, "kind": "direct", "presentations": [], "options": [], "correct": []}
+    return layout | ({"label": label} if label else {})
 
 
 def side_columns(method: str) -> dict[str, ColumnKind]:

@@ -5,6 +5,7 @@ In: requests, prompts or texts. Out: log-probabilities in nats, continuations, h
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
@@ -57,6 +58,12 @@ class ModelInfo:
     """The GGUF file the weights came from."""
     trust_remote_code: bool = False
     """Code from the model's repository was run."""
+    device_name: str = ""
+    """The card, where it is one that decides numbers: kernels differ from one to the next. Empty for a CPU."""
+    torch: str = ""
+    """Version of torch, whose kernels make the numbers; empty where none does, and in tables of earlier versions."""
+    transformers: str = ""
+    """Version of transformers, whose code the model is."""
     stated: str = ""
     """Of a model behind a server: the facts that the user stated, for the server does not tell them."""
     measured: str = ""
@@ -73,6 +80,14 @@ class ModelInfo:
         """Return it as JSON-ready values; what was not chosen is left out from `pll` on."""
         chosen = {f.name for f in fields(self) if f.default is MISSING or getattr(self, f.name) != f.default}
         return {name: value for name, value in asdict(self).items() if name in chosen}
+
+    @property
+    def key(self) -> str:
+        """Everything that decides numbers, as one text: what they are stored under.
+
+        All but the name, which anybody may choose; `model_id` and `revision` tell a model from every other.
+        """
+        return json.dumps({k: v for k, v in self.to_dict().items() if k != "name"}, ensure_ascii=False)
 
 
 def slug(name: str) -> str:

@@ -28,6 +28,8 @@ SPECIAL_TOKEN = "special_token"  # noqa: S105 - not a password
 """Flag: the text holds characters (`<s>`, say) that the tokenizer reads as one of its special tokens."""
 NO_WORD_BOUNDARY = "no_word_boundary"
 """Flag: the target does not begin where a word does (or nothing stands before it, without BOS); the score is NaN."""
+NO_UNIGRAMS = "no_unigrams"
+"""Flag: no unigram counts of the item's language with the model's tokenizer; there is no score."""
 PMI_TOKENS_DIFFER = "pmi_tokens_differ"
 """Flag: alone, the target is cut into other tokens than after its context."""
 UNPARSED = "unparsed"
@@ -36,6 +38,14 @@ NEAR_TIE = "near_tie"
 """Flag: some token was written that led the second by less than `NEAR_TIE_NATS`."""
 TOP_LOGPROBS = "top_logprobs"
 """Flag: read from the most probable first tokens that a chat API tells, not from the whole option's probability."""
+HALF_EMPTY = "half_empty"
+"""Flag: an imported file has some of the numbers that the method needs of the item, not all; the scores are null."""
+
+TIE = 1e-9
+"""Scores of two sides that differ by no more (in nats, or points of a rating) are a tie; `stats/estimates/ties.py` says
+why this much."""
+TIE_ANSWER = "tie"
+"""A decision that prefers neither side."""
 
 _NAME = re.compile(rf"(?P<id>[^@]+)(?P<chat>@chat)?(@(?P<shots>[1-{MOST_SHOTS}])shot)?")
 

@@ -1,5 +1,5 @@
 """Scores computed elsewhere.
 
-In: a wide or long file and a profile or column map. Out: scored tables, one a model, as `score` makes them.
+In: a wide or long file, a profile or column map, and what kind of scores they are. Out: scored tables, one a model.
 May use: every room of scoring but run's shards.
 """

@@ -1,8 +1,9 @@
 """How to read a file of scores computed elsewhere: in, a TOML profile or a column map; out, `ImportProfile`.
 
-A name of ours (a schema column, `model`, `direct_good`, `direct_bad`, or `prompt:presentation:option`) maps to the
-file's column, or to several, of which the first non-empty cell counts. A long file, one number a row, has `value`
-and `score`: the column or columns whose cells, joined by ":", say which number it is.
+A name of ours (a schema column, `model`, `direct_good`, `direct_bad`, `prompt:presentation:option`, or what a declared
+score has: `slor_good`, `judge`) maps to the file's column, or to several, of which the first non-empty cell counts. A
+long file, one number a row, has `value` and `score`: the column or columns whose cells, joined by ":", say which number
+it is.
 """
 
 from __future__ import annotations
@@ -17,23 +18,20 @@ from typing import Any
 from pairbank.builders.corpora.tabular import MAPPABLE, SYNONYMS
 from pairbank.builders.schema.columns import TASKS, Task
 from pairbank.builders.sources.references import references
-from pairbank.errors import PairbankError, unknown_name
-from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.api.method import Method
+from pairbank.errors import unknown_name
 from pairbank.scoring.api.names import DIRECT
-from pairbank.scoring.methods.direct import Direct
+from pairbank.scoring.importing.answers import ImportedAnswers
+from pairbank.scoring.importing.columns import Imported
+from pairbank.scoring.importing.decisions import ASKINGS, ImportedDecisions, asking_of
+from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError, declared_score
+from pairbank.scoring.importing.sides import DIRECT_LOGPROB, ImportedSides
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.prompts.prompt import Prompt
 from pairbank.scoring.prompts.registry import prompts
 from pairbank.scoring.prompts.toml import parse_prompts
 
-DIRECT_SCORES = (ScoreColumns(DIRECT).good, ScoreColumns(DIRECT).bad)
 ITEM_NAMES = ("item_id", *MAPPABLE)
 LONG_NAMES = ("score", "value")
-
-
-class ScoreImportError(PairbankError, ValueError):
-    """A file of scores, or the description of one, that cannot be accepted, with row and remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +57,26 @@ class ImportProfile:
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     prompts: tuple[Prompt, ...] = ()
     """Prompts that the registry does not have (in TOML: the name of a file in the registry's format)."""
+    scores: tuple[DeclaredScore, ...] = ()
+    """Scores that are neither log-probabilities in nats nor answers to a prompt (in TOML: a table a score)."""
 
     @property
-    def methods(self) -> dict[str, Method]:
-        """All methods that a score may belong to, by name; the profile's own prompts go first."""
-        known = (*prompts().values(), *self.prompts)
-        return {DIRECT: Direct()} | {p.id: Prompted(p) for p in known if p.readout == "options"}
+    def sides(self) -> dict[str, ImportedSides]:
+        """Methods with a number a side: `direct`, and the scores declared."""
+        found = {score.name: ImportedSides(score=score) for score in self.scores if score.kind != "decision"}
+        return {DIRECT: ImportedSides(score=DIRECT_LOGPROB)} | found
+
+    @property
+    def answers(self) -> dict[str, ImportedAnswers]:
+        """Prompts whose answers a file can have; the profile's own go first."""
+        known = {p.id: p for p in (*prompts().values(), *self.prompts)}
+        return {p.id: ImportedAnswers(method=Prompted(p)) for p in known.values() if p.readout == "options"}
+
+    @property
+    def numbers(self) -> dict[str, tuple[str, ...]]:
+        """The names that a number or decision can have, by method."""
+        decided = {score.name: _decision_names(score) for score in self.scores if score.kind == "decision"}
+        return {name: method.numbers for name, method in (self.sides | self.answers).items()} | decided
 
 
 def profile_names() -> list[str]:
@@ -100,7 +112,7 @@ def _profile(table: Mapping[str, Any], path: Path) -> ImportProfile:
     known = {f.name for f in fields(ImportProfile)}
     if extra := sorted(table.keys() - known):
         raise ScoreImportError(f"{path}: unknown key(s) {extra}; known: {', '.join(sorted(known))}")
-    texts = {key: value for key, value in table.items() if key not in ("columns", "prompts", "cites")}
+    texts = {key: value for key, value in table.items() if key not in ("columns", "prompts", "scores", "cites")}
     if bad := [key for key, value in texts.items() if not isinstance(value, str)]:
         raise ScoreImportError(f"{path}: {bad[0]} is {texts[bad[0]]!r}, expected a text")
     if table.get("task", "sentence_pair") not in TASKS:
@@ -114,8 +126,30 @@ def _profile(table: Mapping[str, Any], path: Path) -> ImportProfile:
         if not beside.is_file():
             raise ScoreImportError(f"{path}: no file {beside} of prompts")
         own = tuple(parse_prompts(beside.read_text(encoding="utf-8"), beside))
-    profile = ImportProfile(**texts, cites=tuple(cites), prompts=own)
+    profile = with_scores_declared(
+        ImportProfile(**texts, cites=tuple(cites), prompts=own), table.get("scores", {}), where=str(path)
+    )
     return with_columns_mapped(profile, table.get("columns", {}), where=str(path))
+
+
+def with_scores_declared(
+    profile: ImportProfile, scores: Mapping[str, str | Mapping[str, Any]], *, where: str
+) -> ImportProfile:
+    """Return the profile with more scores declared; they take the place of those that it has.
+
+    Raises:
+        ScoreImportError: a declaration that is not whole, or a name that is not free.
+    """
+    if not isinstance(scores, Mapping):
+        raise ScoreImportError(f"{where}: scores is {scores!r}, expected a table for each score")
+    taken = (*ITEM_NAMES, "model", *LONG_NAMES, *profile.answers)
+    more = {name: declared_score(name, said, where=where, taken=taken) for name, said in scores.items()}
+    kept = [score for score in profile.scores if score.name not in more]
+    return replace(profile, scores=(*kept, *more.values()))
+
+
+def _decision_names(score: DeclaredScore) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(score.name + column for asking in ASKINGS for column in asking.columns))
 
 
 def with_columns_mapped(
@@ -136,28 +170,55 @@ def with_columns_mapped(
 
 
 def check_name(profile: ImportProfile, name: str, where: str) -> None:
-    """Raise unless a name is a schema column, `model`, a score of `direct` or of a prompt, or of a long file."""
-    plain = (*ITEM_NAMES, "model", *DIRECT_SCORES, *LONG_NAMES)
-    method = profile.methods.get(name.split(":", maxsplit=1)[0]) if ":" in name else None
-    scores = score_names(method) if method else ()
-    if name not in plain and name not in scores:
-        prompted = [f"{m}:…" for m in profile.methods if m != DIRECT]
-        raise ScoreImportError(f"{where}: {unknown_name('name', name, scores or [*plain, *prompted])}")
+    """Raise unless a name is a schema column, `model`, a number of a method, or of a long file."""
+    numbers = profile.numbers
+    plain = (*ITEM_NAMES, "model", *LONG_NAMES)
+    if name in plain or any(name in names for names in numbers.values()):
+        return
+    near = numbers.get(name.split(":", maxsplit=1)[0], ()) if ":" in name else ()
+    prompted = [f"{prompt}:…" for prompt in profile.answers]
+    others = [one for method, names in numbers.items() if method not in profile.answers for one in names]
+    error = unknown_name("name", name, near or [*plain, *others, *prompted])
+    raise ScoreImportError(f"{where}: {error}; a score of another kind is to be declared (scores)")
 
 
-def score_names(method: Method) -> tuple[str, ...]:
-    """Return the names of a method's numbers: `direct_good`, or `prompt:presentation:option`, row-major."""
-    if isinstance(method, Prompted):
-        prompt = method.prompt
-        return tuple(f"{prompt.id}:{p.name}:{option}" for p in prompt.presentations for option in prompt.option_labels)
-    return DIRECT_SCORES
+def imported_methods(
+    profile: ImportProfile, names: frozenset[str], header: Iterable[str], where: str
+) -> list[Imported]:
+    """Return the methods that a file has numbers of, each with all that it needs.
+
+    Args:
+        profile: how the file is read.
+        names: our names of its columns.
+        header: names of its columns, for messages.
+        where: the file, for messages.
+
+    Raises:
+        ScoreImportError: no method, one of which numbers are missing, or a declared score without any.
+    """
+    chosen: list[Imported] = []
+    for name, method in (profile.sides | profile.answers).items():
+        missing = [number for number in method.numbers if number not in names]
+        if len(missing) < len(method.numbers) or any(score.name == name for score in profile.scores):
+            if missing:
+                raise ScoreImportError(f"{where}: {name} lacks {', '.join(missing)}; map them to columns")
+            chosen.append(method)
+    decided = [score for score in profile.scores if score.kind == "decision"]
+    chosen += [ImportedDecisions(score=score, asking=asking_of(score, names, where)) for score in decided]
+    if not chosen:
+        raise ScoreImportError(
+            f"{where}: no scores; map columns to direct_good and direct_bad (log-probabilities in nats), or to "
+            "prompt:presentation:option, or declare what they are (scores): looked for columns of these names, found "
+            f"{', '.join(header)}"
+        )
+    return chosen
 
 
 def completed(profile: ImportProfile, header: Iterable[str]) -> ImportProfile:
     """Return the profile with every free column mapped whose name in the file is ours or a common synonym."""
     names = set(header) - {column for found in profile.columns.values() for column in found}
     lowered = {name.lower(): name for name in sorted(names)}
-    scores = [name for method in profile.methods.values() for name in score_names(method)]
+    scores = [name for names in profile.numbers.values() for name in names]
     found = {name: (name,) for name in ("model", *scores, *LONG_NAMES) if name in names}
     for name in ITEM_NAMES:
         if alike := [lowered[c.lower()] for c in (name, *SYNONYMS.get(name, ())) if c.lower() in lowered]:

@@ -35,7 +35,7 @@ class Direct(OfSides):
             "paper": "log P(target | context), summed over the target's tokens (Hu & Levy 2023, section 2)",
             "cites": ["hu2023prompting"],
             "sha256": sha256_of_text("direct", "1", *(["per token"] if self.per_token else [])),
-            "layout": direct_layout(DIRECT),
+            "layout": direct_layout(DIRECT, "Direct"),
         }
 
     @property

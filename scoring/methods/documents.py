@@ -33,6 +33,8 @@ class Documents:
     """Read once, lazily."""
     source: dict[str, Any]
     """JSON-ready: where the texts come from."""
+    languages: tuple[str, ...] = ()
+    """Their languages (BCP-47), where they are known."""
 
 
 def documents_of_files(
@@ -117,12 +119,14 @@ def documents_of_items(items: datasets.Dataset) -> Documents:
     defined with: use them to try things out where there is no other text.
     """
     seen: dict[str, None] = {}
+    languages = tuple(sorted(set(items["language"][:])))
     columns = ("language", "context_good", "target_good", "context_bad", "target_bad")
     for language, *sides in zip(*(items[name][:] for name in columns), strict=True):
         for context, target in (sides[:2], sides[2:]):
             if target is not None:
                 seen[joined(context or "", target, language)] = None
-    return Documents(texts=list(seen), source={"kind": "items", "corpus": items["corpus"][0], "n_items": len(items)})
+    source = {"kind": "items", "corpus": items["corpus"][0], "n_items": len(items)}
+    return Documents(texts=list(seen), source=source, languages=languages)
 
 
 def documents_of_rows(rows: Iterable[Any], *, column: str = "text") -> Documents:

@@ -106,6 +106,8 @@ class LinkingFunction:
     """One linking function by its name in columns."""
 
     name: str
+    label: str
+    """What people call it, as reports and figures do."""
     formula: str
     paper: str
     cites: tuple[str, ...]
@@ -119,6 +121,7 @@ _HU = "Hu et al. 2026, section 6.1"
 _FUNCTIONS = (
     LinkingFunction(
         name="mean_logprob",
+        label="Mean log P",
         formula="Σ log p / N",
         paper=f"{_HU}, metric 5",
         cites=("hu2026string",),
@@ -127,6 +130,7 @@ _FUNCTIONS = (
     ),
     LinkingFunction(
         name="slln_lp",
+        label="SLLN-LP",
         formula=f"Σ log p / N^{SLLN_EXPONENT}",
         paper="Liu et al. 2026 (ZhoBLiMP), SLLN-LP; exponent of their released code",
         cites=("liu2024zhoblimp",),
@@ -135,6 +139,7 @@ _FUNCTIONS = (
     ),
     LinkingFunction(
         name="bayes_uniform",
+        label="Bayes factor (uniform)",
         formula="Σ log p + N log |Σ|",
         paper=f"{_HU}, metric 2",
         cites=("hu2026string",),
@@ -143,6 +148,7 @@ _FUNCTIONS = (
     ),
     LinkingFunction(
         name="bayes_unigram",
+        label="Bayes factor (unigram)",
         formula="Σ log p − Σ log p_uni",
         paper=f"{_HU}, metric 3",
         cites=("hu2026string",),
@@ -151,6 +157,7 @@ _FUNCTIONS = (
     ),
     LinkingFunction(
         name="slor",
+        label="SLOR",
         formula="(Σ log p − Σ log p_uni) / N",
         paper=f"Pauls & Klein 2012; Lau et al. 2017; {_HU}, metric 4",
         cites=("pauls2012treelets", "lau2017grammaticality", "hu2026string"),

@@ -35,7 +35,7 @@ class Pmi(OfSides):
             "cites": ["church1990word"],
             "formula": formula,
             "sha256": sha256_of_text(self.name, formula, "1"),
-            "layout": direct_layout(self.name),
+            "layout": direct_layout(self.name, "PMI"),
         }
 
     @property

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ColumnKind, ScoreColumns, Side
 from pairbank.scoring.api.method import SHARD_ITEMS_PROMPTED, Answered, Row, flags_of
 from pairbank.scoring.api.model import ExampleTurn, Scorer
-from pairbank.scoring.api.names import IDENTICAL_TOKENS, MethodName
+from pairbank.scoring.api.names import IDENTICAL_TOKENS, TIE, MethodName
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.methods.fewshot import Shots
 from pairbank.scoring.prompts.prompt import Presentation, Prompt, in_language, needs
@@ -40,6 +41,7 @@ class Prompted:
     """A prompt, and whether it is asked in a chat or after examples."""
 
     shard_items: ClassVar[int] = SHARD_ITEMS_PROMPTED
+    of_model: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     prompt: Prompt
     in_chat: bool = False
     """Send it through the model's chat template, although the prompt is plain text."""
@@ -82,7 +84,14 @@ class Prompted:
             **({"accuracy": prompt.accuracy} if prompt.accuracy != "averaged" else {}),
             **({"counterbalanced": False} if not prompt.counterbalanced else {}),
             **({"asked": "one"} if prompt.is_fixed_order else {}),
+            **({"label": self._label()} if prompt.label else {}),
         }
+
+    def _label(self) -> str:
+        """Return what the paper calls the prompt, and what is asked differently."""
+        n_shots = self.shots.n_shots if self.shots else 0
+        more = [*(["in chat"] if self.in_chat else []), *([f"{n_shots}-shot"] if n_shots else [])]
+        return ", ".join([self.prompt.label, *more])
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
@@ -265,12 +274,12 @@ def expected_ratings(logprobs: FloatArray, scale: FloatArray) -> FloatArray:
 
 
 def most_probable_ratings(logprobs: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return the most probable rating of each row; the mean of those that tie, NaN where one is NaN.
+    """Return the most probable rating of each row; the mean of those that tie (within `TIE`), NaN where one is NaN.
 
     >>> most_probable_ratings(np.log([[0.1, 0.3], [0.2, 0.2]]), np.array([1.0, 5.0])).tolist()
     [5.0, 3.0]
     """
-    top = logprobs == logprobs.max(axis=1, keepdims=True)
+    top = logprobs >= logprobs.max(axis=1, keepdims=True) - TIE
     found: FloatArray = np.where(np.isnan(logprobs).any(axis=1), np.nan, (top @ scale) / np.maximum(top.sum(axis=1), 1))
     return found
 
@@ -279,5 +288,5 @@ def _chose(option_logprobs: FloatArray, option: int) -> float:
     """Return 1 if the option is the most probable, 0 if not, 1/k in a k-way tie with it."""
     if np.isnan(option_logprobs).any():
         return float("nan")
-    best = option_logprobs == option_logprobs.max()
+    best = option_logprobs >= option_logprobs.max() - TIE
     return float(best[option] / best.sum())

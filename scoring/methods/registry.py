@@ -6,7 +6,7 @@ What a method is stands in `api.method`; a new family of methods is one more lin
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pairbank.errors import ScoringError, unknown_name
@@ -16,10 +16,11 @@ from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, MethodName
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.fewshot import Pool, Shots
 from pairbank.scoring.methods.generated import Generated
-from pairbank.scoring.methods.linking import Linked, UnigramTables, bound
+from pairbank.scoring.methods.linking import Linked, bound
 from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
 from pairbank.scoring.methods.pmi import Pmi
 from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.methods.unigrams import UnigramTables
 from pairbank.scoring.methods.word_probability import WordProbability
 from pairbank.scoring.prompts.prompt import Prompt
 from pairbank.scoring.prompts.registry import prompts
@@ -41,12 +42,14 @@ class MethodOptions:
     """The model that is scored."""
     unigrams: UnigramTables | None = None
     """Token counts for the linking functions that need them."""
+    languages: Collection[str] | None = None
+    """Languages of the items, whose counts alone are taken; None = all."""
 
 
 def _linked(name: str, options: MethodOptions) -> Method:
     """Return a linking function; without a model it has its columns, but cannot score."""
     method = Linked(function=LINKING_FUNCTIONS[name])
-    return method if options.scorer is None else bound(method, options.scorer, options.unigrams)
+    return method if options.scorer is None else bound(method, options.scorer, options.unigrams, options.languages)
 
 
 FAMILIES: Mapping[str, Callable[[MethodOptions], Method]] = {

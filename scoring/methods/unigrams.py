@@ -19,13 +19,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pairbank.arrays import FloatArray, IntArray
+from pairbank.builders.schema.language_tags import language_tag
 from pairbank.errors import CorpusError, ScoringError
 from pairbank.files import replaced_atomically, sha256_of_text
 from pairbank.scoring.methods.documents import Documents, documents_of_files, documents_of_rows
@@ -33,6 +34,8 @@ from pairbank.scoring.models.tokens.vocabulary import Vocabulary, vocabulary_of
 
 METADATA_KEY = b"pairbank_unigrams"
 DOCUMENTS_A_BATCH = 1024
+DEFAULT_LANGUAGE = "en"
+"""Of text that does not say what it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,6 +63,20 @@ class Unigrams:
     """Where the documents come from."""
     smoothing: float
     """k of the additive smoothing."""
+    languages: tuple[str, ...] = ()
+    """Languages of the documents (BCP-47); none = not known, of a file that an old version wrote."""
+
+    def covers(self, language: str) -> bool:
+        """Return whether the counts are of this language, whatever its script or region; of unknown ones, always.
+
+        >>> import dataclasses
+        >>> from pairbank.scoring.models.fake import FakeScorer
+        >>> table = count_unigrams(["abba"], FakeScorer(), language="zh")
+        >>> table.covers("zh-Hant"), table.covers("en"), dataclasses.replace(table, languages=()).covers("en")
+        (True, False, True)
+        """
+        known = {one.partition("-")[0] for one in self.languages}
+        return not known or language.partition("-")[0] in known
 
     @property
     def n_tokens(self) -> int:
@@ -78,6 +95,7 @@ class Unigrams:
             "documents_sha256": self.documents_sha256,
             "source": self.source,
             "smoothing": f"add-{self.smoothing:g}",
+            "languages": list(self.languages),
         }
 
     @property
@@ -135,7 +153,11 @@ def read_unigrams(path: str | Path) -> Unigrams:
     counts[table["token_id"].to_numpy()] = table["count"].to_numpy()
     if int(counts.sum()) != about.pop("n_tokens"):
         raise CorpusError(f"{path}: the counts do not add up to what its signature says; make the file again")
-    return Unigrams(counts=counts, **about)
+    return Unigrams(counts=counts, **about | {"languages": tuple(about.get("languages", ()))})
+
+
+UnigramTables: TypeAlias = "Unigrams | str | Path | Sequence[Unigrams | str | Path]"
+"""Counts, or the file that `pairbank unigrams` wrote, or several of these, one a tokenizer and language."""
 
 
 def count_unigrams(
@@ -144,6 +166,7 @@ def count_unigrams(
     *,
     smoothing: float = 1.0,
     column: str = "text",
+    language: str | None = None,
     progress: Callable[[int], None] = lambda _n_documents: None,
 ) -> Unigrams:
     """Count the tokens of some text as a model's tokenizer cuts it; no special token is added to a document.
@@ -154,6 +177,8 @@ def count_unigrams(
         model: a loaded model, a tokenizer, or a model's name (of which only the tokenizer is loaded).
         smoothing: k of the additive smoothing; above 0, or an unseen token would have no logarithm.
         column: the column of the text, for rows.
+        language: of the text (BCP-47), which is that of the items that the counts are for; None = what `Documents`
+            say (the items of a corpus know it), else English.
         progress: called with the number of documents just counted.
 
     Raises:
@@ -169,6 +194,7 @@ def count_unigrams(
         raise ScoringError(f"smoothing is {smoothing}; expected a number above 0: an unseen token needs a probability")
     vocabulary = vocabulary_of(model)
     read = _documents(documents, column)
+    languages = (language_tag(language),) if language else read.languages or (DEFAULT_LANGUAGE,)
     counts = np.zeros(vocabulary.n_ids, dtype=np.int64)
     digest = hashlib.sha256()
     n_documents = 0
@@ -190,27 +216,32 @@ def count_unigrams(
         documents_sha256=digest.hexdigest(),
         source=read.source,
         smoothing=float(smoothing),
+        languages=languages,
     )
 
 
-def unigrams_for(vocabulary: Vocabulary, given: Unigrams | str | Path | Sequence[Any], *, wanted_by: str) -> Unigrams:
-    """Return the one of some tables that was counted with this tokenizer.
+def tables_of(given: UnigramTables) -> list[Unigrams]:
+    """Return tables of counts, those given as files read."""
+    several = [given] if isinstance(given, Unigrams | str | Path) else list(given)
+    return [table if isinstance(table, Unigrams) else read_unigrams(table) for table in several]
+
+
+def unigrams_for(vocabulary: Vocabulary, given: UnigramTables, *, wanted_by: str) -> list[Unigrams]:
+    """Return those of some tables that were counted with this tokenizer; none of none.
 
     Args:
         vocabulary: the model's.
-        given: a table, its file, or several, one a tokenizer.
+        given: a table, its file, or several, one a tokenizer and language.
         wanted_by: the method and model, for the error.
 
     Raises:
-        ScoringError: none was.
+        ScoringError: there are tables, and none was.
     """
-    several = [given] if isinstance(given, Unigrams | str | Path) else list(given)
-    tables = [table if isinstance(table, Unigrams) else read_unigrams(table) for table in several]
-    fingerprint = vocabulary.fingerprint
-    for table in tables:
-        if table.tokenizer_sha256 == fingerprint:
-            return table
-    counted_with = ", ".join(f"{table.tokenizer} ({table.tokenizer_sha256[:12]})" for table in tables) or "nothing"
+    tables, fingerprint = tables_of(given), vocabulary.fingerprint
+    chosen = [table for table in tables if table.tokenizer_sha256 == fingerprint]
+    if chosen or not tables:
+        return chosen
+    counted_with = ", ".join(f"{table.tokenizer} ({table.tokenizer_sha256[:12]})" for table in tables)
     raise ScoringError(
         f"{wanted_by}: the unigram counts were made with the tokenizer of {counted_with}, but the model's is "
         f"{vocabulary.name} ({fingerprint[:12]}); count them again with this model: "

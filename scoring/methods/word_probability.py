@@ -47,7 +47,7 @@ class WordProbability(OfSides):
             "cites": ["pimentel2024probability", "oh2024leading"],
             "formula": formula,
             "sha256": sha256_of_text(DIRECT_WB, formula, "1"),
-            "layout": direct_layout(DIRECT_WB),
+            "layout": direct_layout(DIRECT_WB, "Direct (whole words)"),
         }
 
     @property

@@ -56,9 +56,11 @@ _Job = Callable[[], "_Made"]
 Batching = Literal["packed", "padded"]
 PACK_TOKENS = 128
 """Nodes of one pack: attention within a pack is dense, so its cost grows with the square of this."""
-PASSES_CPU = 32
-"""On a CPU tokens are shared out among at least so many forward passes, where a pass is not smaller than a pack: four a
-lane where there are eight. The number is the same for any number of threads, and so are the bytes of the scores."""
+LEAST_PASSES = 16
+"""On a CPU, tokens are shared out among at least so many forward passes, where a pass is not smaller than a pack.
+
+So no lane is long idle at the end. It is one number for any number of lanes: what is computed together, and so every
+last bit of a score, goes by the requests and `batch_tokens` alone."""
 
 
 class CausalScorer:
@@ -78,6 +80,8 @@ class CausalScorer:
         self.info = info
         self.batching = batching
         self.batch_tokens = batch_tokens or default_batch_tokens(model)
+        self.one_at_a_time = False
+        """A pass takes one sequence alone: what else is in a batch would move its numbers (`batch_check`)."""
         self.stats = ScoringStats()
         self._tokens = CausalTokens(tokenizer=tokenizer, info=info)
         self.head: torch.nn.Linear | None = None
@@ -106,7 +110,14 @@ class CausalScorer:
         """Return what the model writes after each prompt, greedily; see `generation`."""
         inputs = [tuple(self.prompt_ids([ask.text], chat=ask.chat)[0]) for ask in prompts]
         check = tuple(tuple(ids) for ids in self.prompt_ids(generation.SELF_CHECK))
-        decoder = Decoder(model=self.model, tokenizer=self.tokenizer, info=self.info, goes_on=True, self_check=check)
+        decoder = Decoder(
+            model=self.model,
+            tokenizer=self.tokenizer,
+            info=self.info,
+            goes_on=True,
+            one_at_a_time=self.one_at_a_time,
+            self_check=check,
+        )
         return greedy(
             decoder, prompts, inputs, max_new_tokens=max_new_tokens, over_length=over_length, progress=progress
         )
@@ -120,7 +131,13 @@ class CausalScorer:
         body: Any = self.model.base_model
         forward = partial(body, use_cache=False, output_hidden_states=True)
         return last_states(
-            inputs, forward, model=self.model, tokenizer=self.tokenizer, name=self.info.name, window=self._window
+            inputs,
+            forward,
+            model=self.model,
+            tokenizer=self.tokenizer,
+            name=self.info.name,
+            window=self._window,
+            one_at_a_time=self.one_at_a_time,
         )
 
     def with_word_edges(self) -> Scorer:
@@ -157,10 +174,10 @@ class CausalScorer:
         self, requests: Sequence[EncodedRequest], pending: Sequence[int]
     ) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield (request of each value, value) a forward pass; sequences beyond a sliding window go unpacked."""
-        limit = -1 if self.batching == "padded" else self._window
+        limit = -1 if self.batching == "padded" or self.one_at_a_time else self._window
         within = [i for i in pending if len(requests[i].ids) - 1 <= limit]
         beyond = [i for i in pending if len(requests[i].ids) - 1 > limit]
-        if beyond and self.batching == "packed" and not self._told_of_window:
+        if beyond and limit >= 0 and not self._told_of_window:
             self._told_of_window = True
             logger.warning(
                 "%s: sequences longer than its window of %d tokens are scored in padded batches, which is slower but "
@@ -168,7 +185,7 @@ class CausalScorer:
                 self.info.name,
                 self._window,
             )
-        size = self._pass_tokens(sum(len(requests[i].ids) - 1 for i in pending))
+        size = 1 if self.one_at_a_time else self._pass_tokens(sum(len(requests[i].ids) - 1 for i in pending))
         jobs = itertools.chain(self._packed(requests, within, size), self._padded(requests, beyond, size))
         for made in side_by_side(operator.call, jobs, n=self._n_lanes):
             self.stats.n_computed_tokens += made.n_tokens
@@ -178,7 +195,7 @@ class CausalScorer:
         """Return how many tokens a forward pass takes: fewer where the last ones would leave other lanes idle."""
         if input_device(self.model).type != "cpu":
             return self.batch_tokens
-        return min(self.batch_tokens, max(PACK_TOKENS, n_tokens // PASSES_CPU))
+        return min(self.batch_tokens, max(PACK_TOKENS, n_tokens // LEAST_PASSES))
 
     def _packed(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
         index = np.array(chosen, dtype=np.int64)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pairbank.errors import ModelLoadError
-from pairbank.files import cache_dir, sha256_of_text
+from pairbank.files import cache_dir
+from pairbank.scoring.models.weights.fingerprint import Stamp, Tell, fingerprint, stamps
 
 logger = logging.getLogger(__name__)
 
@@ -37,22 +38,44 @@ class Checkpoint:
     quantisation: str = ""
     gguf_file: str = ""
     """The file in `path` that holds the weights, if they are GGUF."""
+    stamps: tuple[Stamp, ...] = ()
+    """Of local files, as they were when the fingerprint was taken."""
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of the transformers format on this machine."""
+        return bool(self.revision) and not self.gguf_file
+
+    def check_unchanged(self) -> None:
+        """Refuse a model whose files were changed since they were looked at: which ones were loaded is not known.
+
+        Raises:
+            ModelLoadError: they were.
+        """
+        folder, only = _weights_of(Path(self.path), self.gguf_file)
+        if self.stamps and stamps(folder, only=only) != self.stamps:
+            raise ModelLoadError(f"{self.path}: its files changed while it was loaded; load it again")
 
 
-def located(name: str | Path, *, gguf_file: str | None) -> Checkpoint:
+def located(name: str | Path, *, gguf_file: str | None, tell: Tell | None = None) -> Checkpoint:
     """Return where a model's files are.
+
+    Args:
+        name: "demo", a folder, a GGUF file, or a Hub id.
+        gguf_file: the file in the folder.
+        tell: called while large files are read for the fingerprint.
 
     Raises:
         ModelLoadError: no such folder or file, or several GGUF files to choose from.
     """
     text = str(name)
     if text == DEMO:
-        return _demo(gguf_file)
+        return _demo(gguf_file, tell)
     path = Path(text).expanduser()
     if path.suffix == ".gguf" and path.is_file():
-        return _local(path.parent, gguf_file or path.name, name=path.stem)
+        return _local(path.parent, gguf_file or path.name, name=path.stem, tell=tell)
     if path.is_dir():
-        return _local(path, gguf_file or _only_gguf(path), name=path.resolve().name)
+        return _local(path, gguf_file or _only_gguf(path), name=path.resolve().name, tell=tell)
     if text.startswith((".", "/", "~")) or text.count("/") > 1 or path.suffix == ".gguf":
         raise ModelLoadError(
             f"no folder {text}; expected 'demo', a folder with a model, a .gguf file, or a Hub id 'org/name'"
@@ -66,7 +89,7 @@ def located(name: str | Path, *, gguf_file: str | None) -> Checkpoint:
     )
 
 
-def _demo(gguf_file: str | None) -> Checkpoint:
+def _demo(gguf_file: str | None, tell: Tell | None) -> Checkpoint:
     if gguf_file:
         raise ModelLoadError("gguf_file does not go with 'demo', which has its own; name a folder or a Hub id")
     folder = demo_folder()
@@ -76,25 +99,31 @@ def _demo(gguf_file: str | None) -> Checkpoint:
         path=str(folder),
         model_id=DEMO_HUB_ID,
         name=DEMO_NAME,
-        revision=fingerprint(folder),
+        stamps=stamps(folder),
+        revision=fingerprint(folder, tell=tell),
         quantisation=_gguf_quantisation(DEMO_GGUF),
     )
 
 
-def _local(folder: Path, gguf_file: str | None, *, name: str) -> Checkpoint:
-    if not gguf_file:
-        return Checkpoint(path=str(folder), model_id=name, name=name, revision=fingerprint(folder))
-    if not (folder / gguf_file).is_file():
+def _local(folder: Path, gguf_file: str | None, *, name: str, tell: Tell | None) -> Checkpoint:
+    if gguf_file and not (folder / gguf_file).is_file():
         found = sorted(path.name for path in folder.glob("*.gguf"))
         raise ModelLoadError(f"no file {gguf_file!r} in {folder}; its GGUF files are {found}")
+    place, only = _weights_of(folder, gguf_file)
     return Checkpoint(
         path=str(folder),
         model_id=name,
         name=name,
-        revision=fingerprint((folder / gguf_file).parent, only=Path(gguf_file).name),
-        quantisation=_gguf_quantisation(gguf_file),
-        gguf_file=gguf_file,
+        stamps=stamps(place, only=only),
+        revision=fingerprint(place, only=only, tell=tell),
+        quantisation=_gguf_quantisation(gguf_file) if gguf_file else "",
+        gguf_file=gguf_file or "",
     )
+
+
+def _weights_of(folder: Path, gguf_file: str | None) -> tuple[Path, str | None]:
+    """Return the folder that holds the weights, and the one file that matters in it, if they are GGUF."""
+    return ((folder / gguf_file).parent, Path(gguf_file).name) if gguf_file else (folder, None)
 
 
 def _only_gguf(folder: Path) -> str | None:
@@ -115,34 +144,6 @@ def _gguf_quantisation(file_name: str) -> str:
     """
     found = GGUF_TYPE.findall(file_name.removesuffix(".gguf"))
     return f"{found[-1]} (GGUF, dequantised)" if found else "GGUF, dequantised"
-
-
-def fingerprint(folder: Path, *, only: str | None = None) -> str:
-    """Return a hash that identifies a local model: small files whole, large ones by size and sampled blocks.
-
-    Args:
-        folder: the model's folder.
-        only: the one file that matters in it.
-    """
-    block, n_blocks = 1 << 16, 64
-    parts: list[str] = []
-    for path in sorted(folder.iterdir()):
-        if path.suffix not in (".json", ".safetensors", ".bin", ".jinja", ".model", ".txt", ".gguf"):
-            continue
-        if only is not None and path.name != only:
-            continue
-        size = path.stat().st_size
-        with path.open("rb") as handle:
-            if size <= block * n_blocks:
-                data = handle.read()
-            else:
-                chunks = []
-                for i in range(n_blocks):
-                    handle.seek(i * (size - block) // (n_blocks - 1))
-                    chunks.append(handle.read(block))
-                data = b"".join(chunks)
-        parts.append(f"{path.name} {size} {sha256_of_text(data.hex())}")
-    return sha256_of_text(*parts)[:16]
 
 
 @functools.cache

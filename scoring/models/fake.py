@@ -46,6 +46,9 @@ class FakeScorer:
     """
 
     name: str = "fake"
+    """Decides the numbers."""
+    shown_name: str = ""
+    """In tables; empty = the name."""
     prompt_format: Literal["base", "chat"] = "base"
     max_length: int | None = None
 
@@ -53,7 +56,7 @@ class FakeScorer:
     def info(self) -> ModelInfo:
         """Facts for the signature."""
         return ModelInfo(
-            name=self.name,
+            name=self.shown_name or self.name,
             model_id=f"pairbank/{self.name}",
             revision="1",
             architecture="FakeScorer",
@@ -127,9 +130,10 @@ def load(rest: str, options: LoadOptions) -> FakeScorer:
     Raises:
         ModelLoadError: an option that it does not honour.
     """
-    refuse_others(options, ("prompt_format", "max_length"), where=f"fake:{rest}")
+    refuse_others(options, ("name", "prompt_format", "max_length"), where=f"fake:{rest}")
     return FakeScorer(
         name=rest or "fake",
+        shown_name=options["name"] or "",
         prompt_format="chat" if options["prompt_format"] == "chat" else "base",
         max_length=options["max_length"],
     )

@@ -25,7 +25,7 @@ from pairbank.scoring.api.model import Ask, Continuation, ModelInfo, OverLength,
 from pairbank.scoring.api.names import NEAR_TIE, OVER_LENGTH
 from pairbank.scoring.engine.batching import in_batches, padded
 from pairbank.scoring.engine.forward import input_device, scoring_mode
-from pairbank.scoring.models.self_check import LOW_PRECISION_TOLERANCE_NATS, TOLERANCE_NATS
+from pairbank.scoring.models.batch_check import allowed_nats
 
 if TYPE_CHECKING:
     from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -52,6 +52,8 @@ class Decoder:
     """The prompt is the start of what the decoder writes; else an encoder reads it."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What it needs beside plain greedy decoding."""
+    one_at_a_time: bool = False
+    """What else is in a batch would move its numbers (`batch_check`)."""
     self_check: Inputs = ()
     """Prompts to try padding on the left with; none where padding is exact."""
 
@@ -109,13 +111,13 @@ def greedy(
     over = too_long(model.info, prompts, inputs, max_new_tokens, over_length)
     found = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
     progress(sum(over))
-    device = input_device(model.model)
+    budget_tokens = BATCH_TOKENS_CPU if input_device(model.model).type == "cpu" else BATCH_TOKENS_ACCELERATOR
     with scoring_mode(model.model), _plain_settings(model, max_new_tokens) as settings:
         for chosen in _together([i for i, is_over in enumerate(over) if not is_over], inputs, model, settings):
             for batch, texts in in_batches(
                 sorted(chosen, key=lambda i: (len(inputs[i]), inputs[i], i)),
                 width=lambda i: len(inputs[i]) + max_new_tokens,
-                budget_tokens=BATCH_TOKENS_CPU if device.type == "cpu" else BATCH_TOKENS_ACCELERATOR,
+                budget_tokens=1 if model.one_at_a_time else budget_tokens,
                 model_name=model.info.name,
                 compute=lambda batch: (batch, _batch(model, [inputs[i] for i in batch], settings)),
             ):
@@ -178,7 +180,7 @@ def _together(
     settings: GenerationConfig,
 ) -> Iterator[list[int]]:
     """Yield prompts that may share a batch: all of them, or those of one length."""
-    if padding_is_exact(model, settings):
+    if model.one_at_a_time or padding_is_exact(model, settings):
         yield list(chosen)
         return
     by_length: dict[int, list[int]] = defaultdict(list)
@@ -196,7 +198,7 @@ def padding_is_exact(model: Decoder, settings: GenerationConfig) -> bool:
         return False
     together = _first_logprobs(model.model, model.self_check, settings)
     alone = torch.cat([_first_logprobs(model.model, [ids], settings) for ids in model.self_check])
-    allowed = TOLERANCE_NATS.get(str(model.model.dtype).removeprefix("torch."), LOW_PRECISION_TOLERANCE_NATS)
+    allowed = allowed_nats(str(model.model.dtype).removeprefix("torch."))
     return bool((together - alone).abs().max() <= allowed)
 
 
@@ -274,12 +276,18 @@ def _generated(
 ) -> torch.Tensor:
     from transformers import LogitsProcessorList
 
-    made: torch.Tensor = network.generate(
-        input_ids=inputs[0],
-        attention_mask=inputs[1],
-        generation_config=settings,
-        logits_processor=LogitsProcessorList([watch]),
-    )
+    try:
+        made: torch.Tensor = network.generate(
+            input_ids=inputs[0],
+            attention_mask=inputs[1],
+            generation_config=settings,
+            logits_processor=LogitsProcessorList([watch]),
+        )
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ScoringError(
+            f"transformers cannot write with {type(network).__name__} ({type(error).__name__}: "
+            f"{' '.join(str(error).split())[:200]}); ask for a method that reads probabilities"
+        ) from error
     return made
 
 

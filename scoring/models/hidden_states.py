@@ -11,7 +11,6 @@ model, version and texts: a run that was stopped goes on there, and a second one
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,8 +111,7 @@ def last_token_states(
 
 def _shard(texts: Sequence[str], where: Sequence[str], model: StateReader, precision: Precision) -> Path:
     """Return the file of these texts' states, made now if it is not there."""
-    identity = (json.dumps(model.info.to_dict(), ensure_ascii=False), precision)
-    key = sha256_of_text(*identity, f"hidden states {HIDDEN_STATES_VERSION}", *texts)
+    key = sha256_of_text(model.info.key, precision, f"hidden states {HIDDEN_STATES_VERSION}", *texts)
     path = cache_dir() / "states" / key[:2] / f"{key}.npy"
     if not path.is_file():
         states = _stored_as(precision, _computed(texts, where, model), model.info.name)

@@ -44,6 +44,7 @@ def last_states(
     tokenizer: PreTrainedTokenizerBase,
     name: str,
     window: float = math.inf,
+    one_at_a_time: bool = False,
 ) -> Float32Array:
     """Return the last token's state at every layer, shape (layers, inputs, hidden).
 
@@ -53,7 +54,8 @@ def last_states(
         model: whose forward pass it is.
         tokenizer: it knows the padding.
         name: of the model, for errors.
-        window: texts longer than this, in tokens, do not share a pass with others.
+        window: texts longer than this, in tokens, do not share a pass with shorter ones.
+        one_at_a_time: no text shares a pass with another.
     """
     stated = tokenizer.pad_token_id
     pad_id = stated if isinstance(stated, int) else 0
@@ -70,7 +72,7 @@ def last_states(
             done += in_batches(
                 sorted(chosen, key=lambda i: (len(inputs[i].ids), inputs[i].ids, i)),
                 width=lambda i: len(inputs[i].ids),
-                budget_tokens=default_budget(device),
+                budget_tokens=1 if one_at_a_time else default_budget(device),
                 compute=batch_states,
                 model_name=name,
             )

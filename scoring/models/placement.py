@@ -12,7 +12,7 @@ from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PretrainedConfig
+    from transformers import PretrainedConfig, PreTrainedModel
 
 Quantisation = Literal["4bit", "8bit"]
 QUANTISATIONS: dict[str | None, str] = {
@@ -80,6 +80,17 @@ def device_for(device: str, *, spread: bool) -> str:
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def device_name(model: PreTrainedModel) -> str:
+    """Return the card that a model runs on (of several all kinds, each once); "" for a CPU, whose name decides nothing.
+
+    A CPU's threads decide nothing either: what is computed together goes by the requests alone.
+    """
+    import torch
+
+    devices = {parameter.device for parameter in model.parameters()}
+    return ", ".join(sorted({torch.cuda.get_device_name(one) for one in devices if one.type == "cuda"}))
 
 
 def dtype_for(dtype: str, device: str) -> torch.dtype | str:

@@ -6,7 +6,6 @@ affair: a name, a path, an address.
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -14,13 +13,10 @@ from typing import Protocol, cast
 from pairbank.errors import unknown_name
 from pairbank.plugins import plugins, whose
 from pairbank.scoring.api.model import Scorer
-from pairbank.scoring.models.options import LoadOptions
+from pairbank.scoring.models.options import ADDRESS, BACKEND_NAME, LoadOptions
 
 BACKENDS: dict[str, str] = {"fake": "pairbank.scoring.models.fake"}
 """Name -> module with a function `load`."""
-_NAMED = re.compile(r"(?P<name>[a-z][a-z0-9_-]+):(?!//)(?P<rest>.*)", re.DOTALL)
-"""Neither a drive (`C:\\models`) nor an address (`http://…`)."""
-ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 SERVER = "pairbank.scoring.models.server.load"
 
 
@@ -46,7 +42,7 @@ def from_backend(name: str, options: LoadOptions) -> Scorer | None:
     """
     if ADDRESS.match(name):
         return cast("Backend", import_module(SERVER).load)(name, options)
-    asked = _NAMED.fullmatch(name)
+    asked = BACKEND_NAME.fullmatch(name)
     if asked is None or Path(name).exists():
         return None
     if asked["name"] in BACKENDS:

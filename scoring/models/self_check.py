@@ -16,12 +16,13 @@ import numpy as np
 import torch
 
 from pairbank.arrays import FloatArray
-from pairbank.errors import ModelLoadError
+from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.engine.limits import structural_problem
 from pairbank.scoring.engine.logprobs import linear_head
 from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS
+from pairbank.scoring.models.batch_check import REFUSALS, allowed_nats
 
 if TYPE_CHECKING:
     from pairbank.scoring.models.causal import CausalScorer
@@ -32,23 +33,20 @@ SELF_CHECK = (
     "The keys were lost.",
     "A dog barks.",
 )
-TOLERANCE_NATS = {"float32": 1e-3, "float64": 1e-6}
-LOW_PRECISION_TOLERANCE_NATS = 0.5
-"""A token of SmolLM2-135M in bfloat16 moves by 0.13 nats at most; with its masks or positions ignored, by 2.7."""
-REFUSALS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""What a forward pass may raise that was not written for a mask or a cache from outside."""
 TRUNK_CHECK_TOKENS = 2
+ANSWER = "My answer is"
+"""How an answer may begin."""
 
 
 def packing_problem(scorer: CausalScorer) -> str | None:
     """Return why packed scoring cannot be used with this model, or None if it agrees with plain scoring.
 
     Raises:
-        ModelLoadError: the model cannot be scored in any way: later tokens, or padding, change its scores.
+        ModelLoadError: later tokens change its scores: it is no causal model.
     """
     requests = scorer.encode([Request(context="", target=text, where="self-check") for text in SELF_CHECK])
     plain = [_scored(scorer, [request], batching="padded")[0] for request in requests]
-    _check_plain(scorer, requests, plain)
+    _refuse_if_not_causal(scorer, requests, plain)
     problem = structural_problem(scorer.model)
     if problem is not None:
         return problem
@@ -89,6 +87,26 @@ def trunk_problem(scorer: CausalScorer) -> str | None:
     return problem
 
 
+def check_chat_template(scorer: CausalScorer) -> None:
+    """Refuse a chat template that fails, or leaves out what is asked or how the answer begins.
+
+    Raises:
+        ModelLoadError: it does.
+    """
+    if scorer.info.prompt_format != "chat":
+        return
+    for stem in ("", ANSWER):
+        try:
+            text = scorer.render_prompt(system=SELF_CHECK[2], user=SELF_CHECK[0], stem=stem)
+        except ScoringError as error:
+            raise ModelLoadError(str(error)) from error
+        if SELF_CHECK[0] not in text or not text.rstrip().endswith(stem):
+            raise ModelLoadError(
+                f"{scorer.info.name}: its chat template does not render {SELF_CHECK[0]!r} and {stem!r} as they stand, "
+                f"but gives {text[:200]!r}; load the model with prompt_format='base', or mend the template"
+            )
+
+
 def block_head(scorer: CausalScorer) -> torch.nn.Linear | None:
     """Return the output layer if it may be applied in blocks of the vocabulary (`logprobs`), tried on a sentence."""
     [encoded, *_] = scorer.encode([Request(context="", target=text, where="self-check") for text in SELF_CHECK])
@@ -96,8 +114,10 @@ def block_head(scorer: CausalScorer) -> torch.nn.Linear | None:
         return linear_head(scorer.model, torch.tensor([encoded.ids], device=input_device(scorer.model)))
 
 
-def _check_plain(scorer: CausalScorer, requests: Sequence[EncodedRequest], plain: Sequence[FloatArray]) -> None:
-    """Refuse a model whose scores of a sentence's first words depend on its last ones, or on padding."""
+def _refuse_if_not_causal(
+    scorer: CausalScorer, requests: Sequence[EncodedRequest], plain: Sequence[FloatArray]
+) -> None:
+    """Refuse a model whose scores of a sentence's first words depend on its last ones."""
     first = requests[0]
     changed = EncodedRequest(ids=(*first.ids[:-2], requests[-1].ids[-2], first.ids[-1]), start=first.start)
     [other] = _scored(scorer, [changed], batching="padded")
@@ -106,12 +126,6 @@ def _check_plain(scorer: CausalScorer, requests: Sequence[EncodedRequest], plain
         raise ModelLoadError(
             f"{scorer.info.name} is not a causal model: later tokens change the log-probability of earlier ones by "
             f"{ahead:.2g} nats; load a model that predicts from left to right"
-        )
-    # in low precision rounding can look like this (experts that are chosen by a hair); nothing is refused for it
-    moved = _worst_nats(_scored(scorer, requests, batching="padded"), plain)
-    if allowed < LOW_PRECISION_TOLERANCE_NATS and moved > allowed:
-        raise ModelLoadError(
-            f"{scorer.info.name}: padding changes its scores by {moved:.2g} nats; it cannot be scored in batches"
         )
 
 
@@ -130,7 +144,7 @@ def _worst_nats(one: Sequence[FloatArray], other: Sequence[FloatArray]) -> float
 
 
 def _allowed_nats(scorer: CausalScorer) -> float:
-    return TOLERANCE_NATS.get(str(scorer.model.dtype).removeprefix("torch."), LOW_PRECISION_TOLERANCE_NATS)
+    return allowed_nats(str(scorer.model.dtype).removeprefix("torch."))
 
 
 def _ignore(_n_done: int) -> None:

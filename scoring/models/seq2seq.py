@@ -96,6 +96,8 @@ class Seq2SeqScorer:
         self.model = model
         self.tokenizer = tokenizer
         self.budget_tokens = budget_tokens or default_budget(model.device)
+        self.one_at_a_time = False
+        """A pass takes one input alone: what else is in a batch would move its numbers (`batch_check`)."""
         self.mode = mode or ("sentinel" if sentinel_ids(tokenizer) else "conditional")
         self._start_id = decoder_start_id(model, info.name)
         self.info = replace(info, seq2seq_mode=self.mode)
@@ -147,7 +149,14 @@ class Seq2SeqScorer:
         forced = getattr(self.model.generation_config, "forced_bos_token_id", None)
         if isinstance(forced, int):
             settings["forced_bos_token_id"] = forced
-        decoder = Decoder(model=self.model, tokenizer=self.tokenizer, info=self.info, goes_on=False, settings=settings)
+        decoder = Decoder(
+            model=self.model,
+            tokenizer=self.tokenizer,
+            info=self.info,
+            goes_on=False,
+            settings=settings,
+            one_at_a_time=self.one_at_a_time,
+        )
         inputs = [tuple(encoding["input_ids"]) for encoding in encodings]
         return greedy(
             decoder, prompts, inputs, max_new_tokens=max_new_tokens, over_length=over_length, progress=progress
@@ -161,7 +170,14 @@ class Seq2SeqScorer:
         """Return the state of each text's last token at every layer of the encoder."""
         encoder: Any = self.model.get_encoder()
         forward = functools.partial(encoder, output_hidden_states=True)
-        return last_states(inputs, forward, model=self.model, tokenizer=self.tokenizer, name=self.info.name)
+        return last_states(
+            inputs,
+            forward,
+            model=self.model,
+            tokenizer=self.tokenizer,
+            name=self.info.name,
+            one_at_a_time=self.one_at_a_time,
+        )
 
     def _sentence(self, request: Request) -> Seq2SeqRequest:
         words = (request.context + request.target).removesuffix(".").split(" ")
@@ -239,7 +255,7 @@ class Seq2SeqScorer:
             for done in in_batches(
                 inputs,
                 width=len,
-                budget_tokens=self.budget_tokens,
+                budget_tokens=1 if self.one_at_a_time else self.budget_tokens,
                 compute=lambda batch: self._batch(batch, [by_input[ids] for ids in batch]),
                 model_name=self.info.name,
             ):
@@ -268,11 +284,12 @@ class Seq2SeqScorer:
         self, inputs: Sequence[tuple[int, ...]], rows_of: Sequence[dict[tuple[int, ...], _Row]]
     ) -> tuple[IntArray, FloatArray]:
         """Return the slots and values of all that is read with these encoder inputs, each encoded once."""
-        from transformers.modeling_outputs import BaseModelOutput
-
         device = self.model.device
         ids, mask = padded(inputs, pad_id=self._pad_id, device=device)
-        hidden = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+        encoded_inputs = self.model.get_encoder()(input_ids=ids, attention_mask=mask)
+        hidden = encoded_inputs.last_hidden_state
+        # mixtures of experts look for the choices of their routers in what the encoder gave
+        as_encoded = type(encoded_inputs)
         jobs = [(i, row) for i, rows in enumerate(rows_of) for row in rows.values()]
         jobs.sort(key=lambda job: (len(job[1].decoder_ids), job[0], job[1].decoder_ids))
 
@@ -282,7 +299,8 @@ class Seq2SeqScorer:
             )
             chosen = torch.tensor([i for i, _ in batch], device=hidden.device)
             output = self.model(
-                encoder_outputs=BaseModelOutput(last_hidden_state=hidden[chosen]),
+                input_ids=ids[chosen.to(device)],  # not read again; without them FSMT makes no causal mask
+                encoder_outputs=as_encoded(last_hidden_state=hidden[chosen]),
                 attention_mask=mask[chosen.to(device)],
                 decoder_input_ids=decoder_ids,
                 decoder_attention_mask=decoder_mask,
@@ -295,7 +313,7 @@ class Seq2SeqScorer:
             in_batches(
                 jobs,
                 width=lambda job: max(width, len(job[1].decoder_ids)),
-                budget_tokens=self.budget_tokens,
+                budget_tokens=1 if self.one_at_a_time else self.budget_tokens,
                 compute=decoded,
                 model_name=self.info.name,
             )

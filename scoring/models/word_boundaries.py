@@ -164,7 +164,7 @@ class WordEdgeScorer:
                 for batch in in_batches(
                     list(alike),
                     width=_n_inputs,
-                    budget_tokens=default_budget(model.device),
+                    budget_tokens=1 if self._scorer.one_at_a_time else default_budget(model.device),
                     compute=self._one_pass,
                     model_name=self.info.name,
                 ):

@@ -94,6 +94,8 @@ class Prompt:
     status: Status = "published"
     """`dropped`: its authors left it out of their analysis; `ours`: no paper has it."""
     note: str = ""
+    label: str = ""
+    """What its paper calls it, as reports and figures do: `MetaQuestionSimple (Exp. 3a)`; empty = the id."""
     cites: tuple[str, ...] = ()
     """Keys of the works to cite, in `builders/data/references.bib`."""
 
@@ -101,7 +103,7 @@ class Prompt:
     def sha256(self) -> str:
         """Hash of all that decides what is asked, of which items, and how the answer is read."""
         decides = asdict(self)
-        for key in ("paper", "note", "status", "accuracy", "cites"):
+        for key in ("paper", "note", "label", "status", "accuracy", "cites"):
             del decides[key]
         for presentation in decides["presentations"]:
             del presentation["source"]

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.methods.fewshot import Pool
-from pairbank.scoring.methods.linking import UnigramTables
 from pairbank.scoring.methods.registry import MethodOptions, method_named
+from pairbank.scoring.methods.unigrams import UnigramTables
 from pairbank.scoring.prompts.prompt import Prompt
 from pairbank.scoring.run.shard import Run
-from pairbank.scoring.signature import signature_json
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import OverLength, Scorer
@@ -35,6 +34,8 @@ class Recipe:
     pool: Pool | None = None
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
     unigrams: UnigramTables | None = None
+    languages: tuple[str, ...] = ()
+    """Of the items, whose unigram counts alone are taken."""
 
     def methods(self, model: Scorer) -> list[Method]:
         """Return the methods, bound to a model where they need to be."""
@@ -45,6 +46,7 @@ class Recipe:
             prompts=self.prompts,
             scorer=model,
             unigrams=self.unigrams,
+            languages=self.languages,
         )
         return [method_named(name, options=options) for name in self.names]
 
@@ -54,10 +56,9 @@ class Recipe:
         Raises:
             ScoringError: a method that cannot be asked of this model.
         """
-        info = model.info.to_dict() | {"slug": model.info.slug}
         return Run(
             reader=functools.reduce(lambda reader, method: method.reader(reader), methods, model),
             writer=model,
-            model_key=sha256_of_text(signature_json(info).decode(), self.over_length),
+            model_key=sha256_of_text(model.info.key, self.over_length),
             over_length=self.over_length,
         )

@@ -2,8 +2,8 @@
 
 The public verbs, in the order the data flows: `load_corpus`, `load_model`, `score` (or
 `import_scores`, for numbers computed elsewhere), `report`, `write_bank`, `publish` (and `merge_banks`,
-`strip_texts`). Beside scores: `probe` (a model's hidden states) and `add_minimalness` (how little the sides of a
-pair differ).
+`strip_texts`). Beside items: `load_ratings` (what single raters said). Beside scores: `probe` (a model's hidden states)
+and `add_minimalness` (how little the sides of a pair differ).
 Importing this package imports neither torch nor transformers nor datasets; each verb does when it is called.
 """
 
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pairbank.builders.load import load_corpus
+    from pairbank.builders.load_ratings import load_ratings
     from pairbank.cards.check import check_bank
     from pairbank.cards.merge import merge_banks
     from pairbank.cards.publish import Published, publish
@@ -44,6 +45,7 @@ __version__ = version("pairbank")
 
 _VERBS = {
     "load_corpus": "pairbank.builders.load",
+    "load_ratings": "pairbank.builders.load_ratings",
     "load_model": "pairbank.scoring.models.load",
     "add_minimalness": "pairbank.scoring.minimalness",
     "score": "pairbank.scoring.score",
@@ -77,6 +79,7 @@ __all__ = [
     "import_scores",
     "load_corpus",
     "load_model",
+    "load_ratings",
     "merge_banks",
     "probe",
     "publish",

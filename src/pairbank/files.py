@@ -1,4 +1,4 @@
-"""Files: atomic writes, hashes, JSON manifests, the cache folder, and what a failed read becomes.
+"""Files: atomic writes, hashes, JSON manifests, the cache folder, and what a failed read or write becomes.
 
 Nothing here knows what a corpus is.
 """
@@ -6,6 +6,8 @@ Nothing here knows what a corpus is.
 from __future__ import annotations
 
 import contextlib
+import errno
+import functools
 import hashlib
 import json
 import os
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.errors import BankError, OutputError, PairbankError
+from pairbank.processes import host, is_running
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,26 +59,63 @@ def sha256_of_texts(parts: Iterable[str]) -> str:
 def replaced_atomically(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path` that takes its place when the block ends without an error.
 
-    A reader, or a run after a kill, sees the old file or the whole new one, never a part.
+    A reader, or a run after a kill, sees the old file or the whole new one, never a part. What a killed writer of the
+    same file left behind is removed.
 
     Raises:
-        OutputError: a folder, device or pipe stands at `path`: nothing but a regular file is ever replaced.
+        OutputError: a folder, device or pipe stands at `path` (nothing but a regular file is ever replaced), or the
+            operating system refuses: says why, and what to do.
+    """
+    with writing(path):
+        refuse_other_than_a_file(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(path)
+        start = f"{_part_of(path)}{_machine()}-{os.getpid()}."
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=start, suffix=_PART)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            umask = os.umask(0)
+            os.umask(umask)
+            temporary.chmod(0o666 & ~umask)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def refuse_other_than_a_file(path: Path) -> None:
+    """Refuse to write where something stands that is no regular file.
+
+    Raises:
+        OutputError: says what stands there.
     """
     if path.exists() and not path.is_file():
         what = "a folder" if path.is_dir() else "a device or pipe"
         raise OutputError(f"{path}: is {what}, expected a regular file or nothing; give another path")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+
+
+_PART = ".part"
+_NAME_BYTES = 120
+"""Of a file's name in that of its temporary one, which may not be too long where the file's own is not."""
+
+
+def _part_of(path: Path) -> str:
+    """Return how the names of a file's temporary ones start."""
+    return f".{path.name.encode()[:_NAME_BYTES].decode(errors='ignore')}."
+
+
+@functools.cache
+def _machine() -> str:
+    return sha256_of_text(host())[:8]
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove the temporary files of writers that were killed on this machine."""
+    ours = re.compile(rf"{re.escape(_part_of(path) + _machine())}-(\d+)\..*{re.escape(_PART)}", re.DOTALL)
+    for name in os.listdir(path.parent):  # noqa: PTH208 - a store has many files, whose names are enough
+        if (found := ours.fullmatch(name)) and not is_running(int(found[1])):
+            path.with_name(name).unlink(missing_ok=True)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -184,6 +224,46 @@ def reading(
     except _foreign_errors() as problem:
         to_do = next((text for kind, text in _WHAT_TO_CHECK.items() if isinstance(problem, kind)), remedy)
         raise error(f"{path}: {saying} ({_reason(problem)}); {to_do}") from problem
+
+
+_WHAT_TO_DO = {
+    errno.ENOSPC: "make room",
+    errno.EDQUOT: "make room",
+    errno.EFBIG: "choose a place that takes larger files",
+    errno.EROFS: "choose another place",
+    errno.EACCES: "choose a place that you may write to",
+    errno.EPERM: "choose a place that you may write to",
+    errno.EEXIST: "a file or device stands where a folder is needed: choose another path",
+    errno.ENOTDIR: "a file or device stands where a folder is needed: choose another path",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say of what the operating system refuses while a block writes a file which file it was, and what to do.
+
+    Errors of our own pass as they are.
+
+    Raises:
+        OutputError: in the place of an OSError.
+    """
+    try:
+        yield
+    except OSError as problem:
+        if isinstance(problem, PairbankError):
+            raise
+        raise refused(path, problem) from problem
+
+
+def refused(path: Path, problem: OSError, *, saying: str = "cannot be written") -> OutputError:
+    """Return an error that says what the operating system refused, and what to do.
+
+    >>> refused(Path("a.csv"), OSError(errno.ENOSPC, "No space left on device"))
+    OutputError('a.csv: cannot be written (No space left on device); make room, and run it again')
+    """
+    to_do = _WHAT_TO_DO.get(problem.errno or 0, "check the place")
+    return OutputError(f"{path}: {saying} ({_reason(problem)}); {to_do}, and run it again")
 
 
 def _foreign_errors() -> tuple[type[BaseException], ...]:

@@ -26,17 +26,34 @@ def record_of(cls: type[T], table: Mapping[str, Any], *, where: str, error: type
             value of another type than the field's.
     """
     hints = get_type_hints(cls)
-    known = {f.name for f in fields(cls)}  # type: ignore[arg-type]
-    if extra := sorted(table.keys() - known):
-        raise error(f"{where}: unknown key(s) {', '.join(extra)}; known: {', '.join(sorted(known))}")
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-    for key, value in values.items():
-        if not _fits(value, hints[key]):
-            raise error(f"{where}: {key} is {table[key]!r}; expected {_spelled(hints[key])}")
+    values = checked(table, {f.name: hints[f.name] for f in fields(cls)}, where=where, error=error)  # type: ignore[arg-type]
     try:
         return cls(**values)
     except TypeError as problem:
         raise error(f"{where}: {problem}") from problem
+
+
+def checked(
+    table: Mapping[str, Any], hints: Mapping[str, Any], *, where: str, error: type[PairbankError]
+) -> dict[str, Any]:
+    """Return a table's values, with lists as tuples.
+
+    Args:
+        table: Values by key.
+        hints: Types by key.
+        where: File and entry, for the message.
+        error: What to raise.
+
+    Raises:
+        PairbankError: of the type `error`: a key that has no type, or a value of another type.
+    """
+    if extra := sorted(table.keys() - hints.keys()):
+        raise error(f"{where}: unknown key(s) {', '.join(extra)}; known: {', '.join(sorted(hints))}")
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    for key, value in values.items():
+        if not _fits(value, hints[key]):
+            raise error(f"{where}: {key} is {table[key]!r}; expected {_spelled(hints[key])}")
+    return values
 
 
 def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 - a type hint is anything
@@ -45,7 +62,7 @@ def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 - a type hint is an
         return any(_fits(value, member) for member in members)
     if origin is Literal:
         return value in members
-    if origin in (tuple, Mapping):
+    if origin in (tuple, Mapping, dict):
         inner = members[0] if origin is tuple else members[1]
         cells = value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple) else ()
         return isinstance(value, origin) and all(_fits(cell, inner) for cell in cells)
@@ -67,7 +84,7 @@ def _spelled(hint: Any) -> str:  # noqa: ANN401 - a type hint is anything
         return f"one of {', '.join(repr(member) for member in members)}"
     if origin is tuple:
         return f"a list (each: {_spelled(members[0])})"
-    if origin is Mapping:
+    if origin in (Mapping, dict):
         return f"a table (each: {_spelled(members[1])})"
     names = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
     return names.get(hint, getattr(hint, "__name__", str(hint)))

@@ -46,6 +46,15 @@ def checked_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return dict(options) | {option: _read(options[option], hints[option], f"{name}.{option}") for option in texts}
 
 
+def takes(name: str, option: str) -> bool:
+    """Return whether an analysis has an option.
+
+    >>> takes("introspection", "features"), takes("paradigms", "features")
+    (True, False)
+    """
+    return option in inspect.signature(analysis_named(name)).parameters
+
+
 def _read(text: str, kind: Any, where: str) -> Any:  # noqa: ANN401 - an annotation in, a value of it out
     """Return a text as a value of a type.
 

@@ -20,6 +20,7 @@ from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.measures.associations import (
     bayes_factor_of_r,
+    p_of_all,
     partial_correlation,
     relative_importance,
     within_correlation,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
 
 LENGTH, MEAN = "length", "mean"
+SIGNIFICANCE = 0.05
 MOST_PREDICTORS = 10
 _LEAST = 20
 """Items that a regression or partial correlation is made of at least."""
@@ -44,6 +46,8 @@ _PREDICTOR_TYPES = {
     "importance": "float64",
     "share": "float64",
     "r2": "float64",
+    "r2_adjusted": "float64",
+    "p_all": "float64",
     "n": "int64",
 }
 _BAYES = {"given": "string", "bf01": "float64"}
@@ -195,6 +199,8 @@ def _predictors(table: ScoredTable) -> Iterator[dict[str, Any]]:
     if both.sum() < _LEAST + len(kept) or not kept or not np.ptp(human[both]):
         return
     made, r2 = relative_importance(human[both], kept)
+    n = int(both.sum())
+    p_all = p_of_all(r2, n=n, n_predictors=len(kept))
     for one in made:
         yield {
             "model": table.model,
@@ -205,7 +211,9 @@ def _predictors(table: ScoredTable) -> Iterator[dict[str, Any]]:
             "importance": one.importance,
             "share": one.importance / r2 if r2 else np.nan,
             "r2": r2,
-            "n": int(both.sum()),
+            "r2_adjusted": 1 - (1 - r2) * (n - 1) / (n - len(kept) - 1),
+            "p_all": p_all,
+            "n": n,
         }
 
 
@@ -225,13 +233,23 @@ def _text(made: dict[str, pd.DataFrame]) -> str:
             ]
             parts.append(f"**{corpus}**, r of {said} ({part['n'].max():,} items): {'; '.join(rows) or 'undefined'}.")
     for (of_corpus, model), part in made["predictors_of_ratings"].groupby(["corpus", "model"], sort=False):
-        ranked = part.sort_values("importance", ascending=False, kind="stable")
-        shares = "; ".join(f"`{row.predictor}` {row.share:.0%}" for row in ranked.itertuples())
-        parts.append(
-            f"**{of_corpus}**, `{model}`: {part['r2'].iloc[0]:.1%} of the variance of people's differences is "
-            f"predicted ({part['n'].iloc[0]:,} items), of which: {shares}."
-        )
+        parts.append(f"**{of_corpus}**, `{model}`: {_predicted_said(part)}")
     return "\n\n".join(parts)
+
+
+def _predicted_said(part: pd.DataFrame) -> str:
+    """Say what people's differences are predicted by, where they are at all: R^2 is above 0 for nothing."""
+    first = part.iloc[0]
+    of = f"({len(part)} predictors, {first['n']:,} items)"
+    if not first["p_all"] < SIGNIFICANCE:
+        p = f"p = {first['p_all']:.2f}"
+        return f"that anything of people's differences is predicted is not shown {of}: F test, {p}."
+    ranked = part.sort_values("importance", ascending=False, kind="stable")
+    shares = "; ".join(f"`{row.predictor}` {row.share:.0%}" for row in ranked.itertuples())
+    return (
+        f"{first['r2_adjusted']:.1%} of the variance of people's differences is predicted, corrected for the number of "
+        f"predictors {of}. Parts of R^2 = {first['r2']:.3f}: {shares}."
+    )
 
 
 def _interval(part: pd.DataFrame) -> str:
@@ -241,7 +259,7 @@ def _interval(part: pd.DataFrame) -> str:
 
 DEFINITIONS = f"""\
 - **partial_pearson**: Pearson r of what is left of both when their linear regression on what is given is taken away;
-  the interval is Fisher's with the standard error of r's influence function (no normal data supposed), level .95.
+  jackknife interval on Fisher's z scale (no normal data supposed), level .95.
 - Given the direct deltas of *other models*, r above 0 is no evidence of privileged access: others measure what models
   have in common with noise of their own. `introspection` asks that question.
 - **length**: scored tokens of the better side - of the worse one. **mean**: difference of log P a token.
@@ -250,5 +268,7 @@ DEFINITIONS = f"""\
   same item asked of several models counts once.
 - **importance**: part of R^2 of a linear regression of the human difference, averaged over all orders in which
   predictors can enter (LMG); **share** of R^2; **slope** in standard deviations, **p** with White's HC3 standard error,
-  not corrected. At most {MOST_PREDICTORS} predictors; those that a tenth of the rated items lack are left out.
+  not corrected. **r2_adjusted**: Ezekiel's, about 0 where nothing is predicted. **p_all**: F test of all predictors;
+  the text tells shares where it is below {SIGNIFICANCE}. At most {MOST_PREDICTORS} predictors; those that a tenth of
+  the rated items lack are left out.
 """

@@ -22,6 +22,13 @@ class Section:
     title: str
     text: str
     """Markdown: the finding in plain words, with its evidence, exact n, filters and seed."""
+    answer: str = ""
+    """Markdown, two sentences: the answer to the title's question with its numbers, interval and n, as it stands on a
+    report's first page; empty = the first paragraph of the text."""
+    main_table: str = ""
+    """Name of the table that the first page shows; empty = none."""
+    main_figure: str = ""
+    """Name of the figure that the first page shows; empty = the first one."""
     definitions: str = ""
     """Markdown: how every number is defined, with the paper's section or equation."""
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
@@ -30,6 +37,16 @@ class Section:
     references: tuple[str, ...] = ()
     reason: str = ""
     """Why there are no numbers; empty where there are."""
+
+    @property
+    def lead(self) -> str:
+        """The answer, or the first paragraph of the text."""
+        return self.answer or self.text.split("\n\n", 1)[0]
+
+    @property
+    def first_figure(self) -> Figure | None:
+        """The figure of the first page, if there is one."""
+        return next((one for one in self.figures if not self.main_figure or one.name == self.main_figure), None)
 
 
 class Analysis(Protocol):

@@ -19,6 +19,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.ties import is_tie, signs
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_SERIES, file_name, first_cells, n_said
@@ -128,12 +129,12 @@ def _sides(pairs: ScoredTable) -> FloatArray:
 def _against(item: Measure, pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
     sides, human = _sides(pairs.choices), pairs.choices.human_delta
     for versus, reference in ((DESIGN, np.ones(len(human))), (HUMAN, human)):
-        kept = ~np.isnan(item.good_minus_bad + reference) & (reference != 0)
+        kept = ~np.isnan(item.good_minus_bad + reference) & ~is_tie(reference)
         if not kept.any():
             continue
-        delta, sign, side = item.good_minus_bad[kept], np.sign(reference[kept]), sides[kept]
+        delta, sign, side = item.good_minus_bad[kept], signs(reference[kept]), sides[kept]
         table = confusion(sign * side > 0, takes_second(delta * side))
-        cells = _cells(table) | {"measure": item.measure, "reading": item.reading, "n_ties": int(np.sum(delta == 0))}
+        cells = _cells(table) | {"measure": item.measure, "reading": item.reading, "n_ties": int(np.sum(is_tie(delta)))}
         here = replace(place, method=item.name, versus=versus)
         n_rows = kept.size + pairs.n_identical
         half = replace(here, metric="accuracy")
@@ -153,7 +154,7 @@ def _between(a: Measure, b: Measure, pairs: ScoredTable, place: SummaryRow) -> I
     cells = _cells(table) | {
         "measure": f"{a.measure}-{b.measure}",
         "reading": "",
-        "n_ties": int(np.sum((x == 0) | (y == 0))),
+        "n_ties": int(np.sum(is_tie(x) | is_tie(y))),
     }
     here = replace(place, method=a.name, versus=b.name, metric="consistency")
     n_rows = kept.size + pairs.n_identical

@@ -22,17 +22,25 @@ from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, n_said
 from pairbank.stats.measures.no_difference import MARGIN, NoDifference, no_difference
-from pairbank.stats.measures.paired_tests import Comparison, compare, corrected, no_comparison
+from pairbank.stats.measures.paired_tests import (
+    LEAST_CLUSTERS,
+    Comparison,
+    beyond_clusters_p,
+    compare,
+    corrected,
+    no_comparison,
+)
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pairbank.arrays import BoolArray, FloatArray
+    from pairbank.arrays import BoolArray, FloatArray, IntArray
 
 MODELS, METHODS = "models", "methods"
 SIGNIFICANCE = 0.05
+PARADIGM = "paradigm"
 TYPES = {
     "corpus": "string",
     "compared": "string",
@@ -50,6 +58,9 @@ TYPES = {
     "p_mid": "float64",
     "p_mid_holm": "float64",
     "p_mid_bh": "float64",
+    "n_paradigms": "int64",
+    "p_paradigms": "float64",
+    "p_paradigms_holm": "float64",
     "detectable": "float64",
     "cohen_d": "float64",
     "odds_ratio": "float64",
@@ -70,6 +81,8 @@ class _Deltas:
     """Ids of the rows, sorted."""
     delta: FloatArray
     """Good - bad; NaN where the method does not apply."""
+    paradigm: IntArray
+    """Number of each item's paradigm; -1 where it has none."""
 
 
 def section(
@@ -121,10 +134,16 @@ def section(
 def _deltas(table: ScoredFrame) -> Iterator[_Deltas]:
     pairs = read_table(table).choices
     item_ids = np.array(pairs.item_ids, dtype=object)
+    named = PARADIGM in pairs.frame.columns
+    paradigm: IntArray = (
+        np.asarray(pd.factorize(pairs.frame[PARADIGM], sort=True)[0], dtype=np.int64)
+        if named
+        else np.full(len(item_ids), -1, dtype=np.int64)
+    )
     for layout in pairs.layouts:
         delta = pairs.delta(layout.method)
         if not np.isnan(delta).all():
-            yield _Deltas(model=table.model, method=layout.method, item_ids=item_ids, delta=delta)
+            yield _Deltas(model=table.model, method=layout.method, item_ids=item_ids, delta=delta, paradigm=paradigm)
 
 
 def _same_ids(deltas: Sequence[_Deltas]) -> list[_Deltas]:
@@ -152,22 +171,31 @@ def _family(corpus: str, compared: str, deltas: Sequence[_Deltas], *, margin: fl
             continue
         rows.append({"corpus": corpus, "compared": compared} | names | _compared(a, b, margin=margin))
     family = corrected([row["p_mid"] for row in rows])
-    same = corrected([row["p_equivalent"] for row in rows])
-    for row, holm, discovery, alike in zip(rows, family.holm, family.benjamini_hochberg, same.holm, strict=True):
-        row.update(p_mid_holm=holm, p_mid_bh=discovery, p_equivalent_holm=alike)
+    same, beyond = (corrected([row[name] for row in rows]).holm for name in ("p_equivalent", "p_paradigms"))
+    for row, holm, discovery, alike, further in zip(
+        rows, family.holm, family.benjamini_hochberg, same, beyond, strict=True
+    ):
+        row.update(p_mid_holm=holm, p_mid_bh=discovery, p_equivalent_holm=alike, p_paradigms_holm=further)
     return rows
 
 
 def _compared(a: _Deltas, b: _Deltas, *, margin: float) -> dict[str, Any]:
-    x, y = a.delta, b.delta
+    x, y, paradigm = a.delta, b.delta, a.paradigm
     if a.item_ids is not b.item_ids:
         _, of_a, of_b = np.intersect1d(a.item_ids, b.item_ids, assume_unique=True, return_indices=True)
-        x, y = x[of_a], y[of_b]
+        x, y, paradigm = x[of_a], y[of_b], paradigm[of_a]
     both: BoolArray = ~np.isnan(x + y)
     if not both.any():
         nothing = dict.fromkeys(NoDifference.__slots__, np.nan)
-        return _cells(no_comparison("they share no scored items")) | nothing
-    return _cells(compare(x[both], y[both])) | asdict(no_difference(x[both], y[both], margin=margin))
+        return _cells(no_comparison("they share no scored items")) | nothing | {"n_paradigms": 0, "p_paradigms": np.nan}
+    found = _cells(compare(x[both], y[both])) | asdict(no_difference(x[both], y[both], margin=margin))
+    return found | _beyond((np.sign(x[both]) - np.sign(y[both])) / 2, paradigm[both])
+
+
+def _beyond(gain: FloatArray, paradigm: IntArray) -> dict[str, Any]:
+    """Return whether the difference holds beyond the paradigms, where every item has one."""
+    n = 0 if (paradigm < 0).any() else int(np.unique(paradigm).size)
+    return {"n_paradigms": n, "p_paradigms": beyond_clusters_p(gain, paradigm) if n else np.nan}
 
 
 def _cells(found: Comparison) -> dict[str, Any]:
@@ -200,38 +228,51 @@ def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: floa
     by_holm, by_bh = int((tested["p_mid_holm"] < SIGNIFICANCE).sum()), int((tested["p_mid_bh"] < SIGNIFICANCE).sum())
     what = "two models by one method" if compared == MODELS else "two methods of one model"
     said = (
-        f"**{corpus}**: {what}: {by_holm:,} of {len(part):,} comparisons differ at {SIGNIFICANCE} by McNemar's mid-p "
-        f"test after Holm's correction ({by_bh:,} after Benjamini and Hochberg's)."
+        f"**{corpus}**: {what}: {by_holm:,} of {len(part):,} comparisons differ on such items at {SIGNIFICANCE} by "
+        f"McNemar's mid-p test after Holm's correction ({by_bh:,} after Benjamini and Hochberg's){_beyond_said(part)}."
     )
     n_same = int((part["p_equivalent_holm"] < SIGNIFICANCE).sum())
-    said += f" {n_same:,} are equivalent: their accuracies are shown to differ by less than {margin:g} (Holm)."
+    said += f" {n_same:,} are equivalent on such items: their accuracies are shown to differ by less than {margin:g}"
+    said += " (Holm)."
     if tested.empty:
         return said
     (most,) = tested.loc[[tested["difference"].abs().idxmax()]].to_dict("records")
-    said += f" Largest: {_difference_said(most)}."
+    said += f" Largest of {len(tested):,}: {_difference_said(most)}."
     detectable = tested["detectable"].dropna()
     return said + (f" Median detectable difference: {detectable.median():.3f}." if len(detectable) else "")
 
 
+def _beyond_said(part: pd.DataFrame) -> str:
+    """Say how many differ beyond the paradigms: of the same ones, items alone can tell."""
+    known = part[part["p_paradigms"].notna()]
+    if known.empty:
+        return f"; whether beyond their paradigms cannot be told, since that takes {LEAST_CLUSTERS} of them"
+    n = int((known["p_paradigms_holm"] < SIGNIFICANCE).sum())
+    return f"; {n:,} differ beyond their {known['n_paradigms'].max():,} paradigms by a t test over these (Holm)"
+
+
 def _difference_said(row: Mapping[Any, Any]) -> str:
     interval = "" if pd.isna(row["low"]) else f" [{row['low']:+.2f}, {row['high']:+.2f}]"
-    return f"`{row['a']}` - `{row['b']}` ({row['within']}) = {row['difference']:+.2f}{interval}"
+    p = f"Holm's p {'< .001' if row['p_mid_holm'] < 0.001 else '= ' + format(row['p_mid_holm'], '.3f').lstrip('0')}"
+    return f"`{row['a']}` - `{row['b']}` ({row['within']}) = {row['difference']:+.2f}{interval}, {p}"
 
 
 DEFINITIONS = f"""\
 - **difference**: accuracy of A - accuracy of B on the items both have scored (share of items with a positive delta,
   ties one half), adjusted Wald interval for pairs at level .95 (after Bonett & Price 2012).
-- **n_only_a**, **n_only_b**: items that only A, or only B, gets right; items on which either ties are in `n_ties` and
-  not in the test.
-- **p_exact**, **p_mid**: McNemar's test, two-sided, exact and with the mid-p correction. **p_mid_holm**, **p_mid_bh**:
+- **n_only_a**, **n_only_b**: items that only A, or only B, gets right; items on which either ties are in `n_ties`.
+- **p_exact**, **p_mid**: McNemar's test, two-sided, exact and with the mid-p correction; where one of both ties, the
+  item is half a gain of the other. **p_mid_holm**, **p_mid_bh**:
   corrected for all comparisons of the kind (models, or methods) on the corpus, by Holm and by Benjamini and Hochberg.
+- **p_paradigms**: t test over `n_paradigms` paradigms of the mean difference, for other paradigms of the kind; the
+  other tests are about other items of these very paradigms. **p_paradigms_holm**: corrected likewise.
 - **detectable**: the smallest difference that a test at {SIGNIFICANCE} finds with power .8 on so many items of which so
   large a share is right for one only (Connor 1987); empty where even a difference as large as that share is too small.
 - **cohen_d**: the difference over the root of the mean of both variances. **odds_ratio**: n_only_a / n_only_b.
 - **bf01**: Bayes factor for "both are right equally often on the discordant items" against any other share, with a flat
   prior on it: above 1 the data speak for no difference. It is not corrected for the number of comparisons.
 - **p_equivalent**: two one-sided tests, by Tango's score statistic, of a difference as large as the margin (option
-  `margin`) on the items that both decide: where small, the accuracies are equivalent. **p_equivalent_holm**: corrected.
+  `margin`), ties one half: where small, the accuracies are equivalent. **p_equivalent_holm**: corrected.
 """
 
 

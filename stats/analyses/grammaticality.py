@@ -184,10 +184,10 @@ def _text(correlations: pd.DataFrame, separated: pd.DataFrame) -> str:
         if mine["value"].notna().any():
             said.append(f"log P of the two strings of a pair correlate at r = {_mean(mine['value'])}.")
         others = _others(area, best)
-        better = f" best ({'; '.join(others)})" if others else ""
+        better = f" (highest of {len(others) + 1}; {'; '.join(others)})" if others else ""
         said.append(
-            f"Pooled, `{best}` separates grammatical from ungrammatical strings{better}: AUC = "
-            f"{_mean(area.loc[area['method'] == best, 'value'])}, where .50 is chance."
+            f"Pooled, the AUC of grammatical against ungrammatical strings by `{best}` is "
+            f"{_area_said(area[area['method'] == best])}{better}, where .50 is chance."
         )
         in_pairs = right.loc[right["method"] == best, "value"]
         if in_pairs.notna().any():
@@ -203,6 +203,13 @@ def _text(correlations: pd.DataFrame, separated: pd.DataFrame) -> str:
 def _others(area: pd.DataFrame, best: str) -> list[str]:
     names = [name for name in area["method"].unique() if name != best]
     return [f"`{name}` {_mean(area.loc[area['method'] == name, 'value'])}" for name in names]
+
+
+def _area_said(rows: pd.DataFrame) -> str:
+    known = rows[rows["low"].notna()]
+    if len(rows) > 1 or known.empty:
+        return _mean(rows["value"])
+    return f"{_mean(known['value'])} [{known['low'].iloc[0]:.2f}, {known['high'].iloc[0]:.2f}]"
 
 
 def _mean(values: pd.Series[float]) -> str:

@@ -208,7 +208,11 @@ def _text(correlations: pd.DataFrame, ceilings: pd.DataFrame) -> str:
         n_pairs, n_models = sorted(set(part["n"])), part["model"].nunique()
         said = "; ".join(_method_said(row, part) for row in means.reset_index().to_dict("records"))
         (ceiling,) = ceilings[ceilings["corpus"] == corpus].to_dict("records")
-        most = f"r can reach {ceiling['ceiling_r']:.2f}" if ceiling["ceiling_r"] > 0 else ceiling["reason"]
+        most = (
+            f"r could reach about {ceiling['ceiling_r']:.2f} (an estimate)"
+            if ceiling["ceiling_r"] > 0
+            else ceiling["reason"]
+        )
         n_said = f"{n_pairs[0]:,}" if len(n_pairs) == 1 else f"{n_pairs[0]:,} to {n_pairs[-1]:,}"
         plural = "" if n_models == 1 else f", mean of r over {n_models} models with its range"
         parts.append(f"**{corpus}** ({n_said} rated pairs{plural}): {said}. Noise ceiling: {most}.")

@@ -17,6 +17,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.estimates.ties import signs
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name
@@ -36,6 +37,7 @@ from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 
 PARADIGM = "paradigm"
+SIGNIFICANCE = 0.05
 OUTCOMES = {"delta": mixed_numbers, "accuracy": mixed_shares}
 _TYPES = {
     "corpus": "string",
@@ -87,6 +89,7 @@ def section(
     """
     rows: list[dict[str, Any]] = []
     variances: list[dict[str, Any]] = []
+    fits: list[dict[str, Any]] = []
     parts, refused = [], []
     for corpus in dict.fromkeys(table.corpus for table in tables):
         cells = _cells(corpus, [t for t in tables if t.corpus == corpus], seed=seed, max_items=max_items)
@@ -102,6 +105,7 @@ def section(
         variances += [
             {"corpus": corpus, "part": name, "variance": x, "unit": cells.unit} for name, x in fitted["delta"].variances
         ]
+        fits += [_fit_row(cells, name, one) for name, one in fitted.items()]
         parts.append(_said(pd.DataFrame(mine), cells))
     if not rows:
         raise BankError("; ".join(refused))
@@ -111,14 +115,28 @@ def section(
         title="Effects of methods, models and phenomena beyond these items",
         text="\n\n".join([*parts, *(f"Not computed: {said}." for said in refused), f"Seed {seed}."]),
         definitions=DEFINITIONS,
-        tables={"effects": effects, "variance": pd.DataFrame(variances)} if variances else {"effects": effects},
+        tables={"effects": effects, "fit": pd.DataFrame(fits).astype({"reason": "string"})}
+        | ({"variance": pd.DataFrame(variances)} if variances else {}),
         figures=tuple(_figures(effects)),
         references=(
             "Barr, Levy, Scheepers & Tily 2013, J Mem Lang 68:255-278: random effects",
             "Liang & Zeger 1986, Biometrika 73:13-22; Mancl & DeRouen 2001, Biometrics 57:126-134: logistic model",
+            "Nakagawa & Schielzeth 2013, Methods in Ecology and Evolution 4:133-142: R2 of mixed models",
+            "Zheng 2000, Statistics in Medicine 19:1265-1275: R2 of logistic models of means",
             "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
         ),
     )
+
+
+def _fit_row(cells: _Cells, outcome: str, fitted: Fitted) -> dict[str, Any]:
+    return {
+        "corpus": cells.corpus,
+        "outcome": outcome,
+        "n_cells": len(cells.by_outcome[outcome]),
+        "r_squared": fitted.r_squared,
+        "r_squared_with_units": fitted.r_squared_with_units,
+        "reason": fitted.reason,
+    }
 
 
 def _cells(corpus: str, tables: Sequence[ScoredFrame], *, seed: int, max_items: int) -> _Cells:
@@ -156,7 +174,7 @@ def _of_table(table: ScoredTable, *, by_paradigm: bool) -> list[tuple[str, pd.Da
         known = delta[~np.isnan(delta)]
         if known.size < LEAST_UNITS or not np.ptp(known):
             continue
-        for name, values in (("delta", delta / known.std(ddof=1)), ("accuracy", (np.sign(delta) + 1) / 2)):
+        for name, values in (("delta", delta / known.std(ddof=1)), ("accuracy", (signs(delta) + 1) / 2)):
             cells = cells_of(values, units=units, method=layout.method, model=table.model, phenomena=phenomena)
             found.append((name, cells))
     return found
@@ -203,10 +221,13 @@ def _said(rows: pd.DataFrame, cells: _Cells) -> str:
             continue
         for term, mine in part.groupby("term", sort=False):
             (most,) = mine.loc[[mine["value"].abs().idxmax()]].to_dict("records")
+            differ = int((mine["p_holm"] < SIGNIFICANCE).sum())
+            p = "p < .001" if most["p_holm"] < 0.001 else f"p = {most['p_holm']:.3f}".replace("0.", ".")
+            versus = _versus(str(most["versus"]))
             said.append(
-                f"{outcome}: of {len(mine)} {_PLURAL[str(term)]}, `{most['level']}` is furthest from "
-                f"{_versus(str(most['versus']))}, by {most['value']:+.2f} [{most['low']:+.2f}, {most['high']:+.2f}] "
-                f"{_UNITS[str(outcome)]}"
+                f"{outcome}: of {len(mine)} {_PLURAL[str(term)]}, {differ} differ from {versus} at {SIGNIFICANCE} "
+                f"(Holm); `{most['level']}` is furthest from it, by {most['value']:+.2f} "
+                f"[{most['low']:+.2f}, {most['high']:+.2f}] {_UNITS[str(outcome)]}, Holm's {p}"
             )
     return ". ".join(said) + "."
 
@@ -216,7 +237,7 @@ _UNITS = {"delta": "standard deviations", "accuracy": "log odds"}
 
 
 def _versus(level: str) -> str:
-    return "their mean" if level == "mean" else f"`{level}`"
+    return "the mean of all" if level == "mean" else f"`{level}`"
 
 
 def _figures(effects: pd.DataFrame) -> list[Figure]:
@@ -242,6 +263,9 @@ DEFINITIONS = f"""\
 - **units**: paradigms where the corpus has {LEAST_UNITS} or more (each is the mean of its items, and counts once
   whatever its size), else items, of which at most `max_items` are drawn (option). What units, methods within units and
   models within units vary is in `variance`, in squared standard deviations; items within paradigms are in the rest.
+- **r_squared**: share of the variance of cells that methods, models and phenomena explain (linear: Nakagawa &
+  Schielzeth's marginal R2; logistic: Zheng's, 1 - squares left over / squares around the mean).
+  **r_squared_with_units**: with the units as well (conditional R2); the logistic model has none.
 - **versus**: `direct`, or the first method, or model; for phenomena (each with two units or more) the mean of all.
 - Intervals are Student's at level .95, with units - 1 (for phenomena: - their number) degrees of freedom. **p_holm**:
   corrected for all levels of the term and outcome. A model that does not converge has no numbers, and a reason.

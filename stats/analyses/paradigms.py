@@ -13,10 +13,12 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.shares import CLUSTERED
+from pairbank.stats.estimates.ties import is_tie, signs
 from pairbank.stats.figures.charts import heat_map
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name, first_cells, n_said
 from pairbank.stats.measures.group_intervals import wilson_by_group
+from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.method_scores import logprobs_of
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
@@ -32,8 +34,8 @@ LEAST_ITEMS = 5
 """Paradigms with fewer items are not named in the text."""
 N_NAMED = 5
 N_METHODS_SAID = 3
-"""Methods whose hardest paradigms the text names; the table has all."""
-CHANCE = 0.5
+"""Methods whose lowest paradigms the text names; the table has all."""
+SIGNIFICANCE = 0.05
 
 
 def item_shares(logprobs_nats: FloatArray, correct: Sequence[int]) -> FloatArray:
@@ -50,7 +52,7 @@ def item_shares(logprobs_nats: FloatArray, correct: Sequence[int]) -> FloatArray
     """
     asked = np.asarray(~np.isnan(logprobs_nats).all(axis=-1), dtype=np.bool_)
     filled = np.where(asked[..., np.newaxis], logprobs_nats, 0.0)
-    top = np.where(filled == filled.max(axis=-1, keepdims=True), 1.0, 0.0)
+    top = is_tie(filled - filled.max(axis=-1, keepdims=True)).astype(np.float64)
     credit = top[:, np.arange(len(correct)), list(correct)] / top.sum(axis=-1)
     n_asked = asked.sum(axis=1)
     share = np.full(n_asked.shape, np.nan)
@@ -59,7 +61,7 @@ def item_shares(logprobs_nats: FloatArray, correct: Sequence[int]) -> FloatArray
 
 
 def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
-    """Return accuracies by phenomenon and paradigm, and name the hardest paradigms.
+    """Return accuracies by phenomenon and paradigm, and name the lowest.
 
     Args:
         tables: Scored tables.
@@ -80,7 +82,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
             f"none of {sorted({t.corpus for t in tables})} has scored items of two phenomena or paradigms; the overall "
             "accuracies are all there is"
         )
-    found = long_table(rows)
+    found = long_table(rows, {"p_below": "float64"})
     return Section(
         id="paradigms",
         title="Accuracy by phenomenon and paradigm",
@@ -88,7 +90,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
         definitions=DEFINITIONS,
         tables={"accuracy": found},
         figures=tuple(paradigm_figures(found)),
-        references=("Wilson 1927, JASA 22:209-212",),
+        references=("Wilson 1927, JASA 22:209-212", "Holm 1979, Scandinavian Journal of Statistics 6:65-70"),
     )
 
 
@@ -121,17 +123,36 @@ def _method_rows(
     if not applies.any():
         return
     kept = codes[applies]
-    found = {"accuracy": wilson_by_group((np.sign(delta[applies]) + 1) / 2, kept, len(names))}
+    found = {"accuracy": wilson_by_group((signs(delta[applies]) + 1) / 2, kept, len(names))}
     if layout.is_judged and layout.has_logprobs:
         answers = logprobs_of(pairs.frame, layout, applies=applies)[applies]
         found["accuracy_pooled"] = wilson_by_group(
             item_shares(answers, layout.correct), kept, len(names), method=CLUSTERED
         )
+    below = below_chance(np.sign(delta[applies]), kept, len(names))
     for metric, estimates in found.items():
-        for name, estimate in zip(names, estimates, strict=True):
+        for name, estimate, p in zip(names, estimates, below, strict=True):
             if estimate.n:
                 here = replace(place, group=name, metric=metric)
-                yield here.row(estimate, n_rows=estimate.n + excluded.get(name, 0))
+                p_below = {"p_below": float(p) if metric == "accuracy" else np.nan}
+                yield here.row(estimate, n_rows=estimate.n + excluded.get(name, 0)) | p_below
+
+
+def below_chance(sign: FloatArray, group: IntArray, n_groups: int) -> FloatArray:
+    """Return for each group the p-value of right choices as frequent as wrong ones, or more: a sign test, one-sided.
+
+    Args:
+        sign: 1 right, -1 wrong, 0 a tie, which says nothing.
+        group: Number of the item's group, from 0.
+        n_groups: How many there are; one without a choice has p = 1.
+
+    >>> below_chance(np.array([-1.0, -1.0, -1.0, 0.0, 1.0]), np.array([0, 0, 0, 0, 1]), 2).tolist()
+    [0.125, 1.0]
+    """
+    from scipy.stats import binom
+
+    right, wrong = (np.bincount(group[sign == x], minlength=n_groups) for x in (1, -1))
+    return np.asarray(binom.cdf(right, right + wrong, 0.5), dtype=np.float64)
 
 
 def _text(found: pd.DataFrame) -> str:
@@ -141,14 +162,27 @@ def _text(found: pd.DataFrame) -> str:
         said = list(dict.fromkeys(part["method"]))[:N_METHODS_SAID]
         for method, mine in part[part["method"].isin(said)].groupby("method", sort=False):
             means = mine.groupby("group", sort=False)["value"].mean().sort_values(kind="stable")
-            hardest = ", ".join(f"{name} ({value:.2f})" for name, value in means.head(N_NAMED).items())
-            n_below = int((mine.groupby("group")["high"].max() < CHANCE).sum())
+            lowest = ", ".join(_low_said(str(name), mine[mine["group"] == name]) for name in means.head(N_NAMED).index)
+            n_below = int((corrected(mine.groupby("group")["p_below"].max()).holm < SIGNIFICANCE).sum())
+            models = "" if mine["model"].nunique() == 1 else " in every model"
             parts.append(
                 f"**{corpus}**, `{method}`: {len(means):,} values of {column} with {LEAST_ITEMS} items or more; "
-                f"hardest: {hardest}; {n_below:,} below chance with their whole interval in every model."
+                f"lowest: {lowest}; {n_below:,} below chance{models} at {SIGNIFICANCE} (sign test, corrected for all "
+                f"{len(means):,} by Holm)."
             )
-    parts.append("Pairs with identical sides are left out. With several models the figures are means over them.")
+    parts.append(
+        "Pairs with identical sides are left out. With several models the figures are means over them, with their "
+        "range. The lowest of many are partly so by chance: with other items they would be somewhat higher."
+    )
     return "\n\n".join(parts)
+
+
+def _low_said(name: str, rows: pd.DataFrame) -> str:
+    if len(rows) > 1:
+        return f"{name} ({rows['value'].mean():.2f}; {rows['value'].min():.2f} to {rows['value'].max():.2f})"
+    (row,) = rows.to_dict("records")
+    interval = "" if pd.isna(row["low"]) else f" [{row['low']:.2f}, {row['high']:.2f}]"
+    return f"{name} ({row['value']:.2f}{interval})"
 
 
 DEFINITIONS = """\
@@ -157,6 +191,8 @@ DEFINITIONS = """\
 - **accuracy_pooled**: every presentation is a trial, right where the correct option is the most probable; Wilson's
   interval, clustered by items.
 - Intervals are of one group each and are not corrected for the number of groups.
+- **p_below**: one-sided sign test of right and wrong choices being equally frequent, ties left out; not corrected in
+  the table. The text counts groups whose largest p over models is below .05 after Holm's correction for all groups.
 """
 
 
@@ -171,14 +207,14 @@ def paradigm_figures(found: pd.DataFrame) -> Iterator[Figure]:
         column = "phenomenon" if "phenomenon" in set(part["group_by"]) else "paradigm"
         mine = part[part["group_by"] == column]
         matrix = mine.pivot_table(index="group", columns="method", values="value", sort=False)
-        hardest = matrix.loc[matrix.mean(axis=1).sort_values(kind="stable").index]
+        ordered = matrix.loc[matrix.mean(axis=1).sort_values(kind="stable").index]
         over = "" if mine["model"].nunique() == 1 else f", mean over {mine['model'].nunique()} models"
         yield Figure(
             name=file_name("paradigms", corpus),
-            caption=f"Accuracy on {corpus} by {column} and method, hardest first ({n_said(mine['n'])} each{over}).",
+            caption=f"Accuracy on {corpus} by {column} and method, lowest first ({n_said(mine['n'])} each{over}).",
             draw=partial(
                 heat_map,
-                first_cells(hardest),
+                first_cells(ordered),
                 title=str(corpus),
                 value_label="accuracy",
                 limits=(0, 1),

@@ -16,6 +16,7 @@ from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import finite_vector, refuse_non_finite
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.estimates.shares import share_of_items, share_of_trials
+from pairbank.stats.estimates.ties import is_tie, signs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -27,7 +28,7 @@ MOVER = "wilson-mover"
 
 
 def accuracy(delta_nats: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Return the share of items whose delta (good - bad) is positive; a delta of exactly 0 counts one half.
+    """Return the share of items whose delta (good - bad) is positive; a tie counts one half.
 
     Args:
         delta_nats: One difference per item, shape (items,), in nats (only the sign is used).
@@ -40,7 +41,7 @@ def accuracy(delta_nats: ArrayLike, *, level: float = 0.95) -> Estimate:
     0.625
     """
     delta = finite_vector(delta_nats, name="delta_nats")
-    credit = (np.sign(delta) + 1) / 2
+    credit = (signs(delta) + 1) / 2
     return share_of_items(credit, level=level)
 
 
@@ -106,6 +107,41 @@ def position_bias(
     return _share_of_trials(first, level=level)
 
 
+def decided_accuracy(choices: ArrayLike, layout: MethodLayout, *, level: float = 0.95) -> Estimate:
+    """Return the share of answers that are the correct option, of a method whose decisions alone are known.
+
+    Args:
+        choices: 1 for the option chosen and 0 for others, shared in a tie, shape (items, presentations, options); NaN
+            where there is no answer, which is no trial.
+        layout: Says which option is correct in each presentation.
+        level: Confidence level, a share.
+
+    >>> from pairbank.scoring.api.layout import MethodLayout
+    >>> layout = MethodLayout(method="judge", kind="forced_choice", presentations=("good first", "bad first"),
+    ...                       options=("1", "2"), correct=(0, 1), readout="decision")
+    >>> always_one, right_then_nothing = [[1, 0], [1, 0]], [[1, 0], [np.nan, np.nan]]
+    >>> found = decided_accuracy([always_one, right_then_nothing], layout)
+    >>> round(found.value, 4), found.n
+    (0.6667, 2)
+    """
+    found = np.asarray(choices, dtype=np.float64)[:, np.arange(len(layout.correct)), list(layout.correct)]
+    return _share_of_trials(found, level=level)
+
+
+def decided_position_bias(choices: ArrayLike, layout: MethodLayout, *, level: float = 0.95) -> Estimate:
+    """Return how often the option shown first is the answer; arguments as for `decided_accuracy`.
+
+    >>> from pairbank.scoring.api.layout import MethodLayout
+    >>> layout = MethodLayout(method="judge", kind="forced_choice", presentations=("good first", "bad first"),
+    ...                       options=("1", "2"), correct=(0, 1), readout="decision")
+    >>> answers = [[[1, 0], [1, 0]], [[1, 0], [np.nan, np.nan]], [[0, 1], [1, 0]]]
+    >>> decided_position_bias(answers, layout).value
+    0.8
+    """
+    first = np.asarray(choices, dtype=np.float64)[:, np.arange(len(layout.presentations)), list(layout.shown_first)]
+    return _share_of_trials(first, level=level)
+
+
 def unparsed_share(shares: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Return the share of written texts in which no answer was found, the mean over items.
 
@@ -136,7 +172,7 @@ def _chosen(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
     one = layout.asked == "one"
     asked = ~np.isnan(numbers).all(axis=-1) if one else np.ones(numbers.shape[:2], dtype=np.bool_)
     refuse_non_finite(numbers[asked] if one else numbers, name=f"{layout.method}_logprobs")
-    top = (numbers == numbers.max(axis=-1, keepdims=True)).astype(np.float64)
+    top = is_tie(numbers - numbers.max(axis=-1, keepdims=True)).astype(np.float64)
     chosen = np.full(numbers.shape, np.nan)
     chosen[asked] = top[asked] / top[asked].sum(axis=-1, keepdims=True)
     return chosen
@@ -162,7 +198,7 @@ def balanced_accuracy(
     items (MOVER: Zou & Donner 2008, Statistics in Medicine 27:1693-1702).
 
     Args:
-        yes_minus_no: log P(yes) - log P(no) of each sentence judged, shape (sentences,), in nats; 0 is one half.
+        yes_minus_no: log P(yes) - log P(no) of each sentence judged, shape (sentences,), in nats; a tie is one half.
         is_good: Whether the sentence is good, same shape.
         items: Item of each sentence, same shape, where several sentences (of a pair) make one item: items are then
             resampled whole. None: every sentence is an item.
@@ -182,7 +218,7 @@ def balanced_accuracy(
     good = np.asarray(is_good, dtype=np.bool_)
     if good.shape != answers.shape:
         raise BankError(f"{answers.size} answers and labels of shape {good.shape}; expected one label per answer")
-    credit = (np.sign(np.where(good, answers, -answers)) + 1) / 2
+    credit = (signs(np.where(good, answers, -answers)) + 1) / 2
     item = np.arange(answers.size) if items is None else np.unique(np.asarray(items), return_inverse=True)[1]
     if item.shape != answers.shape:
         raise BankError(f"items has shape {item.shape}; expected one item per answer, {answers.shape}")

@@ -18,7 +18,9 @@ import numpy as np
 
 from pairbank.stats.estimates.arrays import check_level, paired_vectors
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.jackknife import deleted, half_width
 from pairbank.stats.estimates.shares import share_of_items
+from pairbank.stats.estimates.ties import merged, signs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -73,9 +75,7 @@ def pearson(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Estimate:
     without = left_xy / np.sqrt(left_x * left_y)
     if np.abs(without).max() >= 1 - 1e-12:
         return without_interval(value, "r is exactly +-1 without one of the items", **report)
-    z = np.arctanh(without)
-    shifts = math.sqrt((first.size - 1) / first.size) * (z - z.mean())
-    return _on_z_scale(value, shifts, method=JACKKNIFE, level=level)
+    return _on_z_scale(value, deleted(np.arctanh(without)), method=JACKKNIFE, level=level)
 
 
 def spearman(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -103,7 +103,7 @@ def spearman(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Estimate:
     report: dict[str, Any] = {"n": first.size, "method": INFLUENCE, "level": level}
     if reason := _why_uncorrelated(first, second):
         return undefined(reason, **report)
-    ranks_x, ranks_y = rankdata(first), rankdata(second)
+    ranks_x, ranks_y = rankdata(merged(first)), rankdata(merged(second))
     a, b = _standardised(ranks_x), _standardised(ranks_y)
     value = float(np.clip(a @ b, -1, 1))
     if first.size < LEAST_RANKED:
@@ -150,24 +150,11 @@ class _Above:
 
 
 def _on_z_scale(value: float, shifts: FloatArray, *, method: str, level: float) -> Estimate:
-    """Return the estimate with an interval from what each item shifts Fisher's z by.
-
-    The standard error is the root of their summed squares. Where a few items do most of the shifting, as with heavy
-    tails, that sum is itself uncertain: Student's t has twice Satterthwaite's degrees of freedom, n - 2 at most. Twice,
-    because his own number makes intervals that cover 97 to 98 % in the simulations.
-    """
-    from scipy import special
-
-    squares = shifts**2
-    total = float(squares.sum())
+    """Return the estimate with an interval from what each item shifts Fisher's z by."""
     report: dict[str, Any] = {"n": shifts.size, "method": method, "level": level}
-    if not total > 0:
+    half = half_width(shifts, level=level)
+    if not half > 0:
         return without_interval(value, "the standard error is 0", **report)
-    uncertainty = float((squares**2).sum()) / total**2 - 1 / shifts.size
-    freedom = shifts.size - 2.0
-    if uncertainty > 4 / freedom:
-        freedom = max(1.0, 4 / uncertainty)
-    half = float(special.stdtrit(freedom, (1 + level) / 2)) * math.sqrt(total)
     low, high = (math.tanh(math.atanh(value) + side * half) for side in (-1, 1))
     return Estimate(value=value, low=low, high=high, **report)
 
@@ -266,6 +253,7 @@ def raw_agreement(delta_a: ArrayLike, delta_b: ArrayLike, *, level: float = 0.95
 def _choices(delta_a: ArrayLike, delta_b: ArrayLike) -> tuple[BoolArray, BoolArray]:
     """Return whether each method prefers the good side, over items where neither ties."""
     a, b = paired_vectors(delta_a, delta_b, names=("delta_a", "delta_b"))
+    a, b = signs(a), signs(b)
     decided = (a != 0) & (b != 0)
     return a[decided] > 0, b[decided] > 0
 

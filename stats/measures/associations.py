@@ -21,15 +21,18 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import finite_vector, paired_vectors
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.jackknife import deleted, half_width
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from pairbank.arrays import FloatArray
+    from pairbank.arrays import FloatArray, IntArray
 
-ROBUST = "robust-fisher-z"
+ROBUST = "jackknife-z"
 _LEAST = 8
-"""Items that an interval needs."""
+"""Items that an estimate needs."""
+_FOR_EACH_GIVEN = 3
+"""Items more that it needs for each given column: with fewer and heavy tails it would cover less than 92 %."""
 
 
 @contextmanager
@@ -93,7 +96,14 @@ def partial_correlation(x: ArrayLike, y: ArrayLike, given: ArrayLike, *, level: 
     frame = pd.DataFrame(np.column_stack([a, b, z]), columns=["x", "y", *(f"z{i}" for i in range(z.shape[1]))])
     with all_digits() as pingouin:
         value = float(pingouin.partial_corr(frame, x="x", y="y", covar=list(frame.columns[2:]))["r"].iloc[0])
-    return _robust(value, u, v, np.arange(a.size), level=level, lost=z.shape[1])
+    needed = _LEAST + _FOR_EACH_GIVEN * z.shape[1]
+    if a.size < needed:
+        reason = f"an interval needs {needed} items with {z.shape[1]} columns given, there are {a.size}"
+        return without_interval(value, reason, n=a.size, method=ROBUST, level=level)
+    basis, _ = np.linalg.qr(np.column_stack([np.ones(a.size), z]))
+    leverage = (basis**2).sum(axis=1)
+    weight = (a.size / (a.size - 1)) ** 0.25 * (1 - leverage).clip(1e-9) ** -0.75
+    return jackknifed_r(value, u, v, weight, np.arange(a.size), level=level, lost=2 + z.shape[1])
 
 
 def within_correlation(
@@ -124,7 +134,23 @@ def within_correlation(
         return undefined("constant within every subject", n=n, method=ROBUST, level=level)
     with all_digits() as pingouin:
         value = float(pingouin.rm_corr(frame, x="x", y="y", subject="subject")["r"].iloc[0])
-    return _robust(value, u, v, item, level=level, lost=0)
+    rows_of_subject = frame.groupby("subject")["x"].transform("size").to_numpy(dtype=np.float64)
+    weight = rows_of_subject / (rows_of_subject - 1).clip(1)
+    return jackknifed_r(value, u, v, weight, item, level=level, lost=2)
+
+
+def p_of_all(r2: float, *, n: int, n_predictors: int) -> float:
+    """Return the p-value of an R^2 of 0, by the F test of all predictors together.
+
+    Its level depends little on the distribution of the outcome (Box & Watson 1962, Biometrika 49:93-106).
+
+    >>> round(p_of_all(0.333, n=31, n_predictors=10), 3)
+    0.477
+    """
+    from scipy.stats import f
+
+    rest = n - n_predictors - 1
+    return float(f.sf(r2 / n_predictors / ((1 - r2) / rest), n_predictors, rest)) if r2 < 1 else 0.0
 
 
 def relative_importance(outcome: ArrayLike, predictors: Mapping[str, ArrayLike]) -> tuple[list[Predictor], float]:
@@ -186,21 +212,36 @@ def _robust_p(z: FloatArray, y: FloatArray) -> FloatArray:
     return np.asarray(OLS(y, add_constant(z)).fit(cov_type="HC3", use_t=True).pvalues[1:])
 
 
-def _robust(r: float, u: FloatArray, v: FloatArray, item: np.ndarray, *, level: float, lost: int) -> Estimate:
-    """Return r with the interval that its influence function gives on Fisher's scale, items as draws.
+def jackknifed_r(
+    r: float, u: FloatArray, v: FloatArray, weight: FloatArray, item: IntArray, *, level: float, lost: int
+) -> Estimate:
+    """Return r of residuals with a jackknife interval on Fisher's z scale, for which items are left out whole.
 
-    It supposes no normal data: an item's influence on r is (uv - r (u^2 + v^2) / 2) in standard units, summed over the
-    item's rows (Devlin, Gnanadesikan & Kettenring 1975).
+    It supposes no normal data and no independent rows. Sums of squares and products lose an item's own, times a weight
+    for what the item took part in: the mean of its subject (exact), or a regression (between White's HC2 and HC3, which
+    cover 93 to 97 % where HC3, the exact jackknife, covers 99).
+
+    Args:
+        r: The correlation.
+        u: Residuals, shape (rows,).
+        v: The other's, likewise.
+        weight: Of each row, likewise.
+        item: Number of each row's item, from 0.
+        level: Confidence level, a share.
+        lost: Degrees of freedom that are spent.
     """
-    from scipy.stats import t
-
     n = int(item.max()) + 1
+    shared: dict[str, Any] = {"n": n, "method": ROBUST, "level": level}
     if abs(r) >= 1 - 1e-12:
-        return without_interval(r, "r is 1 or -1", n=n, method=ROBUST, level=level)
-    a, b = u / np.sqrt(np.mean(u**2)), v / np.sqrt(np.mean(v**2))
-    influence = np.bincount(item, weights=a * b - r * (a**2 + b**2) / 2)
-    freedom = n - 2 - lost
-    spread = np.sqrt((influence**2).sum() * n / freedom) / (u.size * (1 - r**2))
-    reach = float(t.isf((1 - level) / 2, freedom) * spread)
-    low, high = np.tanh([np.arctanh(r) - reach, np.arctanh(r) + reach])
-    return Estimate(value=r, low=float(low), high=float(high), n=n, method=ROBUST, level=level)
+        return without_interval(r, "r is 1 or -1", **shared)
+    xy, xx, yy = (float(np.sum(p)) - np.bincount(item, weights=weight * p) for p in (u * v, u * u, v * v))
+    if min(xx.min() / np.sum(u * u), yy.min() / np.sum(v * v)) <= 1e-12:
+        return without_interval(r, "the values do not vary without one of the items", **shared)
+    without = xy / np.sqrt(xx * yy)
+    if np.abs(without).max() >= 1 - 1e-12:
+        return without_interval(r, "r is 1 or -1 without one of the items", **shared)
+    half = half_width(deleted(np.arctanh(without)), level=level, lost=lost)
+    if not half > 0:
+        return without_interval(r, "the standard error is 0", **shared)
+    low, high = np.tanh([np.arctanh(r) - half, np.arctanh(r) + half])
+    return Estimate(value=r, low=float(low), high=float(high), **shared)

@@ -15,6 +15,7 @@ from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import finite_vector, paired_vectors
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.estimates.shares import share_of_items
+from pairbank.stats.estimates.ties import signs
 from pairbank.stats.measures.agreement import cohens_kappa
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def takes_second(second_minus_first: ArrayLike) -> BoolArray:
     >>> takes_second([0.5, 0.0, -1.0])
     array([ True, False, False])
     """
-    return np.asarray(finite_vector(second_minus_first, name="second_minus_first") > 0, dtype=np.bool_)
+    return np.asarray(signs(finite_vector(second_minus_first, name="second_minus_first")) > 0, dtype=np.bool_)
 
 
 def confusion(reference_second: ArrayLike, other_second: ArrayLike) -> Confusion:
@@ -162,7 +163,7 @@ def choice_counts(delta: ArrayLike, human_delta: ArrayLike) -> ChoiceCounts:
     >>> choice_counts([1, 1, -1, 0], [2, -1, 1, 1])
     ChoiceCounts(both_good=1, only_method_good=1, only_people_good=1, both_bad=0, n_ties=1)
     """
-    a, b = paired_vectors(delta, human_delta, names=("delta", "human_delta"))
+    a, b = (signs(x) for x in paired_vectors(delta, human_delta, names=("delta", "human_delta")))
     return ChoiceCounts(
         both_good=int(np.sum((a > 0) & (b > 0))),
         only_method_good=int(np.sum((a > 0) & (b < 0))),

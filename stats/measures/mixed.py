@@ -50,6 +50,10 @@ class Fitted:
     effects: tuple[Effect, ...]
     variances: tuple[tuple[str, float], ...]
     """Of units, of methods and of models within units, and the rest; empty for shares."""
+    r_squared: float = np.nan
+    """Share of the cells' variance that methods, models and phenomena explain."""
+    r_squared_with_units: float = np.nan
+    """The same with what units, and methods and models within them, vary; NaN for shares."""
     reason: str | None = None
     """Why the model could not be fitted; None where it could."""
 
@@ -90,7 +94,14 @@ def mixed_numbers(cells: pd.DataFrame, *, references: dict[str, str] | None = No
         plan, fit.fe_params * spread, np.asarray(fit.cov_params())[:n_fixed, :n_fixed] * spread**2, LINEAR
     )
     found = [(UNIT, float(fit.cov_re[0, 0])), *zip(parts, map(float, fit.vcomp), strict=True), ("rest", fit.scale)]
-    return Fitted(effects=effects, variances=tuple((name, float(x) * spread**2) for name, x in found))
+    fixed = float(np.var(plan.design @ np.asarray(fit.fe_params)))
+    whole = fixed + sum(float(x) for _, x in found)
+    return Fitted(
+        effects=effects,
+        variances=tuple((name, float(x) * spread**2) for name, x in found),
+        r_squared=fixed / whole,
+        r_squared_with_units=1 - float(fit.scale) / whole,
+    )
 
 
 def mixed_shares(cells: pd.DataFrame, *, references: dict[str, str] | None = None) -> Fitted:
@@ -111,7 +122,10 @@ def mixed_shares(cells: pd.DataFrame, *, references: dict[str, str] | None = Non
     fit, reason = _fit(lambda: model.fit(cov_type="bias_reduced", maxiter=200))
     if fit is None or np.abs(fit.params).max() > 15:
         return _unfitted(plan, reason or "a method or model is right, or wrong, nearly everywhere", LOGISTIC)
-    return Fitted(effects=_effects(plan, fit.params, np.asarray(fit.cov_params()), LOGISTIC), variances=())
+    values = plan.cells[VALUE].to_numpy()
+    left = float(np.sum((values - np.asarray(fit.fittedvalues)) ** 2) / np.sum((values - values.mean()) ** 2))
+    effects = _effects(plan, fit.params, np.asarray(fit.cov_params()), LOGISTIC)
+    return Fitted(effects=effects, variances=(), r_squared=1 - left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

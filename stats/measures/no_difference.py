@@ -15,6 +15,7 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import paired_vectors
+from pairbank.stats.estimates.ties import signs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -55,23 +56,26 @@ def no_difference(delta_a: ArrayLike, delta_b: ArrayLike, *, margin: float = MAR
     a, b = paired_vectors(delta_a, delta_b, names=("delta_a", "delta_b"))
     if not 0 < margin < 1:
         raise BankError(f"margin is {margin}; expected a share between 0 and 1, such as {MARGIN}")
+    a, b = signs(a), signs(b)
     decided = (a != 0) & (b != 0)
     only_a, only_b = int(np.sum(decided & (a > 0) & (b < 0))), int(np.sum(decided & (a < 0) & (b > 0)))
+    gain = (np.sign(a) - np.sign(b)) / 2
     return NoDifference(
-        cohen_d=_cohen_d((np.sign(a) + 1) / 2, (np.sign(b) + 1) / 2),
+        cohen_d=_cohen_d((a + 1) / 2, (b + 1) / 2),
         odds_ratio=only_a / only_b if only_b else math.nan,
         bf01=_bf01(only_a, only_b),
-        p_equivalent=equivalence_p(only_a, only_b, int(decided.sum()), margin=margin),
+        p_equivalent=equivalence_p(gain[gain > 0].sum(), -gain[gain < 0].sum(), a.size, margin=margin),
     )
 
 
-def equivalence_p(only_a: int, only_b: int, n: int, *, margin: float) -> float:
+def equivalence_p(only_a: float, only_b: float, n: int, *, margin: float) -> float:
     """Return the p-value of two one-sided tests that a paired difference in shares is within a margin.
 
     Args:
-        only_a: Items that A gets right and B wrong.
-        only_b: Items that B gets right and A wrong.
-        n: Items that both decide.
+        only_a: Items that A gets right and B wrong; one on which one of both ties is half an item, which takes the
+            variance for larger than it is.
+        only_b: Items that B gets right and A wrong, likewise.
+        n: Items.
         margin: The largest difference that does not matter.
 
     >>> round(equivalence_p(10, 10, 400, margin=0.05), 5), equivalence_p(0, 0, 0, margin=0.05)
@@ -84,7 +88,7 @@ def equivalence_p(only_a: int, only_b: int, n: int, *, margin: float) -> float:
     return float(max(ndtr(_score(only_a, only_b, n, margin)), ndtr(_score(only_b, only_a, n, margin))))
 
 
-def _score(b: int, c: int, n: int, margin: float) -> float:
+def _score(b: float, c: float, n: int, margin: float) -> float:
     """Return Tango's score statistic of b / n - c / n = margin (his equations 11 and 12)."""
     linear = -b - c + (2 * n - b + c) * margin
     share = (math.sqrt(max(0.0, linear**2 + 8 * n * c * margin * (1 - margin))) - linear) / (4 * n)

@@ -1,10 +1,10 @@
 """Is one model (or method) better than another on the same items? In: two vectors of deltas; out, a named comparison.
 
 McNemar's test on the items that one gets right and the other wrong, exact (binomial; McNemar 1947) and mid-p
-(Fagerland, Lydersen & Laake 2013, BMC Med Res Methodol 13:91); the paired difference in accuracy with an adjusted Wald
-interval (after Bonett & Price 2012, J Educ Behav Stat 37:479-488); the difference that so many items could detect
-(Connor 1987, Biometrics 43:207-211); corrections for many comparisons: Holm 1979 (family-wise error), Benjamini &
-Hochberg 1995 (false discovery rate).
+(Fagerland, Lydersen & Laake 2013, BMC Med Res Methodol 13:91), ties one half; the paired difference in accuracy with an
+adjusted Wald interval (after Bonett & Price 2012, J Educ Behav Stat 37:479-488); the difference that so many items
+could detect (Connor 1987, Biometrics 43:207-211); a t test over paradigms, for what holds beyond them; corrections for
+many comparisons: Holm 1979 (family-wise error), Benjamini & Hochberg 1995 (false discovery rate).
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ import numpy as np
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import check_level, finite_vector, paired_vectors
 from pairbank.stats.estimates.estimate import Estimate, undefined
+from pairbank.stats.estimates.ties import signs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from pairbank.arrays import FloatArray
+    from pairbank.arrays import FloatArray, IntArray
 
 ADJUSTED_WALD = "adjusted-wald"
 _PSEUDO_ITEMS = 1.0
+LEAST_CLUSTERS = 10
+"""Paradigms that a claim beyond them needs."""
 NO_DISCORDANCE = "no item is right for one and wrong for the other"
 
 
@@ -41,11 +44,11 @@ class Comparison:
     n_only_b: int
     """Items that B gets right and A wrong."""
     n_ties: int
-    """Items on which A or B prefers neither side: left out of the test, one half in the accuracies."""
+    """Items on which A or B prefers neither side: one half, in the accuracies and in the test."""
     difference: Estimate
     """Accuracy of A - accuracy of B (ties one half), a share, with an adjusted Wald interval for pairs."""
     p_exact: float
-    """McNemar's test, exact, two-sided; NaN where no item is discordant."""
+    """McNemar's test, exact, two-sided, ties one half; NaN where both have the same credit on every item."""
     p_mid: float
     """The same with the mid-p correction, which is less conservative."""
     detectable: float
@@ -93,20 +96,22 @@ def compare(
     a, b = paired_vectors(delta_a, delta_b, names=("delta_a", "delta_b"))
     if not a.size:
         raise BankError("no items to compare; give the deltas of the items that both have scored")
-    decided = (a != 0) & (b != 0)
-    n_only_a, n_only_b = int(np.sum(decided & (a > 0) & (b < 0))), int(np.sum(decided & (a < 0) & (b > 0)))
-    credit = (np.sign(a) - np.sign(b)) / 2
+    sign_a, sign_b = signs(a), signs(b)
+    decided = (sign_a != 0) & (sign_b != 0)
+    n_only_a, n_only_b = int(np.sum((sign_a > 0) & (sign_b < 0))), int(np.sum((sign_a < 0) & (sign_b > 0)))
+    credit = (sign_a - sign_b) / 2
     n_discordant = n_only_a + n_only_b
+    tested = gain_test(credit)
     return Comparison(
         n=a.size,
         n_only_a=n_only_a,
         n_only_b=n_only_b,
         n_ties=int(np.sum(~decided)),
         difference=paired_difference(credit, level=level),
-        p_exact=mcnemar_exact(n_only_a, n_only_b),
-        p_mid=mcnemar_mid_p(n_only_a, n_only_b),
+        p_exact=tested.p_exact,
+        p_mid=tested.p_mid,
         detectable=detectable_difference(a.size, n_discordant / a.size, alpha=1 - level, power=power),
-        reason=None if n_discordant else NO_DISCORDANCE,
+        reason=NO_DISCORDANCE if math.isnan(tested.p_mid) else None,
     )
 
 
@@ -140,6 +145,72 @@ def paired_difference(gain: ArrayLike, *, level: float = 0.95) -> Estimate:
     value = float(given.mean())
     low, high = min(value, max(-1.0, centre - half)), max(value, min(1.0, centre + half))
     return Estimate(value=value, low=low, high=high, n=given.size, method=ADJUSTED_WALD, level=level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GainTest:
+    """P-values of gains that are as often for A as for B."""
+
+    p_exact: float
+    p_mid: float
+
+
+def gain_test(gain: ArrayLike) -> GainTest:
+    """Return McNemar's test with ties one half: two-sided, over all signs that the gains could have had.
+
+    An item on which one of both ties gives half a gain. Left out, such items bend the test: of two equally good methods
+    the one that ties where it is unsure is right more often on the items that are left. Without ties, McNemar's.
+
+    Args:
+        gain: Credit of A - credit of B for each item: -1, -0.5, 0, 0.5 or 1.
+
+    >>> gain_test([1.0] * 9 + [-1.0] + [0.0] * 5).p_mid == mcnemar_mid_p(9, 1)
+    True
+    >>> round(gain_test([1.0, 1.0, 0.5, 0.5]).p_exact, 4)  # 2 of 16 signs give 3 or more
+    0.125
+    """
+    from scipy.stats import binom
+
+    given = np.asarray(gain, dtype=np.float64)
+    a, b, half_a, half_b = (int(np.sum(given == x)) for x in (1.0, -1.0, 0.5, -0.5))
+    n, n_half = a + b, half_a + half_b
+    if not n_half:
+        return GainTest(p_exact=mcnemar_exact(a, b), p_mid=mcnemar_mid_p(a, b))
+    seen = abs(2 * (a - b) + half_a - half_b)  # in half gains
+    of_half = np.arange(n_half + 1)
+    left = (seen - (2 * of_half - n_half) + 2 * n) / 4  # whole gains for A that reach it
+    weight = binom.pmf(of_half, n_half, 0.5)
+    above = float(weight @ binom.sf(np.floor(left), n, 0.5))
+    same = float(weight @ np.where(left == np.floor(left), binom.pmf(left, n, 0.5), 0.0))
+    if not seen:
+        return GainTest(p_exact=1.0, p_mid=1 - same / 2)
+    return GainTest(p_exact=min(1.0, 2 * (above + same)), p_mid=min(1.0, 2 * above + same))
+
+
+def beyond_clusters_p(gain: ArrayLike, clusters: IntArray) -> float:
+    """Return the p-value of a mean gain of 0 over other clusters (paradigms) of the kind: a t test, two-sided.
+
+    The standard error is that of a ratio of the clusters' sums to their sizes (Cochran 1977, Sampling Techniques,
+    section 6.3), with clusters - 1 degrees of freedom. NaN below 10 clusters, or where they do not differ.
+
+    Args:
+        gain: Credit of A - credit of B for each item, shape (items,).
+        clusters: Number of each item's cluster, from 0.
+
+    >>> round(beyond_clusters_p(np.tile([1.0, 0.0, -1.0, 0.0, 1.0], 6), np.arange(30) % 15), 3)
+    0.334
+    """
+    from scipy.stats import t
+
+    given = np.asarray(gain, dtype=np.float64)
+    sizes = np.bincount(clusters).astype(np.float64)
+    n = int((sizes > 0).sum())
+    if n < LEAST_CLUSTERS:
+        return math.nan
+    mean = float(given.mean())
+    residuals = np.bincount(clusters, weights=given) - mean * sizes
+    error = math.sqrt(n / (n - 1) * float((residuals**2).sum())) / given.size
+    return float(2 * t.sf(abs(mean) / error, n - 1)) if error > 1e-12 else math.nan
 
 
 def mcnemar_exact(n_only_a: int, n_only_b: int) -> float:

@@ -57,6 +57,9 @@ class Regression:
     log_likelihood: float
     aic: float
     bic: float
+    r_squared: float
+    """Least squares: share of variance. Binomial: McFadden's 1 - log L / log L of the intercept alone, of single
+    trials."""
     reason: str | None = None
     """Why something is NaN; None where everything is there."""
 
@@ -77,7 +80,7 @@ class Regression:
         return not any(math.isnan(c.estimate) for c in self.coefficients)
 
     def table(self) -> pd.DataFrame:
-        """Return one row a coefficient: formula, term, estimate, standard_error, statistic, p_value, n, …, reason."""
+        """Return one row a coefficient: formula, term, estimate, standard_error, …, n, …, r_squared, reason."""
         shared = {
             "n": self.n,
             "n_left_out": self.n_left_out,
@@ -85,6 +88,7 @@ class Regression:
             "log_likelihood": self.log_likelihood,
             "aic": self.aic,
             "bic": self.bic,
+            "r_squared": self.r_squared,
             "reason": self.reason,
         }
         rows = [
@@ -133,15 +137,12 @@ def least_squares(outcome: ArrayLike, terms: Mapping[str, ArrayLike], *, formula
         reason = "as many coefficients as observations" if df == 0 else "the fit is exact: nothing is left over"
         nothing = np.full(len(names), np.nan)
         coefficients = _coefficients(names, estimate, nothing, nothing, nothing)
-        return Regression(
-            coefficients=coefficients, log_likelihood=np.nan, aic=np.nan, bic=np.nan, reason=reason, **shared
-        )
+        return Regression(coefficients=coefficients, reason=reason, **shared, **_NOTHING_KNOWN)
     error = np.asarray(fit.bse)
     p_values = 2 * stats.t.sf(np.abs(estimate / error), df)
     coefficients = _coefficients(names, estimate, error, estimate / error, p_values)
-    return Regression(
-        coefficients=coefficients, **shared, **_information(float(fit.llf), n_parameters=len(names) + 1, n=len(y))
-    )
+    known = _information(float(fit.llf), n_parameters=len(names) + 1, n=len(y))
+    return Regression(coefficients=coefficients, r_squared=float(fit.rsquared), **shared, **known)
 
 
 def binomial(successes: ArrayLike, trials: ArrayLike, terms: Mapping[str, ArrayLike], *, formula: str) -> Regression:
@@ -182,13 +183,15 @@ def binomial(successes: ArrayLike, trials: ArrayLike, terms: Mapping[str, ArrayL
         )
     estimate, error = np.asarray(fit.params), np.asarray(fit.bse)
     z = estimate / error
-    likelihood = float(_log_likelihood(y, of, np.asarray(fit.fittedvalues)))
+    likelihood = _log_likelihood(y, of, np.asarray(fit.fittedvalues))
+    without_terms = _log_likelihood(y, of, np.full_like(y, y.sum() / of.sum()))
     return Regression(
         formula=formula,
         coefficients=_coefficients(names, estimate, error, z, 2 * stats.norm.sf(np.abs(z))),
         n=n,
         n_left_out=n_left_out,
         df_residual=n - len(names),
+        r_squared=1 - likelihood / without_terms,
         **_information(likelihood, n_parameters=len(names), n=n),
     )
 
@@ -233,11 +236,12 @@ def _undetermined(formula: str, names: tuple[str, ...], reason: str, *, n: int, 
         n=n,
         n_left_out=n_left_out,
         df_residual=max(0, n - len(names)),
-        log_likelihood=np.nan,
-        aic=np.nan,
-        bic=np.nan,
         reason=reason,
+        **_NOTHING_KNOWN,
     )
+
+
+_NOTHING_KNOWN: Mapping[str, Any] = dict.fromkeys(("log_likelihood", "aic", "bic", "r_squared"), math.nan)
 
 
 def _information(log_likelihood: float, *, n_parameters: int, n: int) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import numpy as np
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import check_level, finite_vector
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.ties import merged
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -101,8 +102,9 @@ def auc(strings: Strings, *, level: float = 0.95) -> Estimate:
     """Return the area under the ROC curve with Obuchowski's interval, on the logit scale.
 
     The area is the share of all (grammatical, ungrammatical) combinations in which the grammatical string scores
-    higher, ties one half (Mann-Whitney). The standard error is that of Obuchowski 1997 for clusters: the strings of an
-    item go together. The logit keeps the interval within 0 and 1 and right near them (Pepe 2003, section 5.2).
+    higher, ties (differences up to 1e-9) one half (Mann-Whitney). The standard error is that of Obuchowski 1997 for
+    clusters: the strings of an item go together. The logit keeps the interval within 0 and 1 and right near them (Pepe
+    2003, section 5.2).
 
     Args:
         strings: The pooled strings.
@@ -120,8 +122,8 @@ def auc(strings: Strings, *, level: float = 0.95) -> Estimate:
     report: dict[str, Any] = {"n": strings.n_items, "method": OBUCHOWSKI, "level": level}
     if strings.problem:
         return undefined(strings.problem, **report)
-    below = _placements(strings.good, strings.bad)
-    above = 1 - _placements(strings.bad, strings.good)
+    good, bad = _without_noise(strings)
+    below, above = _placements(good, bad), 1 - _placements(bad, good)
     value, n_good, n_bad = float(below.mean()), strings.good.size, strings.bad.size
     of_good = _item_sums(below - value, strings.good_item, strings.n_items)
     of_bad = _item_sums(above - value, strings.bad_item, strings.n_items)
@@ -159,11 +161,17 @@ def roc_curve(strings: Strings, *, n_points: int = 201) -> RocCurve:
     from sklearn import metrics
 
     labels = np.repeat([1, 0], [strings.good.size, strings.bad.size])
-    scores = np.concatenate([strings.good, strings.bad])
+    scores = np.concatenate(_without_noise(strings))
     false_positive, true_positive, _ = metrics.roc_curve(labels, scores, drop_intermediate=False)
     steps = false_positive + true_positive
     kept = np.unique(np.searchsorted(steps, np.linspace(0, 2, n_points)).clip(max=steps.size - 1))
     return RocCurve(false_positive_rate=false_positive[kept], true_positive_rate=true_positive[kept])
+
+
+def _without_noise(strings: Strings) -> tuple[FloatArray, FloatArray]:
+    """Return the scores of both classes, those that tie made equal."""
+    scores = merged(np.concatenate([strings.good, strings.bad]))
+    return scores[: strings.good.size], scores[strings.good.size :]
 
 
 def _placements(scores: FloatArray, others: FloatArray) -> FloatArray:

@@ -1,107 +1,146 @@
-"""The figures that every report has: accuracies, agreement with `direct`, and the differences themselves.
+"""The part that every report has: accuracy by probability and by asking, of every model and corpus.
 
-In: the long summary and the scored tables; out, figures with captions a reader can quote.
+In: the long summary and the scored tables; out, a section whose answer is two sentences, whose first table fits a page,
+and whose figures have captions that a reader can quote. A line over several models shows their range, no mean alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from pairbank.markdown import html_as_text
+from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.figures.charts import heat_map, intervals
-from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.scatters import scatter_panels
-from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said
-from pairbank.stats.report.wide_tables import headline
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.report.overview_figures import overview_figures
 from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.scored_table import read_table
 
-MOST_SCATTERS = 6
-"""Pairs of corpus and model whose differences are drawn; the rest is in the scored tables."""
-_ACCURACIES = ("accuracy", "human_accuracy")
+POOLED = "accuracy_pooled"
+MOST_LINES = 25
+"""Of the table on the first page; a longer one becomes a line a corpus, with the range over models."""
+MOST_INTERVALS = 4
+"""Methods beside whose accuracies the first page has room for intervals."""
 
 
-def overview_figures(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> tuple[Figure, ...]:
-    """Return the figures of a report's first part.
+def labels_of(tables: Sequence[ScoredFrame]) -> dict[str, str]:
+    """Return what people call each method, by its name; a label that two methods share is nobody's.
+
+    >>> layout = MethodLayout(method="meta", kind="direct", presentations=(), options=(), correct=(), label="Meta")
+    >>> labels_of([ScoredFrame(corpus="c", model="m", frame=pd.DataFrame(), layouts=(layout,), signature={})])
+    {'meta': 'Meta'}
+    """
+    layouts = _layouts(tables)
+    shown = [layout.label for layout in layouts.values()]
+    return {
+        name: layout.label
+        for name, layout in layouts.items()
+        if layout.label and shown.count(layout.label) == 1 and layout.label not in layouts
+    }
+
+
+def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Section:
+    """Return the section on accuracy, each method's by the definition of its paper.
 
     Args:
         summary: What `summarise` returned for all tables.
         tables: The scored tables.
     """
-    shown = headline(summary).copy()
-    shown["where"] = shown["corpus"].where(shown["group_by"] == "all", shown["corpus"] + ": " + shown["group"])
-    return (*_accuracy(shown), *_agreement(shown), *_scatters(tables))
+    layouts, labels = _layouts(tables), labels_of(tables)
+    own = own_accuracies(summary, layouts)
+    return Section(
+        id="overview",
+        title="Accuracy by probability and by asking",
+        text="",
+        answer=_answer(own, layouts, labels),
+        tables={"accuracies": _first_table(own)},
+        main_table="accuracies",
+        figures=overview_figures(summary, own, tables),
+    )
 
 
-def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
-    chosen = shown[shown["metric"].isin(_ACCURACIES) & shown["value"].notna()]
-    n_models, n_methods = chosen["model"].nunique(), chosen["method"].nunique()
-    together = n_models == 1 and n_methods <= MOST_SERIES
-    for place, part in chosen.groupby("corpus" if together else "where", sort=False):
-        look: dict[str, Any] = {"x_label": "accuracy", "title": str(place), "chance": 0.5, "limits": (0, 1)}
-        if together:
-            draw = partial(intervals, part, rows="where", series="method", **look)
-        elif min(n_models, n_methods) > MOST_SERIES:
-            matrix = part.pivot_table(index="model", columns="method", values="value", sort=False)
-            draw = partial(heat_map, matrix, title=str(place), value_label="accuracy", limits=(0, 1), diverging=False)
-        else:
-            rows, series = ("model", "method") if n_models > MOST_SERIES else ("method", "model")
-            draw = partial(intervals, part, rows=rows, series=series, **look)
-        yield Figure(
-            name=file_name("accuracy", place),
-            caption=(
-                f"Accuracy on {place} ({n_said(part['n'])} items): share of items whose good side scores higher, "
-                "ties one half. Lines are 95 % intervals (Wilson)."
-            ),
-            draw=draw,
-        )
+def own_accuracies(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.DataFrame:
+    """Return the accuracy of each method by its paper's own definition: averaged, or of presentations pooled.
+
+    Args:
+        summary: What `summarise` returned for all tables.
+        layouts: The methods, by name.
+
+    Returns:
+        Rows of the summary, at most one a model, corpus, group and method.
+    """
+    is_pooled = summary["method"].isin([name for name, layout in layouts.items() if layout.accuracy == "pooled"])
+    of_method = ((summary["metric"] == "accuracy") & ~is_pooled) | ((summary["metric"] == POOLED) & is_pooled)
+    return summary[of_method | (summary["metric"] == "human_accuracy")].reset_index(drop=True)
 
 
-def _agreement(shown: pd.DataFrame) -> Iterator[Figure]:
-    chosen = shown[(shown["metric"] == "pearson") & (shown["versus"] == DIRECT)]
-    if not chosen["value"].notna().any():
-        return
-    several = chosen["model"].nunique() > 1
-    for where, part in chosen.groupby("where", sort=False) if several else [("", chosen)]:
-        matrix = part.pivot_table(index="model" if several else "where", columns="method", values="value", sort=False)
-        if matrix.empty:
-            continue
-        name = file_name("agreement", where) if several else "agreement"
-        yield Figure(
-            name=name,
-            caption=(
-                f"Pearson r between the differences (good - bad) of `direct` and of each prompted method"
-                f"{f' on {where}' if several else ''}, over the items that both score."
-            ),
-            draw=partial(heat_map, matrix, title=str(where), value_label="Pearson r with direct", limits=(-1, 1)),
-        )
+def _layouts(tables: Sequence[ScoredFrame]) -> dict[str, MethodLayout]:
+    return {layout.method: layout for table in tables for layout in table.layouts}
 
 
-def _scatters(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
-    n_drawn = 0
-    for table in tables:
-        if n_drawn == MOST_SCATTERS:
-            return
-        read = read_table(table)
-        direct = read.delta(DIRECT)
-        prompted = [layout.method for layout in table.layouts if layout.is_prompted]
-        parts = [pd.DataFrame({"x": direct, "y": read.delta(name), "method": name}) for name in prompted]
-        points = pd.concat(parts).dropna() if parts else pd.DataFrame()
-        if points.empty:
-            continue
-        n_drawn += 1
-        yield Figure(
-            name=file_name("scatter", table.corpus, table.model),
-            caption=(
-                f"{table.corpus} by {table.model}: each item's difference (good - bad) by probability and by each "
-                "question. Points in the upper right and lower left quadrants are items on which both agree."
-            ),
-            draw=partial(
-                scatter_panels, points, x="x", y="y", panel="method",
-                x_label="direct: log P(good) - log P(bad), nats", y_label="prompted: good - bad",
-            ),
-        )  # fmt: skip
+def _answer(own: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str]) -> str:
+    """Return a sentence on probabilities, one on answers, one on people: smallest and largest, and whose they are."""
+    whole = own[(own["group_by"] == "all") & own["value"].notna()]
+    if whole.empty:
+        return "No accuracy: no item with two sides was scored."
+    asked = whole["method"].map(lambda name: name in layouts and layouts[name].is_prompted)
+    people = whole["method"] == HUMAN
+    kinds = (
+        ("By probability (`direct`)", whole[whole["method"] == DIRECT]),
+        ("By other functions of probability", whole[~asked & ~people & (whole["method"] != DIRECT)]),
+        ("Asked", whole[asked]),
+    )
+    said = [f"{kind}, {_of_models(part, labels)}." for kind, part in kinds if len(part)]
+    raters = whole[people].drop_duplicates(["corpus", "value"])
+    if len(raters):
+        said.append(f"People on average prefer it in {_range(raters, {})}.")
+    return html_as_text(" ".join(said))
+
+
+def _of_models(part: pd.DataFrame, labels: Mapping[str, str]) -> str:
+    models, corpora = (list(dict.fromkeys(part[key])) for key in ("model", "corpus"))
+    who = f"{models[0]} prefers" if len(models) == 1 else f"{len(models)} models prefer"
+    n = f"n = {part['n'].max():,}"
+    where = f"{corpora[0]}, {n}" if len(corpora) == 1 else f"{len(corpora)} corpora, {n} at most"
+    return f"{who} the better side in {_range(part, labels)} of items ({where})"
+
+
+def _range(part: pd.DataFrame, labels: Mapping[str, str]) -> str:
+    if len(part) == 1:
+        return _number(part.iloc[0])
+    keys = [key for key in ("model", "method", "corpus") if part[key].nunique() > 1]
+    by_value = part.sort_values("value", kind="stable")
+    ends = (by_value.iloc[0], by_value.iloc[-1])
+    return " to ".join(
+        f"{_number(row)} ({', '.join(labels.get(row[key], str(row[key])) for key in keys)})" for row in ends
+    )
+
+
+def _number(row: Mapping[str, Any] | pd.Series[Any], *, interval: bool = True) -> str:
+    if pd.isna(row["value"]):
+        return "undefined"
+    shown = f"{row['value']:.2f}"
+    return f"{shown} [{row['low']:.2f}, {row['high']:.2f}]" if interval and not pd.isna(row["low"]) else shown
+
+
+def _first_table(own: pd.DataFrame) -> pd.DataFrame:
+    """Return a line a model and corpus, a column a method; a line a corpus where these would fill more than a page."""
+    whole = own[own["group_by"] == "all"]
+    methods = list(dict.fromkeys(whole["method"]))
+    of_models = len(whole[["model", "corpus"]].drop_duplicates()) <= MOST_LINES
+    keys = ["model", "corpus"] if of_models else ["corpus"]
+    rows: list[dict[str, Any]] = []
+    for names, part in whole.groupby(keys, sort=False):
+        row: dict[str, Any] = {**dict(zip(keys, names, strict=True)), "n": int(part["n"].max())}
+        for method in methods:
+            values = part[part["method"] == method]
+            if len(values) == 1 or of_models:
+                row[method] = "".join(_number(x, interval=len(methods) <= MOST_INTERVALS) for _, x in values.iterrows())
+            else:
+                known = values["value"].dropna()
+                row[method] = f"{known.min():.2f} to {known.max():.2f}" if len(known) else "undefined"
+        rows.append(row)
+    return pd.DataFrame(rows, columns=[*keys, "n", *methods])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,49 +19,29 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.files import defused, write_json, write_text
-from pairbank.markdown import html_as_text, to_markdown
+from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.scoring.signature import signature_line
+from pairbank.scoring.signature import signature_line, unpinned_note
+from pairbank.shown import spelt_out
 from pairbank.stats.analyses.asked_for import checked_options, section_or_note
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.figures.figure import CAPTIONS, Figure
-from pairbank.stats.figures.style import save_figure
-from pairbank.stats.report.overview import overview_figures
+from pairbank.stats.figures.style import ENDINGS, named, save_figure
+from pairbank.stats.report.frames import scored_frame
+from pairbank.stats.report.html import page_of_html, shown_in_notebook
+from pairbank.stats.report.item_sets import item_set_notes
+from pairbank.stats.report.overview import labels_of, overview_section
+from pairbank.stats.report.page import APPENDIX, FIGURES, FIRST, in_words, pages_of
 from pairbank.stats.report.parallel import on_all_cores
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline
 from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.scored_table import GROUPINGS
 
 if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
 
-DEFINITIONS = """\
-- **accuracy**: share of items whose difference (good - bad, in nats) is positive, ties counted one half. For
-  prompted methods the difference is averaged over all presentations of the item.
-- **orders pooled**: every presentation is one trial: right if the correct option is the most probable.
-  For judgments of single sentences this is balanced accuracy. The interval counts items, not trials.
-- **first option chosen**: share of presentations in which the option shown first is the most probable (.5 = no bias
-  where both orders are asked; with a fixed order, the share of items).
-- **of likeliest ratings**: share of items whose better side gets the higher of the two most probable ratings, ties
-  counted one half. For ratings, **accuracy** compares expected ratings, in points of the scale.
-- **no answer found**: where the model writes its answer, the share of texts in which none was found, over all items;
-  accuracy is over the items with an answer.
-- **mean log P**: of the one word (or sentence) of one-sided items, given its context or a question about it. Agreement
-  is then between these log-probabilities, not between differences.
-- **Pearson r, Spearman rho**: between the differences of the method and of `direct` (or of people: mean judgment of
-  the better sentence - of the worse one) over the items that both have. **Cohen's kappa, same choice**: between the
-  signs of the differences; ties left out.
-- Intervals are at level .95: Wilson for shares, clustered by items where each has several presentations; Student t for
-  means; jackknife on the z scale for Pearson and Spearman (from 10 items on); asymptotic on the z scale for kappa
-  (where both choices occur 5 times or more). Items with identical sides are left out and counted as excluded.
-"""
-
 SEED, N_RESAMPLES = 0, 1_000
 """Of the bootstrap, where nobody asks for others; a bank's results are made with them."""
-FIGURES = "figures"
-MOST_ROWS = 40
-"""A longer table is cut on the page; its CSV file is whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,18 +49,43 @@ class Report:
     """Every estimate of some scored tables, and what they were computed from."""
 
     title: str
+    """The question."""
     summary: pd.DataFrame
     """Long table: model, corpus, group, method, versus, metric, value, low, high, n …"""
+    overview: Section
+    """Accuracy by probability and by asking, which every report has."""
     signatures: tuple[str, ...]
     seed: int
     n_resamples: int
+    description: str = ""
+    """What was done, in a sentence, under the title."""
+    warnings: tuple[str, ...] = ()
+    """What stands before the answer: models that failed, items that models do not share."""
     notes: tuple[str, ...] = ()
     """Deviations and limits that a reader must know."""
-    figures: tuple[Figure, ...] = ()
     sections: tuple[Section, ...] = ()
     """The further analyses that were asked for."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What people call the methods, by their names."""
     tables: tuple[Scored, ...] = ()
     """What it was computed from."""
+
+    @property
+    def parts(self) -> tuple[Section, ...]:
+        """All sections, as they are read: first the one that answers the question, which is never an empty one."""
+        if self.sections and not self.sections[0].reason:
+            return (self.sections[0], self.overview, *self.sections[1:])
+        return (self.overview, *self.sections)
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The figures of all sections."""
+        return tuple(figure for section in self.parts for figure in section.figures)
+
+    @property
+    def imported(self) -> tuple[str, ...]:
+        """What scores that were computed elsewhere are, a line a method."""
+        return tuple(_imported_in_words(self.tables))
 
     def summary_of(self, table: Scored, *, seed: int = SEED, n_resamples: int = N_RESAMPLES) -> pd.DataFrame | None:
         """Return this very table's part of the summary; None for another one, or other draws than asked for."""
@@ -100,58 +105,63 @@ class Report:
         return agreement_table(headline(self.summary))
 
     def markdown(self) -> str:
-        """Return the report as Markdown; its figures are files beside it."""
-        parts = [f"# {html_as_text(self.title)}", *self.notes, "## Accuracy", to_markdown(self.accuracy)]
-        parts += ["## Agreement", to_markdown(self.agreement)]
-        for group_by in (column for column in GROUPINGS if column != "subset"):
-            part = self.summary[(self.summary["group_by"] == group_by)]
-            if len(part):
-                parts += [f"## Accuracy by {group_by.replace('_', ' ')}", to_markdown(accuracy_table(part))]
-        parts += _figures_markdown(self.figures)
-        for section in self.sections:
-            parts += _section_markdown(section)
-        parts += ["## Definitions", DEFINITIONS.rstrip()]
-        parts += [f"Seed {self.seed}, {self.n_resamples} bootstrap resamples."]
-        references = dict.fromkeys(reference for section in self.sections for reference in section.references)
-        if references:
-            parts += ["## References", "\n".join(f"- {reference}" for reference in references)]
-        parts += ["## Signatures", "\n".join(f"- `{line}`" for line in self.signatures)]
-        return "\n\n".join(parts) + "\n"
+        """Return the first page as Markdown; its figures and appendices are files beside it."""
+        return pages_of(self)[FIRST]
+
+    def html(self) -> str:
+        """Return the whole report as one page of HTML; its figures are files beside it."""
+        return page_of_html(self.title, pages_of(self))
+
+    def _repr_html_(self) -> str:
+        return shown_in_notebook(self)
 
     def save(self, folder: str | Path) -> Path:
-        """Write `report.md`, a CSV file of every table, and the figures as PNG and SVG with their captions.
+        """Write the report.
+
+        `report.md`, the first page; `appendix/`, the others; `report.html`, all of them; a CSV file of every table; the
+        figures as PNG, SVG and PDF with their captions.
 
         Returns:
             The folder.
         """
         root = Path(folder)
-        write_text(root / "report.md", self.markdown())
+        pages = pages_of(self)
+        for name, text in pages.items():
+            write_text(root / name, text)
+        for stale in {*root.glob(f"{APPENDIX}/*.md")}.difference(root / name for name in pages):
+            stale.unlink()
+        write_text(root / "report.html", page_of_html(self.title, pages))
         tables = {
             "summary": self.summary,
             "accuracy": accuracy_table(self.summary),
             "agreement": agreement_table(self.summary),
         }
-        for section in self.sections:
+        for section in self.parts:
             tables |= {f"{section.id}_{name}": table for name, table in section.tables.items()}
         for name, table in tables.items():
             write_text(root / f"{name}.csv", _csv(table))
-        figures = [*self.figures, *(figure for section in self.sections for figure in section.figures)]
-        written = on_all_cores(partial(_saved, folder=root / FIGURES), figures)
-        for stale in {*root.glob(f"{FIGURES}/*.png"), *root.glob(f"{FIGURES}/*.svg")}.difference(*written):
-            stale.unlink()
-        if figures:
-            write_json(root / FIGURES / CAPTIONS, {f"{figure.name}.png": figure.caption for figure in figures})
-        else:
-            (root / FIGURES / CAPTIONS).unlink(missing_ok=True)
+        self._save_figures(root / FIGURES)
         return root
+
+    def _save_figures(self, folder: Path) -> None:
+        written = on_all_cores(partial(_saved, folder=folder, names=self.labels), self.figures)
+        for stale in {path for ending in ENDINGS for path in folder.glob(f"*.{ending}")}.difference(*written):
+            stale.unlink()
+        if self.figures:
+            captions = {f"{figure.name}.png": in_words(figure.caption, self.labels) for figure in self.figures}
+            write_json(folder / CAPTIONS, captions)
+        else:
+            (folder / CAPTIONS).unlink(missing_ok=True)
 
 
 def report(
     scored: Sequence[Scored],
     *,
     title: str = "pairbank report",
+    description: str = "",
     seed: int = SEED,
     n_resamples: int = N_RESAMPLES,
+    warnings: Sequence[str] = (),
     notes: Sequence[str] = (),
     analyses: Sequence[str] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -161,10 +171,12 @@ def report(
 
     Args:
         scored: what `pairbank.score` or `pairbank.read_scored` gave.
-        title: heading of the report.
+        title: heading of the report: its question.
+        description: what was done, in a sentence; stands under the title.
         seed: of the bootstrap; the same seed gives the same bytes.
         n_resamples: bootstrap resamples of each interval.
-        notes: sentences that stand at the report's head.
+        warnings: sentences that stand at the report's head, before the answer.
+        notes: sentences that stand below the answer: deviations and the like.
         analyses: further analyses by name, in the order of their sections (`pairbank.stats.analyses.registry`). One
             that the tables do not allow has a section that says why.
         options: more arguments of an analysis, by its name: `{"introspection": {"features": ...}}`; those of one that
@@ -183,17 +195,19 @@ def report(
         raise BankError(f"scored twice: {', '.join(f'{c} by {m}' for c, m in twice)}; give each corpus and model once")
     given: dict[str, Mapping[str, Any]] = {name: {} for name in analyses} | dict(options or {})
     chosen = {name: checked_options(name, own) for name, own in given.items()}
-    frames = [_frame(table) for table in scored]
+    frames = [scored_frame(table, for_analyses=bool(given)) for table in scored]
     parts = on_all_cores(partial(_summarised, seed=seed, n_resamples=n_resamples), frames)
     summary = pd.concat(parts, ignore_index=True)
     return Report(
         title=title,
+        description=description,
         summary=summary,
+        overview=overview_section(summary, frames),
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=seed,
         n_resamples=n_resamples,
+        warnings=(*warnings, *item_set_notes(frames), *_unpinned(scored)),
         notes=tuple(notes),
-        figures=overview_figures(summary, frames),
         sections=(
             *(
                 section_or_note(name, frames, seed=seed, n_resamples=n_resamples, options=chosen[name])
@@ -201,60 +215,52 @@ def report(
             ),
             *sections,
         ),
+        labels=labels_of(frames),
         tables=tuple(scored),
     )
 
 
 def table_summary(table: Scored, *, seed: int = SEED, n_resamples: int = N_RESAMPLES) -> pd.DataFrame:
     """Return every estimate of one scored table, as a report of it has them in its summary."""
-    return _summarised(_frame(table), seed=seed, n_resamples=n_resamples)
+    return _summarised(scored_frame(table, for_analyses=False), seed=seed, n_resamples=n_resamples)
 
 
-def _frame(table: Scored) -> ScoredFrame:
-    return ScoredFrame(
-        corpus=table.corpus,
-        model=table.model,
-        frame=table.to_pandas(),
-        layouts=tuple(MethodLayout.from_dict(layout) for layout in table.layouts),
-        signature=table.signature,
-    )
+def _imported_in_words(tables: Sequence[Scored]) -> list[str]:
+    """Return what the numbers of imported methods are and what their differences are measured in, a line each."""
+    lines: dict[str, list[str]] = {}
+    for table in tables:
+        if "imported" not in table.signature:
+            continue
+        for name, definition in table.signature["methods"].items():
+            unit = MethodLayout.from_dict(definition["layout"]).unit_in_words
+            line = f"`{name}`: {html_as_text(definition['paper'])}. Difference (good - bad) in {html_as_text(unit)}."
+            n_by_flag = table.signature.get("n_by_flag", {}).get(name, {}).items()
+            left_out = ", ".join(f"{n:,} {flag.replace('_', ' ')}" for flag, n in n_by_flag)
+            of = html_as_text(f"{table.model} on {table.corpus}{f' ({left_out})' if left_out else ''}")
+            lines.setdefault(line, []).append(of)
+    return [f"{line} {'; '.join(of)}." for line, of in lines.items()]
 
 
 def _summarised(table: ScoredFrame, *, seed: int, n_resamples: int) -> pd.DataFrame:
     return summarise(table.frame, table.layouts, model=table.model, seed=seed, n_resamples=n_resamples)
 
 
-def _saved(figure: Figure, *, folder: Path) -> list[Path]:
-    return save_figure(figure.draw(), folder / figure.name)
+def _unpinned(scored: Sequence[Scored]) -> list[str]:
+    """Return a note a corpus that was not built from the pinned upstream files."""
+    found = (unpinned_note(table.signature) for table in scored)
+    return list(dict.fromkeys(html_as_text(" ".join(note.split())) for note in found if note is not None))
 
 
-def _section_markdown(section: Section) -> list[str]:
-    parts = [f"## {section.title}", section.text]
-    for name, table in section.tables.items():
-        parts += [f"### {name.replace('_', ' ').capitalize()}", to_markdown(_rounded(table.head(MOST_ROWS)))]
-        if len(table) > MOST_ROWS:
-            parts += [f"The first {MOST_ROWS} of {len(table):,} rows; all are in `{section.id}_{name}.csv`."]
-    parts += _figures_markdown(section.figures)
-    return [*parts, "### How these numbers are defined", section.definitions] if section.definitions else parts
-
-
-def _figures_markdown(figures: Sequence[Figure]) -> list[str]:
-    return [f"![{figure.name}]({FIGURES}/{figure.name}.png)\n\n*{html_as_text(figure.caption)}*" for figure in figures]
-
-
-def _rounded(table: pd.DataFrame) -> pd.DataFrame:
-    shown = table.astype(object)
-    for name, column in table.items():
-        if pd.api.types.is_float_dtype(column):
-            shown[name] = [x if pd.isna(x) else f"{x:.3g}" if 0 < abs(x) < 0.1 else f"{x:.3f}" for x in column]
-    return shown
+def _saved(figure: Figure, *, folder: Path, names: Mapping[str, str]) -> list[Path]:
+    with named(names):
+        return save_figure(figure.draw(), folder / figure.name)
 
 
 def _csv(table: pd.DataFrame) -> str:
     """Return a table as CSV; a cell that a spreadsheet would run as a formula is defused with an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([defused(str(name)) for name in table.columns])
+    writer.writerow([defused(spelt_out(str(name))) for name in table.columns])
     for row in table.itertuples(index=False, name=None):
         writer.writerow(["" if pd.isna(cell) else defused(cell) if isinstance(cell, str) else cell for cell in row])
     return out.getvalue()

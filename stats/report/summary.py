@@ -17,7 +17,15 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.shares import mean_of_items
-from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, position_bias, unparsed_share
+from pairbank.stats.estimates.ties import is_tie
+from pairbank.stats.measures.accuracy import (
+    accuracy,
+    accuracy_pooled,
+    decided_accuracy,
+    decided_position_bias,
+    position_bias,
+    unparsed_share,
+)
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.method_scores import MethodScores
@@ -101,6 +109,8 @@ def _accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
         used = rows[table.is_choice[rows]]
         here = replace(place, method=scores.layout.method, metric="accuracy")
         yield here.row(accuracy(scores.delta_nats[used]), n_rows=rows.size)
+        if scores.layout.has_decisions:
+            yield from _decision_rows(scores, used, here, n_rows=rows.size)
         if not scores.layout.has_logprobs:
             continue
         if scores.layout.kind == "rating":
@@ -111,6 +121,16 @@ def _accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
             yield here.row(accuracy_pooled(logprobs, layout), n_rows=rows.size)
             here = replace(here, metric="position_bias")
             yield here.row(position_bias(logprobs, layout), n_rows=rows.size)
+
+
+def _decision_rows(scores: MethodScores, used: IntArray, here: SummaryRow, *, n_rows: int) -> Iterator[dict[str, Any]]:
+    """Yield, of methods whose decisions alone are known, the accuracy of all answers, and the position bias."""
+    choices, layout = scores.decisions[used], scores.layout
+    here = replace(here, metric="accuracy_pooled")
+    yield here.row(decided_accuracy(choices, layout), n_rows=n_rows)
+    if layout.orders == "known":
+        here = replace(here, metric="position_bias")
+        yield here.row(decided_position_bias(choices, layout), n_rows=n_rows)
 
 
 def _unparsed_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -133,7 +153,7 @@ def _rating_rows(
     first = table.is_first_context[used]
     if first.size and not np.isnan(first).any():
         here = replace(here, metric="accuracy_argmax_ties_first")
-        yield here.row(accuracy(np.where(gap == 0, first - 0.5, gap)), n_rows=n_rows)
+        yield here.row(accuracy(np.where(is_tie(gap), first - 0.5, gap)), n_rows=n_rows)
 
 
 def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:

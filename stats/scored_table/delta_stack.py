@@ -14,8 +14,12 @@ from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.scored_table.scored_table import read_table
 
 if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray
+    from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.stats.scored_table.frame import ScoredFrame
+
+PARADIGM = "paradigm"
+LEAST_PARADIGMS = 10
+"""Paradigms that can be the draws of an interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,8 @@ class DeltaStack:
     """Prompted deltas (good - bad), shape (prompts, models, items); NaN likewise."""
     n_identical: int
     """Items left out because both sides are the same to a model, which is no choice."""
+    clusters: IntArray | None = None
+    """Number of each item's paradigm, from 0, where paradigms are the draws; None where items are."""
 
     def __post_init__(self) -> None:
         shape = (len(self.models), len(self.item_ids))
@@ -62,6 +68,7 @@ class DeltaStack:
             item_ids=tuple(item for item, kept in zip(self.item_ids, keep, strict=True) if kept),
             direct_nats=self.direct_nats[:, keep],
             meta_nats=self.meta_nats[:, :, keep],
+            clusters=None if self.clusters is None else _numbered(self.clusters[keep]),
         )
 
 
@@ -95,7 +102,23 @@ def stack_deltas(tables: Sequence[ScoredFrame]) -> DeltaStack:
         direct_nats=values[0],
         meta_nats=values[1:],
         n_identical=len(identical),
+        clusters=_paradigms(tables, used),
     )
+
+
+def _paradigms(tables: Sequence[ScoredFrame], items: Sequence[str]) -> IntArray | None:
+    """Return the number of each item's paradigm; None where one has none, or there are too few to be draws."""
+    known: dict[str, str] = {}
+    for table in tables:
+        if PARADIGM in table.frame.columns:
+            named = table.frame[table.frame[PARADIGM].notna()]
+            known |= dict(zip(named["item_id"], named[PARADIGM], strict=True))
+    return _numbered(np.array([known[item] for item in items])) if items and known.keys() >= set(items) else None
+
+
+def _numbered(labels: np.ndarray) -> IntArray | None:
+    names, codes = np.unique(labels, return_inverse=True)
+    return np.asarray(codes, dtype=np.int64) if LEAST_PARADIGMS <= names.size < labels.size else None
 
 
 _IDENTICAL = "identical sides"

@@ -59,4 +59,8 @@ def flagged(frame: pd.DataFrame, name: str, flag: str) -> BoolArray:
     if name not in frame.columns:
         return np.zeros(len(frame), dtype=np.bool_)
     cells = frame[name].to_list()
-    return np.array([isinstance(x, list | tuple | np.ndarray) and flag in list(x) for x in cells], dtype=np.bool_)
+    return np.array([_holds(cell, flag) for cell in cells], dtype=np.bool_)
+
+
+def _holds(cell: object, flag: str) -> bool:
+    return isinstance(cell, list | tuple | np.ndarray) and len(cell) > 0 and flag in list(cell)

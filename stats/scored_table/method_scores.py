@@ -13,7 +13,7 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns, Side
-from pairbank.scoring.api.names import DIRECT, OVER_LENGTH
+from pairbank.scoring.api.names import DIRECT, OVER_LENGTH, TIE_ANSWER
 from pairbank.stats.scored_table.frame import flagged, number_column
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ class MethodScores:
     """Most probable ratings of the better and the worse side, shape (rows, 2); NaN for other methods."""
     unparsed: FloatArray
     """Share of the texts written for an item without an answer, shape (rows,); NaN for methods that read answers."""
+    decisions: FloatArray
+    """Of methods whose decisions alone are known, the part of the choice that each option has: 1 for the one chosen,
+    shared in a tie; shape (rows, presentations, options), NaN where there is no answer. (rows, 0, 0) for others."""
 
     @property
     def applies(self) -> BoolArray:
@@ -77,6 +80,7 @@ def needed_columns(layout: MethodLayout) -> list[str]:
     columns = ScoreColumns(layout.method)
     names = [columns.delta]
     names += [columns.logprobs] * layout.has_logprobs
+    names += [columns.answers] * layout.has_decisions
     names += [columns.good] * (layout.kind == "prediction")
     rates = layout.kind == "rating" and layout.has_logprobs
     return names + [columns.argmax(side) for side in get_args(Side) if rates]
@@ -101,6 +105,7 @@ def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
         word_nats=_words(frame, layout, delta),
         argmax=argmax_of(frame, layout.method) if rates else np.full((len(frame), 2), np.nan),
         unparsed=_unparsed(frame, layout),
+        decisions=_decisions(frame, layout) if layout.has_decisions else np.empty((len(frame), 0, 0)),
     )
 
 
@@ -152,10 +157,32 @@ def _words(frame: pd.DataFrame, layout: MethodLayout, delta: FloatArray) -> Floa
 
 def _unparsed(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
     """Return the share of each item's texts without an answer; NaN where nothing was written."""
-    if layout.readout != "generation":
+    if layout.readout == "options":
         return np.full(len(frame), np.nan)
     n_asked = 1 if layout.asked == "one" else len(layout.presentations)
     columns = ScoreColumns(layout.method)
     shares = number_column(frame, columns.unparsed) / n_asked
     shares[flagged(frame, columns.flags, OVER_LENGTH)] = np.nan
     return shares
+
+
+def _decisions(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
+    """Return which option was chosen, shape (rows, presentations, options).
+
+    Raises:
+        BankError: If there are not as many answers as presentations, or one is no option and no tie.
+    """
+    name, n_options = ScoreColumns(layout.method).answers, len(layout.options)
+    choices: dict[str | None, list[float]] = {
+        option: [float(option == other) for other in layout.options] for option in layout.options
+    }
+    choices |= {TIE_ANSWER: [1 / n_options] * n_options, None: [np.nan] * n_options}
+    nothing = [None] * len(layout.presentations)
+    found = []
+    for item_id, cell in zip(frame["item_id"], frame[name].to_list(), strict=True):
+        answers = list(cell) if isinstance(cell, list | tuple | np.ndarray) else nothing
+        if len(answers) != len(nothing) or not choices.keys() >= set(answers):
+            expected = f"{len(nothing)} of {', '.join(layout.options)}, {TIE_ANSWER} or null"
+            raise BankError(f"{item_id}: {name} is {cell!r}; expected {expected}")
+        found.append([choices[answer] for answer in answers])
+    return np.array(found, dtype=np.float64).reshape(len(frame), len(nothing), n_options)

@@ -36,6 +36,8 @@ GROUPINGS = ("subset", "task", "phenomenon", "language", "negative_type")
 MOST_SUBSETS = 12
 """A corpus with more subsets than this is shown as a whole in headlines."""
 _REQUIRED = ("item_id", "corpus", "subset", "phenomenon", "language", "human_good", "human_bad", "flags")
+SUMMARY_COLUMNS = (*_REQUIRED, *GROUPINGS, "target_number", "target_bad")
+"""Columns of items that the summary of a report reads, where a table has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +203,8 @@ def read_table(table: ScoredFrame) -> ScoredTable:
         raise BankError(f"{where}: item_id {twice!r} stands in several rows; expected each id once")
     if "corpus" in frame.columns and frame["corpus"].nunique(dropna=False) > 1:
         raise BankError(f"{where}: corpora {sorted(map(str, frame['corpus'].unique()))}; expected one corpus per call")
-    rows = frame.sort_values("item_id", kind="stable")
+    in_order = frame["item_id"].is_monotonic_increasing
+    rows = frame if in_order else frame.sort_values("item_id", kind="stable")  # a copy of a million rows is not small
     return ScoredTable(
         corpus=table.corpus,
         model=table.model,

@@ -16,6 +16,7 @@ from pairbank.scoring.models.options import DEFAULTS, LoadOptions, completed
 from tiny_models import ARCHITECTURES, saved_model
 
 GIVEN = {
+    "name": "mine",
     "kind": "causal",
     "device": "cpu",
     "dtype": "bfloat16",
@@ -57,7 +58,14 @@ def test_every_option_reaches_load_model_from_the_command_line(command: str, tmp
             app, [command, *first, "--out", str(tmp_path / "out"), *typed], catch_exceptions=False
         )
     assert done.exit_code == 0, done.output
-    loader.assert_called_once_with("demo", **GIVEN)
+    loader.assert_called_once_with("demo", progress=mock.ANY, **GIVEN)
+
+
+def test_one_name_is_for_one_model(tmp_path: Path) -> None:
+    typed = ["--model", "fake:a", "--model", "fake:b", "--name", "mine", "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, ["run", "demo", "--limit", "1", *typed])
+    assert done.exit_code == 2
+    assert "is for one --model, and there are 2" in " ".join(done.output.replace("│", " ").split())
 
 
 def test_a_misspelt_option_comes_with_the_nearest_one() -> None:

@@ -29,7 +29,8 @@ from pairbank.files import reading, replaced_atomically, write_text
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.run.store import shard_key
-from pairbank.study.declaration import StudyError, load_study
+from pairbank.study.declaration import load_study
+from pairbank.study.errors import StudyError
 
 
 @pytest.mark.parametrize(

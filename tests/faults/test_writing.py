@@ -13,6 +13,7 @@ from bank_fixtures import Score
 from pairbank.cards.bank import lock, writing
 from pairbank.cards.bank.lock import LOCK, locked
 from pairbank.errors import BankError
+from pairbank.processes import host
 
 
 def contents(bank: Path) -> dict[str, bytes]:
@@ -58,7 +59,7 @@ def test_the_lock_of_a_process_that_ended_is_taken_over_and_said(
     if not pid:
         os._exit(0)
     os.waitpid(pid, 0)
-    dead = {"host": lock._host(), "pid": pid, "since": "2026-01-01", "token": "x"}
+    dead = {"host": host(), "pid": pid, "since": "2026-01-01", "token": "x"}
     (tmp_path / LOCK).write_text(json.dumps(dead))
     with locked(tmp_path):
         assert f"taking over the lock of process {pid}" in caplog.text

@@ -70,7 +70,7 @@ def test_a_packages_corpus_prompt_back_end_and_analysis_work_together(installed:
     assert signature["model"]["backend"] == "letters"
     assert signature["corpus"]["version"] == "1.0.0"
     run(installed, "report", "scored.parquet", "--analysis", "length", "--out", "report", folder=tmp_path)
-    assert "## Length of sentences\n\n- forecast, `direct`: 0." in (tmp_path / "report" / "report.md").read_text()
+    assert "## Length of sentences\n\n- forecast, Direct: 0." in (tmp_path / "report" / "report.md").read_text()
     rows = (tmp_path / "report" / "length_preferences.csv").read_text().splitlines()
     assert [row.split(",")[:3] for row in rows[1:]] == [
         ["forecast", "weather", "direct"],

@@ -13,6 +13,7 @@ import argparse
 
 import joblib
 
+from agreement_cases import more_cases
 from interval_cases import FEWEST_WITH_INTERVAL, SIZES, Coverage, at_size, cases
 
 
@@ -32,7 +33,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     given = parser.parse_args()
     wanted = given.only.split(",")
-    chosen = [case for case in cases() if any(name in case.estimate for name in wanted)]
+    chosen = [case for case in (*cases(), *more_cases()) if any(name in case.estimate for name in wanted)]
     tasks = (joblib.delayed(at_size)(case, n, runs=given.runs) for case in chosen for n in SIZES)
     found = joblib.Parallel(n_jobs=given.jobs, return_as="generator")(tasks)
     print("| estimate | data | " + " | ".join(f"n = {n:,}" for n in SIZES) + " |")  # noqa: T201

@@ -76,7 +76,8 @@ def test_log_odds_differences_of_hu_and_frank_2024(items: pd.DataFrame, model: s
 
 def test_pooled_and_order_averaged_accuracy_are_two_numbers(items: pd.DataFrame) -> None:
     # Llama-2 13B answers "1" to all 1,450 questions: pooled accuracy is exactly .5 whatever it knows. How sure it is
-    # still depends on the order, and the averaged delta is right on 552 of 725 items (ties: 17), .26 more.
+    # still depends on the order, and the averaged delta is right on 552 of 725 items (ties: 17, and 2 of -2e-16, which
+    # is rounding noise: the next smallest difference of this model is .0078), .26 more.
     _, answers = of_model(items, "Llama-2 13B")
     pooled = accuracy_pooled(answers, LAYOUT)
     assert pooled.value == 0.5
@@ -84,5 +85,5 @@ def test_pooled_and_order_averaged_accuracy_are_two_numbers(items: pd.DataFrame)
     assert position_bias(answers, LAYOUT).value == 1.0
     delta = answers[:, 0, 0] - answers[:, 0, 1] + answers[:, 1, 1] - answers[:, 1, 0]
     averaged = accuracy(delta).value
-    assert averaged == pytest.approx((552 + 17 / 2) / 725, abs=1e-12)
-    assert averaged - 0.5 * 17 / 725 - pooled.value == pytest.approx(0.26, abs=0.005)
+    assert averaged == pytest.approx((552 + 19 / 2) / 725, abs=1e-12)
+    assert averaged - 0.5 * 19 / 725 - pooled.value == pytest.approx(0.26, abs=0.005)

@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +200,8 @@ def _of_model(name: str, folder: Path) -> dict[str, Any]:
     path = golden_model(name, folder)
     model = pairbank.load_model(path, device="cpu", dtype="float32", **OPTIONS[name])
     methods = METHODS[name]
-    counts = pairbank.count_unigrams(list(TEXTS), model) if "slor" in methods else None
+    # the texts are in several languages, and the counts are for the items of all
+    counts = replace(pairbank.count_unigrams(list(TEXTS), model), languages=()) if "slor" in methods else None
     scored = pairbank.score(items(), model, methods=methods, per_token=True, unigrams=counts)
     columns = [column for facts in scored.signature["methods"].values() for column in facts["columns"]]
     states = last_token_states(TEXTS, model)

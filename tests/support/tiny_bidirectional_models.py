@@ -7,6 +7,7 @@ the tolerance.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -103,14 +104,24 @@ def bart_model(*, n_positions: int = 256, seed: int = 0) -> tuple[Any, Any]:
 
 
 def bert_tokenizer() -> Any:  # noqa: ANN401 - tokenizer classes are untyped
-    """Return a lower-casing WordPiece tokenizer; long words get several pieces."""
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer = Tokenizer(models.WordPiece(unk_token=special[1]))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=160, special_tokens=special, show_progress=False)
-    tokenizer.train_from_iterator(TRAINING_TEXT, trainer)
-    return BertTokenizer(vocab=tokenizer.get_vocab())
+    """Return a lower-casing WordPiece tokenizer; long words get several pieces, the same in every process."""
+    words = [word for word, _ in _words(" ".join(TRAINING_TEXT))]
+    pieces = Counter(
+        f"{'##' if start else ''}{word[start:end]}"
+        for word in words
+        for start in range(len(word))
+        for end in range(start + 1, min(start + 4, len(word)) + 1)
+    )
+    single = sorted(piece for piece in pieces if len(piece.removeprefix("##")) == 1)
+    longer = sorted((piece for piece in pieces if piece not in single), key=lambda piece: (-pieces[piece], piece))
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *single, *longer][:160]
+    return BertTokenizer(vocab={piece: nth for nth, piece in enumerate(vocabulary)})
+
+
+def _words(text: str) -> list[tuple[str, tuple[int, int]]]:
+    lower = normalizers.BertNormalizer(lowercase=True).normalize_str(text)
+    split: list[tuple[str, tuple[int, int]]] = pre_tokenizers.BertPreTokenizer().pre_tokenize_str(lower)
+    return split
 
 
 def saved(model: Any, tokenizer: Any, folder: Path) -> Path:  # noqa: ANN401

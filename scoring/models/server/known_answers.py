@@ -19,7 +19,8 @@ import numpy as np
 from pairbank.arrays import FloatArray
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.api.requests import EncodedRequest, Request
-from pairbank.scoring.models.self_check import LOW_PRECISION_TOLERANCE_NATS, SELF_CHECK
+from pairbank.scoring.models.batch_check import LOW_PRECISION_TOLERANCE_NATS
+from pairbank.scoring.models.self_check import SELF_CHECK
 from pairbank.scoring.models.server.client import Client, ServerError, ServerGoneError
 from pairbank.scoring.models.server.scorer import COMPLETIONS, TOKEN_ID, first_choice
 from pairbank.scoring.models.server.ways import PLAIN, WAYS, Way

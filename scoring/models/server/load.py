@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.api.model import ModelInfo
-from pairbank.scoring.models.options import SERVER_OPTIONS, LoadOptions, refuse_others
+from pairbank.scoring.models.options import SERVER_OPTIONS, LoadOptions, name_at, refuse_others
 from pairbank.scoring.models.server.chat import CHAT, ChatScorer, top_tokens
 from pairbank.scoring.models.server.client import Client, ServerError, client_for
 from pairbank.scoring.models.server.known_answers import known_answers
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 STATED = ("revision", "dtype", "quantisation", "max_length")
 """Facts that the signature has of a server's model because the user said so."""
-COMPLETIONS_OPTIONS = (*SERVER_OPTIONS, *STATED, "bos", "prompt_format")
-CHAT_OPTIONS = ("served_model", "api", "concurrency", "timeout_s", "revision", "dtype", "quantisation")
+COMPLETIONS_OPTIONS = ("name", *SERVER_OPTIONS, *STATED, "bos", "prompt_format")
+CHAT_OPTIONS = ("name", "served_model", "api", "concurrency", "timeout_s", "revision", "dtype", "quantisation")
 
 
 def load(address: str, options: LoadOptions) -> ServerScorer | ChatScorer:
@@ -91,10 +91,10 @@ def _info(
 ) -> ModelInfo:
     revision, quantisation = options["revision"], options["quantisation"]
     stated = [name for name in STATED if cast("Mapping[str, Any]", options)[name] not in (None, "auto")]
-    name = str(card["id"]).rstrip("/").rsplit("/", 1)[-1]
+    name = options["name"] or name_at(str(card["id"]).rstrip("/").rsplit("/", 1)[-1], revision)
     format_ = "base" if tokenizer is None else prompt_format_for(options["prompt_format"], tokenizer, name)
     return ModelInfo(
-        name=name if revision is None else f"{name}@{revision.replace('/', '-')}",
+        name=name,
         model_id=_public_id(card),
         revision=revision or "unknown",
         architecture="unknown",

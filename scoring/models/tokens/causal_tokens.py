@@ -10,10 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import jinja2
+
+from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import ExampleTurn, ModelInfo
 from pairbank.scoring.api.names import SPECIAL_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
 from pairbank.scoring.models.tokens.tokenizing import (
+    TEMPLATE_FAULTS,
     accepts_system,
     adds_bos,
     base_prompt,
@@ -52,9 +56,16 @@ class CausalTokens:
             messages.insert(0, {"role": "system", "content": system})
         if stem:
             messages.append({"role": "assistant", "content": stem})
-        text = self.tokenizer.apply_chat_template(
-            messages, tokenize=False, continue_final_message=bool(stem), add_generation_prompt=not stem
-        )
+        try:
+            text = self.tokenizer.apply_chat_template(
+                messages, tokenize=False, continue_final_message=bool(stem), add_generation_prompt=not stem
+            )
+        except (jinja2.TemplateError, *TEMPLATE_FAULTS) as error:
+            reason = " ".join(str(error).split())[:300] or type(error).__name__
+            raise ScoringError(
+                f"{self.info.name}: its chat template cannot render a prompt ({reason}); load the model with "
+                "prompt_format='base' (--prompt-format base), or mend the template"
+            ) from error
         return str(text)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:

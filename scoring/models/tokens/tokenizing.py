@@ -88,6 +88,10 @@ def refuse_special_tokens(
         left.remove(token)
 
 
+TEMPLATE_FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a chat template raises beside jinja2's own errors: it calls methods of what it is given."""
+
+
 def accepts_system(tokenizer: PreTrainedTokenizerBase) -> bool:
     """Return whether the chat template takes a system turn (Gemma's, for one, refuses it)."""
     import jinja2
@@ -96,7 +100,7 @@ def accepts_system(tokenizer: PreTrainedTokenizerBase) -> bool:
         tokenizer.apply_chat_template(
             [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}], tokenize=False
         )
-    except jinja2.TemplateError:
+    except (jinja2.TemplateError, *TEMPLATE_FAULTS):
         return False
     return True
 

@@ -120,9 +120,12 @@ def tokenizer_named(name: str | Path) -> PreTrainedTokenizerBase:
     import transformers
 
     from pairbank.scoring.models.checkpoints import located
+    from pairbank.scoring.models.options import reference_of
 
-    checkpoint = located(name, gguf_file=None)
+    asked = reference_of(name)
+    checkpoint = located(asked.id, gguf_file=None)
     options: dict[str, Any] = {"gguf_file": checkpoint.gguf_file} if checkpoint.gguf_file else {}
+    options |= {"revision": asked.revision} if asked.revision else {}
     try:
         tokenizer: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(checkpoint.path, **options)
     except (OSError, ValueError) as error:

@@ -9,12 +9,26 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
-from pairbank.cli import browse, corpora, methods, minimalness, neuro, new, plan, publishing, results, scoring, unigrams
+from pairbank.cli import (
+    browse,
+    corpora,
+    methods,
+    minimalness,
+    models,
+    neuro,
+    new,
+    plan,
+    publishing,
+    results,
+    scoring,
+    unigrams,
+)
 from pairbank.errors import PairbankError
+from pairbank.shown import spelt_out
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,12 +42,29 @@ app = typer.Typer(
 def _root(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what is being done.")] = False,  # noqa: FBT002
 ) -> None:
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Plain("%(message)s"))
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
+
+
+class _Plain(logging.Formatter):
+    """A log line that quotes names and texts of others, which give the terminal no orders."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return spelt_out(super().format(record))
 
 
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Data": (corpora.corpora, corpora.build, minimalness.minimalness),
-    "Scoring": (scoring.score, scoring.import_, neuro.neuro, unigrams.unigrams, scoring.bench, plan.plan),
+    "Scoring": (
+        scoring.score,
+        scoring.import_,
+        neuro.neuro,
+        unigrams.unigrams,
+        scoring.bench,
+        models.models,
+        plan.plan,
+    ),
     "Results": (results.run, results.report, results.bank, browse.browse),
     "Publishing": (publishing.check, publishing.publish, publishing.merge, publishing.strip),
 }
@@ -45,9 +76,16 @@ app.add_typer(new.app, name="new", rich_help_panel="Data")
 
 
 def main() -> None:
-    """Run the command line; pairbank's own errors end it with one message and exit code 1."""
+    """Run the command line; our errors and the operating system's end it with one message and exit code 1."""
     try:
         app()
     except PairbankError as error:
-        sys.stderr.write(f"pairbank: {error}\n")
-        raise SystemExit(1) from None
+        _end_with(str(error))
+    except OSError as error:
+        what = f"{error.filename}: " if error.filename else ""
+        _end_with(f"{what}{error.strerror or error}; check the place, and run it again")
+
+
+def _end_with(message: str) -> NoReturn:
+    sys.stderr.write(f"pairbank: {spelt_out(message)}\n")
+    raise SystemExit(1) from None

@@ -1,14 +1,15 @@
-"""Options of commands that score on several machines or in several processes, and the scorer that they give."""
+"""Options of commands that score on several machines or in several processes, and what they start."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairbank.cli.console import say, status
+from pairbank.cli.console import say
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -55,28 +56,35 @@ def say_part(part: Part, done: PartScored) -> None:
     )
 
 
-@contextlib.contextmanager
-def scorer(
-    model: str, options: LoadOptions, *, ray: str | None, workers: int, gpus_per_worker: float, threads_per_worker: int
-) -> Iterator[Scorer]:
-    """Yield a model: in this process, or in Ray workers, of which it is told in the end how fast each was."""
-    from pairbank.cli.scoring import load
+Cluster = Callable[[str, LoadOptions], contextlib.AbstractContextManager["Scorer"]]
+"""Starts workers with a model, and lets them go."""
 
+
+def cluster_of(*, ray: str | None, workers: int, gpus_per_worker: float, threads_per_worker: int) -> Cluster | None:
+    """Return what starts the workers that a command was asked for; None where this process scores."""
     if ray is None:
-        yield load(model, **options)
-        return
+        return None
+    return functools.partial(
+        _in_workers, ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
+    )
+
+
+@contextlib.contextmanager
+def _in_workers(
+    model: str, options: LoadOptions, *, ray: str, workers: int, gpus_per_worker: float, threads_per_worker: int
+) -> Iterator[Scorer]:
+    """Yield a model in Ray workers; say in the end how much each did."""
     from pairbank.scoring.run.ray_workers import RayModel
 
-    with status(f"starting {workers} workers with {model}"):
-        made = RayModel(
-            model,
-            options,
-            n_workers=workers,
-            n_gpus_each=gpus_per_worker,
-            n_threads_each=threads_per_worker,
-            address=ray,
-        )
-    with made:
+    typer.echo(f"starting {workers} workers with {model}", err=True)
+    with RayModel(
+        model,
+        options,
+        n_workers=workers,
+        n_gpus_each=gpus_per_worker,
+        n_threads_each=threads_per_worker,
+        address=ray,
+    ) as made:
         yield made
         for pid in dict.fromkeys(entry.pid for entry in made.ledger):
             own = [entry for entry in made.ledger if entry.pid == pid]

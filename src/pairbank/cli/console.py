@@ -5,25 +5,35 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from pairbank.cli.progress import Lines, Meter, stats_of
+from pairbank.shown import spelt_out
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pairbank.scoring.api.model import Scorer
+    from pairbank.scoring.api.model import Scorer, ScoringStats
     from pairbank.scoring.score import Progress
     from pairbank.stats.report.report import Report
 
 
+Work = Mapping[str, "ScoringStats | None"]
+"""What models count of their work, by name; None of those that do not count."""
+
+
+def work_of(*scorers: Scorer) -> dict[str, ScoringStats | None]:
+    """Return what scorers count of their work."""
+    return {scorer.info.name: stats_of(scorer) for scorer in scorers}
+
+
 def say(text: str) -> None:
-    """Print a line."""
-    typer.echo(text)
+    """Print a line; what it quotes of others gives the terminal no orders."""
+    typer.echo(spelt_out(text))
 
 
 def show(table: pd.DataFrame, *, whole: Sequence[str] = ()) -> None:
@@ -33,9 +43,10 @@ def show(table: pd.DataFrame, *, whole: Sequence[str] = ()) -> None:
 
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for name in table.columns:
-        shown.add_column(str(name), overflow="fold", no_wrap=name in whole)
+        shown.add_column(spelt_out(str(name)), overflow="fold", no_wrap=name in whole)
     for row in table.itertuples(index=False, name=None):
-        shown.add_row(*("" if cell is None or cell != cell else str(cell) for cell in row))  # noqa: PLR0124 - NaN
+        cells = ("" if cell is None or cell != cell else str(cell) for cell in row)  # noqa: PLR0124 - NaN
+        shown.add_row(*map(spelt_out, cells))
     console = Console()
     if not console.is_terminal:
         console = Console(width=160)
@@ -69,17 +80,16 @@ def say_report(made: Report) -> None:
         say(f"\n{section.title}: {section.text}")
 
 
-def say_work(*scorers: Scorer) -> None:
+def say_work(work: Work) -> None:
     """Say on the standard error how much was computed, and what sharing saved (causal models count it)."""
-    for scorer in scorers:
-        stats = stats_of(scorer)
+    for model, stats in work.items():
         if stats is None:
             continue
         if not stats.n_computed_tokens:
-            typer.echo(f"{scorer.info.name}: nothing to compute, every number was in the store", err=True)
+            typer.echo(f"{model}: nothing to compute, every number was in the store", err=True)
             continue
         typer.echo(
-            f"{scorer.info.name}: {stats.n_computed_tokens:,} tokens computed for {stats.n_sequence_tokens:,} asked "
+            f"{model}: {stats.n_computed_tokens:,} tokens computed for {stats.n_sequence_tokens:,} asked "
             f"({stats.sharing:.1f}x shared) in {stats.seconds:,.1f} s, "
             f"{stats.n_computed_tokens / stats.seconds:,.0f} tokens/s",
             err=True,
@@ -107,30 +117,33 @@ def say_next_steps(folder: Path) -> None:
 def status(text: str) -> Iterator[None]:
     """Show what is going on while a block runs."""
     from rich.console import Console
+    from rich.markup import escape
 
-    with Console(stderr=True).status(text):
+    with Console(stderr=True).status(escape(spelt_out(text))):
         yield
 
 
 @contextlib.contextmanager
-def bars(*scorers: Scorer) -> Iterator[Callable[[str, str], Progress]]:
+def bars(work: Work) -> Iterator[Callable[[str, str], Progress]]:
     """Yield a maker of progress callbacks, one a task and model: a bar on a terminal, else a line now and then.
 
-    Both say how much, how fast, the time left, and of scoring by the scorers given tokens/s and what sharing saved.
+    Both say how much, how fast, the time left, and of scoring tokens/s and what sharing saved.
+
+    Args:
+        work: what models count of their work, when a task begins; models may come later.
     """
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    known = {scorer.info.name: stats_of(scorer) for scorer in scorers}
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rates]}"))
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[rates]}"))
     with Bars(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as shown:
 
         def bar(task_name: str, model: str) -> Progress:
             is_scoring = task_name.startswith("scoring")
-            meter = Meter(stats=known.get(model)) if is_scoring else Meter(unit="")
-            what = f"{task_name} with {model}"
+            meter = Meter(stats=work.get(model)) if is_scoring else Meter(unit="")
+            what = spelt_out(f"{task_name} with {model}")
             if not console.is_terminal:
                 return Lines(what=what, meter=meter).tell
             task = shown.add_task(what, total=None, rates="")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
-from pairbank.cli.options import Columns, DataDir, Encoding, Language, Limit, Marks, Subset, load_items
+from pairbank.cli.options import Columns, DataDir, Encoding, Language, Limit, MapFile, Marks, Subset, load_items
 from pairbank.files import replaced_atomically
 
 
@@ -41,6 +41,7 @@ def build(
     column: Columns = None,
     encoding: Encoding = None,
     marks: Marks = "refuse",
+    map_file: MapFile = None,
     repair: Annotated[bool, typer.Option(help="Mend the documented defects of the source text.")] = True,  # noqa: FBT002
 ) -> None:
     """Build a corpus into one parquet file, and print its manifest; `all` prints one table of counts.
@@ -62,6 +63,7 @@ def build(
             column=column,
             encoding=encoding,
             marks=marks,
+            map_file=map_file,
             repair=repair,
         )
     manifest = (manifest_of(items) or {}) | {"n_items": len(items)}
@@ -77,8 +79,9 @@ def _build_all(data_dir: Path | None, out: Path | None) -> None:
     import pandas as pd
     from rich.console import Console
 
-    from pairbank.builders.build_all import build_all
+    from pairbank.builders.build_all import build_all, total
 
     with quiet_bars(), Console(stderr=True).status("building") as status:
         rows = build_all(data_dir, out=out, tell=lambda name: status.update(f"building {name}"))
     show(pd.DataFrame(rows))
+    say(total(rows))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
-from pairbank.cli.options import Columns, DataDir, Device, Encoding, Language, Limit, Marks, Subset, load_items
-from pairbank.files import replaced_atomically
+from pairbank.cli.options import Columns, DataDir, Device, Encoding, Language, Limit, MapFile, Marks, Subset, load_items
+from pairbank.errors import BankError
+from pairbank.files import reading, replaced_atomically
 
 if TYPE_CHECKING:
     import datasets
@@ -31,6 +32,7 @@ def minimalness(
     column: Columns = None,
     encoding: Encoding = None,
     marks: Marks = "refuse",
+    map_file: MapFile = None,
     device: Device = "auto",
     over_length: Annotated[str, typer.Option(help="error, or nan for sentences the model would cut.")] = "error",
 ) -> None:
@@ -59,6 +61,7 @@ def minimalness(
                 column=column,
                 encoding=encoding,
                 marks=marks,
+                map_file=map_file,
             )
         )
         made: datasets.Dataset | Scored = (
@@ -71,7 +74,6 @@ def minimalness(
         if isinstance(made, Scored):
             made.save(out)
         else:
-            out.parent.mkdir(parents=True, exist_ok=True)
             with replaced_atomically(out) as temporary:
                 made.to_parquet(str(temporary))
     _show(made.dataset if isinstance(made, Scored) else made)
@@ -84,7 +86,10 @@ def _is_scored(name: str) -> bool:
     from pairbank.scoring.signature import METADATA_KEY
 
     path = Path(name)
-    return path.suffix == ".parquet" and path.is_file() and METADATA_KEY in (pq.read_schema(path).metadata or {})
+    if path.suffix != ".parquet" or not path.is_file():
+        return False
+    with reading(path, BankError, saying="not a readable parquet file"):
+        return METADATA_KEY in (pq.read_schema(path).metadata or {})
 
 
 def _show(items: datasets.Dataset) -> None:

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
-from pairbank.cli.options import Columns, DataDir, Device, Dtype, Encoding, Language, Limit, Marks, Subset, load_items
+from pairbank.cli.options import (
+    Columns,
+    DataDir,
+    Device,
+    Dtype,
+    Encoding,
+    Language,
+    Limit,
+    MapFile,
+    Marks,
+    Subset,
+    load_items,
+)
 from pairbank.cli.scoring import load
 
 if TYPE_CHECKING:
@@ -34,6 +46,7 @@ def neuro(
     column: Columns = None,
     encoding: Encoding = None,
     marks: Marks = "refuse",
+    map_file: MapFile = None,
     precision: Annotated[str, typer.Option(help="How states are stored: float32 or float16.")] = "float32",
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and control labels.")] = 0,
     device: Device = "auto",
@@ -62,6 +75,7 @@ def neuro(
                 column=column,
                 encoding=encoding,
                 marks=marks,
+                map_file=map_file,
             )
         scorer = load(model, device=device, dtype=dtype, bos="auto")
         with _bars() as tell:
@@ -97,7 +111,13 @@ def _bars() -> Iterator[Progress]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     count = TextColumn("{task.completed}/{task.total}")
-    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        count,
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True)) as bars:
         tasks: dict[str, int] = {}
 

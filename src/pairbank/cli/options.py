@@ -32,7 +32,18 @@ UnigramFiles = Annotated[
 Prompts = Annotated[
     list[Path] | None, typer.Option("--prompts", help="TOML file with prompts of your own; may be repeated.")
 ]
-Models = Annotated[list[str], typer.Option("--model", help="demo, a folder, or a Hub id; may be repeated.")]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        help="demo, a folder, or a Hub id (ID@REVISION for a revision); may be repeated. [default: demo]",
+        show_default=False,
+    ),
+]
+ModelLists = Annotated[
+    list[str] | None,
+    typer.Option("--models", help="TOML file with [[models]], or a list of `pairbank models`; may be repeated."),
+]
 Limit = Annotated[int | None, typer.Option(min=1, help="At most this many items of each paradigm.")]
 Columns = Annotated[
     list[str] | None,
@@ -41,6 +52,14 @@ Columns = Annotated[
 Encoding = Annotated[
     str | None,
     typer.Option(help="Your file's encoding, where it is not UTF-8: cp1252, utf-16-le …", show_default=False),
+]
+MapFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--map",
+        help="TOML file that says how your file's columns make items (docs/column-maps.md).",
+        show_default="map.toml beside the file",
+    ),
 ]
 Marks = Annotated[
     str,
@@ -71,6 +90,7 @@ def load_items(
     column: list[str] | None,
     encoding: str | None = None,
     marks: str = "refuse",
+    map_file: Path | None = None,
     repair: bool = True,
 ) -> datasets.Dataset:
     """Load a corpus, or a file of the user's own, as a command's options say; tell of downloads."""
@@ -86,6 +106,7 @@ def load_items(
         columns=column_map(column),
         encoding=encoding,
         marks=cast("TreatmentOfMarks", marks),
+        map_file=map_file,
         progress=Downloads().tell,
     )
 

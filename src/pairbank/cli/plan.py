@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
-from pairbank.cli.options import DataDir, Limit, Models
+from pairbank.cli.models import chosen_models
+from pairbank.cli.options import DataDir, Limit, ModelLists, Models
 
 if TYPE_CHECKING:
     from pairbank.scoring.costs import Shape, Work
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 def plan(
     study: Annotated[str, typer.Argument(help="A shipped study, or the path of a TOML file.")],
-    model: Models = ["demo"],  # noqa: B006 - typer copies it
+    model: Models = None,
+    models: ModelLists = None,
     parameters: Annotated[
         list[float] | None,
         typer.Option(help="Also a model of so many parameters (70e9) with the first model's tokenizer; repeatable."),
@@ -53,6 +55,7 @@ def plan(
     if flops_per_second is None and device not in (*FLOPS_PER_SECOND, "here"):
         raise typer.BadParameter(f"{device!r}: expected here, {', '.join(FLOPS_PER_SECOND)}, or --flops-per-second")
     wanted = load_study(study) if limit is None else limited(load_study(study), limit)
+    choices = chosen_models(wanted, model or [], models or [], {})
     rows = []
     with quiet_bars():
         if flops_per_second is not None:
@@ -62,11 +65,12 @@ def plan(
                 rate, told = measured_flops_per_second(), "measured here"
         else:
             rate, told = FLOPS_PER_SECOND[device] * UTILISATION, f"{UTILISATION:.0%} of what the vendor states"
-        for name in model:
-            with status(f"planning for {name}"):
-                tokens, shape = TokensOnly(name), shape_of(name, dtype=dtype)
+        for choice in choices:
+            with status(f"planning for {choice.name}"):
+                name = choice.reference
+                tokens, shape = TokensOnly(name), shape_of(name, dtype=choice.options.get("quantisation") or dtype)
                 work = costs_of(wanted, tokens, kind=shape.kind, data_dir=data_dir)
-            shapes = [shape, *(scaled(shape, n) for n in (parameters or ()) if name == model[0])]
+            shapes = [shape, *(scaled(shape, n) for n in (parameters or ()) if choice is choices[0])]
             rows += [row for one in shapes for row in _rows(one, work, rate)]
     show(pd.DataFrame(rows))
     say(f"{rate:.3g} FLOP/s a device ({told}); several devices: as many copies of the model, or its parts, in full use")

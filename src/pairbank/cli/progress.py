@@ -7,12 +7,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import typer
 
 if TYPE_CHECKING:
-    from pairbank.builders.sources.downloads import DownloadProgress
     from pairbank.scoring.api.model import Scorer, ScoringStats
 
 SECONDS_A_LINE = 20.0
@@ -26,6 +25,15 @@ def stats_of(scorer: Scorer) -> ScoringStats | None:
 
     stats = getattr(scorer, "stats", None)
     return stats if isinstance(stats, ScoringStats) else None
+
+
+def fresh_stats(scorer: Scorer) -> ScoringStats | None:
+    """Return what a scorer that was just loaded counts, from now on: the check when it is loaded is no scoring."""
+    stats = stats_of(scorer)
+    if stats is not None:
+        stats.n_sequence_tokens = stats.n_computed_tokens = 0
+        stats.seconds = 0.0
+    return stats
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,18 +96,39 @@ class Lines:
         return f"about {self.meter.seconds_left(n_done, n_total):,.0f} s left"
 
 
+class FileProgress(Protocol):
+    """How much of some files is done."""
+
+    @property
+    def name(self) -> str:
+        """The file."""
+
+    @property
+    def done_bytes(self) -> int:
+        """Done so far."""
+
+    @property
+    def total_bytes(self) -> int | None:
+        """Of all, where it is known."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Downloads:
-    """Downloads as lines on the standard error: one at the start, then now and then. Safe in threads."""
+    """Files that come, or are read, as lines on the standard error: one at the start, then now and then.
 
+    Safe in threads.
+    """
+
+    doing: str = "downloading"
+    """What is done to the files."""
     clock: Callable[[], float] = time.monotonic
     say: Callable[[str], None] = lambda line: typer.echo(line, err=True)
     _last: float = field(init=False, default=-math.inf)
     _names: set[str] = field(init=False, default_factory=set)
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
 
-    def tell(self, file: DownloadProgress) -> None:
-        """Take note of a piece that came, and say so where the last line is long ago."""
+    def tell(self, file: FileProgress) -> None:
+        """Take note of a piece that is done, and say so where the last line is long ago."""
         with self._lock:
             now = self.clock()
             self._names.add(file.name)
@@ -108,4 +137,4 @@ class Downloads:
             self._last = now
             which = f"file {len(self._names):,}, {file.name}" if len(self._names) > 1 else file.name
         total = f" of {file.total_bytes / 1e6:,.1f}" if file.total_bytes else ""
-        self.say(f"downloading {which}: {file.done_bytes / 1e6:,.1f}{total} MB")
+        self.say(f"{self.doing} {which}: {file.done_bytes / 1e6:,.1f}{total} MB")

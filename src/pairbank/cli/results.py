@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pairbank.cli.cluster import GpusPerWorker, PartOption, Ray, ThreadsPerWorker, Workers, part_of, say_part, scorer
+from pairbank.cli.cluster import (
+    GpusPerWorker,
+    PartOption,
+    Ray,
+    ThreadsPerWorker,
+    Workers,
+    cluster_of,
+    part_of,
+    say_part,
+)
 from pairbank.cli.console import bars, command_line, quiet_bars, say, say_next_steps, say_report, say_work, status
+from pairbank.cli.models import Loader, chosen_models, say_plan
 from pairbank.cli.options import (
     DataDir,
     Limit,
+    ModelLists,
     Models,
     UnigramFiles,
     analysis_options,
@@ -21,12 +32,27 @@ from pairbank.cli.options import (
 from pairbank.cli.progress import Downloads
 from pairbank.scoring.models.options import LoadOptions
 
+if TYPE_CHECKING:
+    from pairbank.scoring.run.units import Part
+    from pairbank.study.one_model import Tellers
+    from pairbank.study.preflight import Plan
+
 
 def report(
     scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote.")],
     out: Annotated[Path | None, typer.Option(help="Folder for report.md and its tables.")] = None,
-    title: Annotated[str, typer.Option(help="Heading of the report.")] = "pairbank report",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    title: Annotated[
+        str | None, typer.Option(help="Heading of the report. [default: the study's]", show_default=False)
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the bootstrap. [default: the study's, or 0]", show_default=False)
+    ] = None,
+    study: Annotated[
+        str | None, typer.Option(help="A study, shipped or a TOML file, whose title, notes and analyses it has.")
+    ] = None,
+    models: Annotated[
+        list[str] | None, typer.Option(help="A list of models whose features are declared; may be repeated.")
+    ] = None,
     analysis: Annotated[
         list[str] | None, typer.Option(help="A further analysis (docs/analyses.md lists them); may be repeated.")
     ] = None,
@@ -39,15 +65,26 @@ def report(
     Example: pairbank report scored.parquet --analysis comparisons --out report
     """
     import pairbank
+    from pairbank.stats.report.report import N_RESAMPLES, SEED
+    from pairbank.study.declaration import load_study
+    from pairbank.study.model_list import all_features, load_list
+    from pairbank.study.run import with_given
 
-    chosen = analysis_options(options, asked=analysis or ())
+    plan = None if study is None else load_study(study)
+    asked = list(dict.fromkeys([*(plan.analyses if plan else ()), *(analysis or ())]))
+    chosen: dict[str, dict[str, Any]] = {name: dict(own) for name, own in (plan.options if plan else {}).items()}
+    for name, own in analysis_options(options, asked=asked).items():
+        chosen.setdefault(name, {}).update(own)
+    features = all_features(plan.models if plan else (), [one for name in models or () for one in load_list(name)])
     with status("computing estimates"):
         made = pairbank.report(
             [pairbank.read_scored(path) for path in scored],
-            title=title,
-            seed=seed,
-            analyses=list(dict.fromkeys(analysis or ())),
-            options=chosen,
+            title=title or (plan.title if plan else "pairbank report"),
+            seed=seed if seed is not None else plan.seed if plan else SEED,
+            n_resamples=plan.n_resamples if plan else N_RESAMPLES,
+            notes=[note for note in (plan.description, *plan.notes) if note] if plan else (),
+            analyses=asked,
+            options=with_given(asked, chosen, {"features": features}),
         )
     say_report(made)
     if out is not None:
@@ -78,8 +115,9 @@ def bank(
 @takes_model_options
 def run(
     study: Annotated[str, typer.Argument(help="A shipped study, or the path of a TOML file.")],
-    out: Annotated[Path, typer.Option(help="Folder of the bank.")],
-    model: Models = ["demo"],  # noqa: B006 - typer copies it
+    out: Annotated[Path, typer.Option(help="Folder of the bank; one that is there is extended.")],
+    model: Models = None,
+    models: ModelLists = None,
     data_dir: DataDir = None,
     corpus: Annotated[
         list[str] | None, typer.Option(help="Corpora in place of the study's, as NAME or NAME:SUBSET; may be repeated.")
@@ -91,57 +129,66 @@ def run(
     workers: Workers = 1,
     gpus_per_worker: GpusPerWorker = 0.0,
     threads_per_worker: ThreadsPerWorker = 1,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done, and what is there.")] = False,  # noqa: FBT002
     *,
     options: LoadOptions,
 ) -> None:
     """Run a study end to end: build, score, report, bank. Run it again to continue after a stop.
 
+    Models are loaded one after the other, those of lists with options of their own. One that fails does not stop the
+    others: the report says which failed and why, and the exit code is 1. The report is of all models in the bank.
+
     Example: pairbank run demo --model demo --out demo-bank
     """
-    from pairbank.scoring.run.units import Part
     from pairbank.study.declaration import limited, load_study, with_corpora
-    from pairbank.study.parts import score_study_part
-    from pairbank.study.run import run_study
+    from pairbank.study.one_model import Failure
+    from pairbank.study.preflight import planned
+    from pairbank.study.run import carried_out
 
-    plan = load_study(study)
+    wanted = load_study(study)
     if corpus:
-        plan = with_corpora(plan, corpus)
+        wanted = with_corpora(wanted, corpus)
     if limit is not None:
-        plan = limited(plan, limit)
-    chosen = part_of(part)
-    kept: dict[str, Any] = {"data_dir": data_dir, "unigrams": unigrams or None}
+        wanted = limited(wanted, limit)
+    chosen, of_run = chosen_models(wanted, model or [], models or [], options), part_of(part)
+    cluster = cluster_of(
+        ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
+    )
+    failures: list[Failure] = []
+
+    def failed(failure: Failure) -> None:
+        failures.append(failure)
+        typer.echo(f"FAILED: {failure}", err=True)
+
     with quiet_bars():
-        scorers, n_before = [], 0
-        for name in model:  # one after the other: workers of one model are gone before those of the next begin
-            with (
-                scorer(
-                    name,
-                    options,
-                    ray=ray,
-                    workers=workers,
-                    gpus_per_worker=gpus_per_worker,
-                    threads_per_worker=threads_per_worker,
-                ) as one,
-                bars(one) as bar,
-            ):
-                scorers.append(one)
-                if chosen is not None or ray is not None:
-                    of = chosen or Part(number=1, of=1)
-                    done = score_study_part(plan, one, of, progress=bar, n_before=n_before, **kept)
-                    n_before += done.n_units_of_all
-                    say_part(of, done)
-        if chosen is not None:
+        tell = Downloads().tell
+        plan = planned(wanted, chosen, out, data_dir=data_dir, unigrams=unigrams or None, downloads=tell)
+        for warning in plan.warnings:
+            typer.echo(f"note: {warning}", err=True)
+        if dry_run:
+            say_plan(plan)
             return
-        with bars(*scorers) as bar:
-            folder, made = run_study(
-                plan,
-                scorers,
-                out,
-                **kept,
-                command=command_line(),
-                progress=bar,
-                downloads=Downloads().tell,
-            )
-    say_work(*scorers)
+        with Loader(cluster=cluster) as loader, bars(loader.work) as bar:
+            if of_run is not None:
+                _score_part(plan, of_run, loader, bar)
+                return
+            folder, made = carried_out(plan, command=command_line(), progress=bar, load=loader.load, failed=failed)
+    say_work(loader.work)
     say_report(made)
     say_next_steps(folder)
+    if failures:
+        say(f"\n{len(failures)} failed; mend what can be mended and run the same command again, it continues:")
+        for failure in failures:
+            say(f"  {failure}")
+        raise typer.Exit(1)
+
+
+def _score_part(plan: Plan, part: Part, loader: Loader, bar: Tellers) -> None:
+    """Score a part of a run with each model, one loaded after the other."""
+    from pairbank.study.parts import score_study_part
+
+    n_before = 0
+    for choice in plan.models:
+        done = score_study_part(plan, choice, part, load=loader.load, progress=bar, n_before=n_before)
+        n_before += done.n_units_of_all
+        say_part(part, done)

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
-from pairbank.cli.cluster import GpusPerWorker, PartOption, Ray, ThreadsPerWorker, Workers, part_of, say_part
-from pairbank.cli.cluster import scorer as scorer_of
-from pairbank.cli.console import bars, quiet_bars, say, say_report, say_work, show, status
+from pairbank.cli.cluster import (
+    GpusPerWorker,
+    PartOption,
+    Ray,
+    ThreadsPerWorker,
+    Workers,
+    cluster_of,
+    part_of,
+    say_part,
+)
+from pairbank.cli.console import bars, quiet_bars, say, say_report, say_work, show, status, work_of
 from pairbank.cli.options import (
     Columns,
     DataDir,
     Encoding,
     Language,
     Limit,
+    MapFile,
     Marks,
     Methods,
     Prompts,
@@ -26,6 +37,7 @@ from pairbank.cli.options import (
     load_items,
     takes_model_options,
 )
+from pairbank.cli.progress import Downloads, fresh_stats
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -47,6 +59,7 @@ def score(
     column: Columns = None,
     encoding: Encoding = None,
     marks: Marks = "refuse",
+    map_file: MapFile = None,
     over_length: Annotated[
         str, typer.Option(help="error, or nan for items longer than the model's context.")
     ] = "error",
@@ -83,17 +96,12 @@ def score(
                 column=column,
                 encoding=encoding,
                 marks=marks,
+                map_file=map_file,
             )
-        scorer = stack.enter_context(
-            scorer_of(
-                model,
-                options,
-                ray=ray,
-                workers=workers,
-                gpus_per_worker=gpus_per_worker,
-                threads_per_worker=threads_per_worker,
-            )
+        cluster = cluster_of(
+            ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
         )
+        scorer = load(model, **options) if cluster is None else stack.enter_context(cluster(model, options))
         asked: dict[str, Any] = {
             "methods": method,
             "over_length": over_length,
@@ -102,13 +110,13 @@ def score(
             "seed": seed,
             "unigrams": unigrams or None,
         }
-        with bars(scorer) as bar:
+        with bars(work_of(scorer)) as bar:
             tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
             if chosen is not None:
                 say_part(chosen, score_part(items, scorer, chosen, progress=tell, **asked))
                 return
             scored = pairbank.score(items, scorer, progress=tell, **asked)
-        say_work(scorer)
+        say_work(work_of(scorer))
     scored.save(out)
     say_report(pairbank.report([scored]))
     say(f"{out}: {len(scored):,} items with {', '.join(scored.methods)}")
@@ -119,25 +127,78 @@ def import_(
     out: Annotated[Path, typer.Option(help="Folder to write to: one parquet file a model.")],
     profile: Annotated[str | None, typer.Option(help="A shipped profile, or the path of a TOML file.")] = None,
     column: Columns = None,
+    score: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What a score is: NAME=KIND[,KEY=VALUE…], KIND one of logprob, surprisal, perplexity, score, rating, "
+            "decision; its columns are NAME_good and NAME_bad, a decision's NAME. Keys: direction=higher, unit=bits, "
+            "scale=1-7, label=…; of a decision good=A, bad=B, tie=…, unparsed=… (several with |). May be repeated."
+        ),
+    ] = None,
     items: Annotated[str | None, typer.Option(help="The corpus that was scored; else the file's sentences.")] = None,
     data_dir: DataDir = None,
     corpus: Annotated[str | None, typer.Option(help="Name of the corpus; default: the file's name.")] = None,
     model: Annotated[str | None, typer.Option(help="The model, where no column says it.")] = None,
 ) -> None:
-    """Import scores computed elsewhere, in nats: one file a model, as `pairbank score` writes.
+    """Import scores computed elsewhere: one file a model, as `pairbank score` writes.
+
+    Log-probabilities in nats unless --score says otherwise: SLOR, ratings, decisions, surprisals …
 
     Example: pairbank import syntax_wide_size.csv --profile hu-frank-2024 --out imported
+    Example: pairbank import judged.csv --model gpt-x --score judge=decision,good=A,bad=B --out imported
     """
     import pairbank
 
+    declared = score_declarations(score)
     with quiet_bars(), status(f"importing {file}"):
         known = None if items is None else pairbank.load_corpus(items, data_dir=data_dir)
         tables = pairbank.import_scores(
-            file, profile=profile, columns=column_map(column), items=known, corpus=corpus, model=model
+            file,
+            profile=profile,
+            columns=column_map(column),
+            scores=declared,
+            items=known,
+            corpus=corpus,
+            model=model,
         )
         paths = [table.save(out / f"{table.model_slug}.parquet") for table in tables]
     for path, table in zip(paths, tables, strict=True):
-        say(f"{path}: {len(table):,} items with {', '.join(table.methods)}")
+        methods = (_with_flags(name, table.signature["n_by_flag"].get(name, {})) for name in table.methods)
+        say(f"{path}: {len(table):,} items with {', '.join(methods)}")
+
+
+def score_declarations(said: list[str] | None) -> dict[str, dict[str, Any]]:
+    """Return `--score` options as declarations of a profile.
+
+    >>> score_declarations(["judge=decision,good=A|1,bad=B", "slor=score,direction=higher"])["judge"]
+    {'kind': 'decision', 'answers': {'good': ['A', '1'], 'bad': ['B']}}
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for text in said or ():
+        pairs = [part.partition("=") for part in text.split(",")]
+        if bad := [key for key, equals, value in pairs if not (key and equals and value)]:
+            raise typer.BadParameter(f"{text!r}: {bad[0]!r} has no value; expected NAME=KIND,KEY=VALUE")
+        name, _, kind = pairs[0]
+        table = found[name] = {"kind": kind}
+        for key, _, value in pairs[1:]:
+            if key in ("direction", "unit", "label"):
+                table[key] = value
+            elif key == "scale":
+                table[key] = _scale(value)
+            else:
+                table.setdefault("answers", {})[key] = value.split("|")
+    return found
+
+
+def _scale(value: str) -> list[float]:
+    if not (ends := re.fullmatch(r"(-?[\d.]+)-(-?[\d.]+)", value)):
+        raise typer.BadParameter(f"scale={value!r}: expected the lowest and the highest rating, as in scale=1-7")
+    return [float(end) for end in ends.groups()]
+
+
+def _with_flags(method: str, n_by_flag: Mapping[str, int]) -> str:
+    said = ", ".join(f"{n:,} {flag.replace('_', ' ')}" for flag, n in n_by_flag.items())
+    return f"{method} ({said})" if said else method
 
 
 @takes_model_options
@@ -193,12 +254,14 @@ def bench(
     show(table)
 
 
-def load(name: str, **options: Unpack[LoadOptions]) -> Scorer:
+def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:
     """Load a model with a status line in place of the library's progress bar."""
     from transformers.utils import logging as transformers_logging
 
     import pairbank
 
-    with status(f"loading model {name}"):
+    with status(f"loading model {model}"):
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        return pairbank.load_model(name, **options)
+        scorer: Scorer = pairbank.load_model(model, progress=Downloads(doing="reading").tell, **options)
+    fresh_stats(scorer)
+    return scorer

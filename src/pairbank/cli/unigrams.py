@@ -33,6 +33,9 @@ def unigrams(
     column: Annotated[str, typer.Option(help="The column of the text in .jsonl, .parquet and datasets.")] = "text",
     document: Annotated[str, typer.Option(help="What a document of a text file is: line or file.")] = "line",
     n_docs: Annotated[int | None, typer.Option(min=1, help="At most this many documents, from the start.")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Language of the text (BCP-47); a corpus knows its own, other text is English.")
+    ] = None,
     smoothing: Annotated[float, typer.Option(help="k of p = (count + k) / (n + k·vocabulary); above 0.")] = 1.0,
     data_dir: DataDir = None,
 ) -> None:
@@ -62,28 +65,28 @@ def unigrams(
                 n_documents=n_docs,
             )
         elif corpus is not None:
-            texts = _sentences(corpus, data_dir)
+            texts = _sentences(corpus, data_dir, language)
         else:
             plain = cast("Literal['line', 'file']", document)
             texts = documents_of_files(files or [], column=column, plain_text=plain, n_documents=n_docs)
-        table = _counted(texts, model, smoothing)
+        table = _counted(texts, model, smoothing, language)
     seen = int((table.counts > 0).sum())
     table.save(out)
     say(
-        f"{out}: {table.n_tokens:,} tokens of {table.n_documents:,} documents; "
+        f"{out}: {table.n_tokens:,} tokens of {table.n_documents:,} documents in {', '.join(table.languages)}; "
         f"{seen:,} of {table.n_vocabulary:,} tokens of {table.tokenizer} seen"
     )
     say(f"  pairbank score CORPUS --model {model} -m direct -m slor --unigrams {out} --out scored.parquet")
 
 
-def _sentences(corpus: str, data_dir: Path | None) -> Documents:
+def _sentences(corpus: str, data_dir: Path | None, language: str | None) -> Documents:
     import pairbank
     from pairbank.scoring.methods.documents import documents_of_items
 
-    return documents_of_items(pairbank.load_corpus(corpus, data_dir=data_dir))
+    return documents_of_items(pairbank.load_corpus(corpus, data_dir=data_dir, language=language))
 
 
-def _counted(texts: Documents, model: str, smoothing: float) -> Unigrams:
+def _counted(texts: Documents, model: str, smoothing: float, language: str | None) -> Unigrams:
     """Count, with a line that says how far it is."""
     from rich.console import Console
 
@@ -97,4 +100,4 @@ def _counted(texts: Documents, model: str, smoothing: float) -> Unigrams:
             n_done += n_documents
             line.update(f"counting tokens: {n_done:,} documents")
 
-        return count_unigrams(texts, model, smoothing=smoothing, progress=tell)
+        return count_unigrams(texts, model, smoothing=smoothing, language=language, progress=tell)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pairbank.study.run import corpora_of
+from pairbank.study.corpora import corpora_of
 
 if TYPE_CHECKING:
     from pairbank.scoring.costs import TokensOnly, Work
@@ -22,11 +22,10 @@ def costs_of(study: Study, tokens: TokensOnly, *, kind: Kind, data_dir: str | Pa
         kind: of the model.
         data_dir: where upstream files are; None downloads them.
     """
-    from pairbank.scoring.costs import Work, work_of
+    from pairbank.scoring.costs import work_of
 
     found: dict[str, Work] = {}
-    for items in corpora_of(study, data_dir, None)[0]:
-        corpus = items["corpus"][0]
-        work = work_of(items, tokens, methods=study.methods, prompts=study.prompts, seed=study.seed, kind=kind)
-        found[corpus] = found.get(corpus, Work()) + work
+    for one in corpora_of(study, data_dir, None).found:
+        work = work_of(one.items, tokens, methods=study.methods, prompts=study.prompts, seed=study.seed, kind=kind)
+        found[one.name] = work
     return found

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 
-from pairbank.errors import PairbankError, unknown_name
+from pairbank.errors import unknown_name
+from pairbank.files import reading
 from pairbank.records import record_of
-
-
-class StudyError(PairbankError, ValueError):
-    """A study file that breaks the rules, with file, key and remedy."""
+from pairbank.study.errors import StudyError
+from pairbank.study.model_list import choices_of, declared_features
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +28,10 @@ class CorpusChoice:
     """Columns and the values that the items must have."""
     optional: bool = False
     """Whether the study goes on without it, and says so, where its files cannot be had."""
+    minimalness: str | None = None
+    """Its own embedding model, in place of the study's; `edits` counts edits alone, and "" measures nothing."""
+    unigrams_from: tuple[str, ...] = ()
+    """Its own corpora for unigram counts, in place of the study's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +50,15 @@ class Study:
     prompts: tuple[str, ...] = ()
     """Files with prompts of the user's own."""
     unigrams_from: tuple[str, ...] = ()
-    """Corpora whose sentences are counted for the methods that need unigrams, where the user gives no counts."""
+    """Corpora whose sentences are counted for the methods that need unigrams, where the user gives no counts. Each
+    corpus is scored with the counts of its own language, and not at all where there are none."""
     minimalness: str = ""
-    """Embedding model for the distance between the sides of an item, or `default`."""
+    """Embedding model for the distance between the sides of an item, or `default`, or `edits` for edits alone."""
     probe: tuple[str, ...] = ()
     """Columns by whose values hidden states are probed (`pairbank.probe`); none = no probes."""
-    models: tuple[Mapping[str, str | int | float], ...] = ()
-    """Declared features of models (name, family, generation, size_billions, type), for `introspection`."""
+    models: tuple[Mapping[str, object], ...] = ()
+    """Models with their options and features, run where the user names none (`study.model_list`). One without an
+    `id` is not run: features alone are declared of the model that has this name."""
     seed: int = 0
     n_resamples: int = 1000
     notes: tuple[str, ...] = ()
@@ -77,7 +82,9 @@ def load_study(name: str) -> Study:
         path = Path(name)
         if not path.is_file():
             raise StudyError(f"no study file {path}; expected a TOML file, or one of {', '.join(study_names())}")
-        return _parsed(path.read_text(encoding="utf-8"), path.name, path.stem)
+        with reading(path, StudyError, saying="cannot be read", remedy="save it as UTF-8"):
+            text = path.read_text(encoding="utf-8")
+        return _parsed(text, path.name, path.stem)
     if name not in study_names():
         raise unknown_name("study", name, study_names())
     text = (resources.files("pairbank") / "studies" / f"{name}.toml").read_text(encoding="utf-8")
@@ -93,10 +100,18 @@ def limited(study: Study, limit: int) -> Study:
 
 def with_corpora(study: Study, names: Sequence[str]) -> Study:
     """Return the study on other corpora (`NAME` or `NAME:SUBSET`), and a note that says so."""
+    known = {choice.name: choice for choice in study.corpora}
     parts = [name.partition(":") for name in names]
-    corpora = tuple(CorpusChoice(name=name, subset=subset or None) for name, _, subset in parts)
+    corpora = tuple(_chosen(known.get(name), name, subset or None) for name, _, subset in parts)
     note = f"Run by the user on {', '.join(names)} instead of {', '.join(c.name for c in study.corpora)}."
     return replace(study, corpora=corpora, notes=(*study.notes, note))
+
+
+def _chosen(known: CorpusChoice | None, name: str, subset: str | None) -> CorpusChoice:
+    """Return a corpus that the user names, with the embedding model and counts that the study has for it."""
+    if known is None:
+        return CorpusChoice(name=name, subset=subset)
+    return CorpusChoice(name=name, subset=subset, minimalness=known.minimalness, unigrams_from=known.unigrams_from)
 
 
 def _parsed(text: str, where: str, name: str) -> Study:
@@ -110,4 +125,7 @@ def _parsed(text: str, where: str, name: str) -> Study:
     if odd := [choice for choice in choices if not isinstance(choice, dict)]:
         raise StudyError(f"{where}: corpora holds {odd[0]!r}, expected a table for each: [[corpora]] and name = NAME")
     corpora = [record_of(CorpusChoice, choice, where=f"{where}, corpora", error=StudyError) for choice in choices]
-    return record_of(Study, {"name": name} | table | {"corpora": corpora}, where=where, error=StudyError)
+    study = record_of(Study, {"name": name} | table | {"corpora": corpora}, where=where, error=StudyError)
+    declared_features(study.models)
+    choices_of(study.models, where=where)
+    return study

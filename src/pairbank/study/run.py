@@ -1,33 +1,33 @@
-"""The run of a study: in, a `Study` and loaded models; out, a bank with its report."""
+"""The run of a study: in, a `Study` and models; out, a bank with a report of all models that it holds.
+
+Models are loaded one after the other and let go. One that fails does not stop the others: the report's head says which
+and why. What is scored stays in the store, so that the same call continues.
+"""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.errors import CorpusFileNotFoundError
-from pairbank.study.declaration import CorpusChoice, Study, StudyError
+from pairbank.scoring.api.model import slug
+from pairbank.study.corpora import ChosenItems, with_distances
+from pairbank.study.declaration import Study
+from pairbank.study.errors import StudyError
+from pairbank.study.one_model import Failure, Load, OfModel, Tellers, loaded, of_model
+from pairbank.study.preflight import Asked, Plan, planned
 
 if TYPE_CHECKING:
-    import datasets
-
     from pairbank.builders.sources.downloads import DownloadProgress
-    from pairbank.scoring.api.model import Scorer
-    from pairbank.scoring.methods.linking import UnigramTables
-    from pairbank.scoring.score import Progress
+    from pairbank.scoring.methods.unigrams import UnigramTables
     from pairbank.scoring.scored import Scored
-    from pairbank.stats.analyses.neuro.probed import Probed
     from pairbank.stats.report.report import Report
-
-Tellers = Callable[[str, str], "Progress | None"]
-"""Task and model -> what is told how far it is."""
 
 
 def run_study(
     study: Study,
-    models: Sequence[Scorer],
+    models: Sequence[Asked],
     out: str | Path,
     *,
     data_dir: str | Path | None = None,
@@ -40,148 +40,126 @@ def run_study(
 
     Args:
         study: what to do.
-        models: the scorers.
-        out: folder of the bank; one that is there already is extended.
+        models: scorers, or choices (`pairbank.study.model_list`) that are loaded one after the other.
+        out: folder of the bank; one that is there already is extended, and the report is of all its models.
         data_dir: where upstream files are; None downloads them.
-        unigrams: token counts for the methods that need them, one table a tokenizer.
+        unigrams: token counts for the methods that need them, one table a tokenizer and language.
         command: how to run this again, for the card.
         progress: called before each task with what it is (`scoring li`) and the model; gives a callback that is told
             how much of it is done, of how much.
         downloads: told of every piece of a file that is downloaded.
+
+    Raises:
+        StudyError: nothing could be scored; a study or a bank that speaks against it, before anything is scored.
+    """
+    plan = planned(study, models, out, data_dir=data_dir, unigrams=unigrams, downloads=downloads)
+    return carried_out(plan, command=command, progress=progress)
+
+
+def carried_out(
+    plan: Plan,
+    *,
+    command: str = "",
+    progress: Tellers = lambda _task, _model: None,
+    load: Load = loaded,
+    failed: Callable[[Failure], None] = lambda _failure: None,
+) -> tuple[Path, Report]:
+    """Do what a plan says; return the bank's folder and the report.
+
+    Args:
+        plan: the run (`pairbank.study.preflight`).
+        command: how to run this again, for the card.
+        progress: as for `run_study`.
+        load: loads a model.
+        failed: told of each model that could not be loaded, or not be scored on a corpus, when it happens.
+
+    Raises:
+        StudyError: nothing could be scored.
     """
     from pairbank.cards.write import write_bank
-    from pairbank.stats.analyses.asked_for import checked_options
-    from pairbank.stats.analyses.introspection.model_features import features_from_entries
-    from pairbank.stats.analyses.neuro.section import neuro_section
-    from pairbank.stats.report.report import report
 
-    features = features_from_entries(study.models)
-    for name in (*study.analyses, *study.options):
-        checked_options(name, study.options.get(name, {}))
-    corpora, missing = corpora_of(study, data_dir, downloads)
-    scored: list[Scored] = []
-    for model in models:
-        counts = unigrams if unigrams is not None else unigrams_of(study, model, data_dir)
-        scored += [_scored(study, items, model, counts, progress) for items in corpora]
-    probed = _probed(study, models, corpora, progress)
-    options: dict[str, dict[str, Any]] = {name: dict(own) for name, own in study.options.items()}
-    if features:
-        options.setdefault("introspection", {})["features"] = features
-    if probed:
-        options.setdefault("languages", {})["probed"] = [one.summary for one in probed]
-    made = report(
-        scored,
-        title=study.title,
-        seed=study.seed,
-        n_resamples=study.n_resamples,
-        notes=[note for note in (study.description, *study.notes, *missing) if note],
-        analyses=study.analyses,
-        options=options,
-        sections=[neuro_section(probed)] if probed else [],
-    )
-    folder = write_bank(out, corpora=corpora, scored=scored, reports={study.name: made}, command=command)
+    corpora = [ChosenItems(choice=chosen.choice, items=with_distances(plan.study, chosen)) for chosen in plan.corpora]
+    measured = replace(plan, corpora=tuple(corpora))
+    done = _of_models(measured, load=load, progress=progress, failed=failed)
+    scored = [table for one in done for table in one.scored]
+    if not scored:
+        raise StudyError(
+            f"{plan.study.name}: nothing was scored. {' '.join(str(x) for one in done for x in one.failures)}"
+        )
+    used = {table.corpus for table in scored}
+    others = _others(plan.out, used, {(table.corpus, table.model_slug) for table in scored})
+    made = _report(measured, done, [*scored, *others])
+    items = [one.items for one in corpora if one.name in used]
+    folder = write_bank(plan.out, corpora=items, scored=scored, reports={plan.study.name: made}, command=command)
     return folder, made
 
 
-def _scored(
-    study: Study,
-    items: datasets.Dataset,
-    model: Scorer,
-    unigrams: UnigramTables | None,
-    progress: Tellers,
-) -> Scored:
-    from pairbank.scoring.score import score
-
-    return score(
-        items,
-        model,
-        methods=study.methods,
-        prompts=study.prompts,
-        unigrams=unigrams,
-        seed=study.seed,
-        progress=progress(f"scoring {items['corpus'][0]}", model.info.name),
-    )
+def _of_models(plan: Plan, *, load: Load, progress: Tellers, failed: Callable[[Failure], None]) -> list[OfModel]:
+    """Return what each model gave, one loaded after the other."""
+    done: list[OfModel] = []
+    for asked in plan.models:
+        names = {slug(one.name) for one in done}
+        one = of_model(asked, plan, load=load, progress=progress, taken=names.__contains__)
+        for failure in one.failures:
+            failed(failure)
+        done.append(one)
+    return done
 
 
-def _probed(
-    study: Study, models: Sequence[Scorer], corpora: Sequence[datasets.Dataset], progress: Tellers
-) -> list[Probed]:
-    """Return what probes find in each model's hidden states of each corpus, where the study asks for probes."""
-    from pairbank.probing import probe
+def _others(root: Path, corpora: Collection[str], mine: Collection[tuple[str, str]]) -> list[Scored]:
+    """Return the tables that a bank holds of other models on the same corpora; those without texts have no report."""
+    from pairbank.cards.bank.layout import MANIFEST, read_manifest, scores_path, tables
+    from pairbank.cards.bank.redistribution import is_left_out
+    from pairbank.scoring.scored import read_scored
 
-    if not study.probe:
+    if not (root / MANIFEST).is_file():
         return []
-
-    def tell(items: datasets.Dataset, model: Scorer) -> Callable[[str, int, int], None]:
-        corpus = items["corpus"][0]
-        teller = functools.cache(lambda task: progress(f"{task} of {corpus}", model.info.name))
-        return lambda task, n_done, n_total: (told := teller(task)) and told(n_done, n_total)
-
+    manifest = read_manifest(root)
     return [
-        probe(items, model, groups=study.probe, seed=study.seed, progress=tell(items, model))
-        for model in models
-        for items in corpora
+        read_scored(root / scores_path(corpus, model))
+        for corpus, model in tables(manifest)
+        if corpus in corpora and (corpus, model) not in mine and not is_left_out(manifest["corpora"][corpus])
     ]
 
 
-def corpora_of(
-    study: Study, data_dir: str | Path | None, downloads: Callable[[DownloadProgress], None] | None
-) -> tuple[list[datasets.Dataset], list[str]]:
-    """Return the corpora of a study, and a note on each optional one that is not to be had."""
-    from pairbank.scoring.minimalness import add_minimalness
+def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored]) -> Report:
+    """Return the report of all tables; its head says what failed and what was left out."""
+    from pairbank.stats.analyses.neuro.section import neuro_section
+    from pairbank.stats.report.report import report
 
-    found, missing = [], []
-    for choice in study.corpora:
-        try:
-            items = _items(choice, data_dir, downloads)
-        except CorpusFileNotFoundError as error:
-            if not choice.optional:
-                raise
-            missing.append(f"Left out: {error}")
-            continue
-        if study.minimalness:
-            items = add_minimalness(items, None if study.minimalness == "default" else study.minimalness)
-        found.append(items)
-    if not found:
-        raise StudyError(f"{study.name}: none of its corpora can be had. {' '.join(missing)}")
-    return found, missing
-
-
-def _items(
-    choice: CorpusChoice, data_dir: str | Path | None, downloads: Callable[[DownloadProgress], None] | None
-) -> datasets.Dataset:
-    from pairbank.builders.load import first_of_each_paradigm, load_corpus
-
-    # What `where` leaves out must not count towards the limit.
-    limit = None if choice.where else choice.limit
-    items = load_corpus(
-        choice.name,
-        data_dir=data_dir,
-        subset=choice.subset,
-        language=choice.language,
-        limit=limit,
-        progress=downloads,
+    study = plan.study
+    probed = [one for model in done for one in model.probed]
+    failures = [failure.note for model in done for failure in model.failures]
+    left_out = [note for model in done for note in model.notes]
+    return report(
+        scored,
+        title=study.title,
+        description=study.description,
+        seed=study.seed,
+        n_resamples=study.n_resamples,
+        warnings=failures,
+        notes=[note for note in (*study.notes, *plan.notes, *left_out) if note],
+        analyses=study.analyses,
+        options=with_given(
+            study.analyses, study.options, {"features": plan.features, "probed": [one.summary for one in probed]}
+        ),
+        sections=[neuro_section(probed)] if probed else [],
     )
-    for column, value in choice.where.items():
-        if column not in items.column_names:
-            raise StudyError(f"corpus {choice.name!r} has no column {column!r}; it has {', '.join(items.column_names)}")
-        items = items.select([i for i, cell in enumerate(items[column][:]) if cell == value])
-    if choice.where and not len(items):
-        raise StudyError(f"corpus {choice.name!r} has no item with {dict(choice.where)}")
-    if choice.where and choice.limit is not None:
-        items = first_of_each_paradigm(items, choice.limit)
-    return items
 
 
-def unigrams_of(study: Study, model: Scorer, data_dir: str | Path | None) -> UnigramTables | None:
-    """Return counts over the study's own choice of corpora, or None where it names none."""
-    from pairbank.builders.load import load_corpus
-    from pairbank.scoring.methods.documents import Documents, documents_of_items
-    from pairbank.scoring.methods.unigrams import count_unigrams
+def with_given(
+    analyses: Sequence[str], options: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Return the options of analyses; those that take what a run knows (features, probes) get it too.
 
-    if not study.unigrams_from:
-        return None
-    read = [documents_of_items(load_corpus(name, data_dir=data_dir)) for name in study.unigrams_from]
-    texts = [text for part in read for text in part.texts]
-    source = {"kind": "items of corpora", "corpora": [part.source for part in read]}
-    return [count_unigrams(Documents(texts=texts, source=source), model)]
+    >>> with_given(["introspection", "paradigms"], {}, {"features": {"m": "what is declared"}, "probed": []})
+    {'introspection': {'features': {'m': 'what is declared'}}}
+    """
+    from pairbank.stats.analyses.asked_for import takes
+
+    found: dict[str, dict[str, Any]] = {name: dict(own) for name, own in options.items()}
+    for name in analyses:
+        for option, value in given.items():
+            if value and takes(name, option):
+                found.setdefault(name, {}).setdefault(option, value)
+    return found

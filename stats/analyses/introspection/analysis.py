@@ -25,6 +25,7 @@ from pairbank.stats.analyses.introspection.song_tables import (
     correctness_by_size,
 )
 from pairbank.stats.analyses.introspection.verdict import Verdict, introspection_verdict
+from pairbank.stats.estimates.ties import signs
 
 if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
@@ -154,6 +155,6 @@ def _cells(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) -> p
             if not both.any():
                 continue
             for is_meta, delta in ((False, stack.direct_nats[nth][both]), (True, meta_nats[both])):
-                counts = {"n_correct": int((delta > 0).sum()), "n_trials": int(both.sum())}
+                counts = {"n_correct": int((signs(delta) > 0).sum()), "n_trials": int(both.sum())}
                 rows.append({"is_meta": is_meta, "size_billions": size} | counts)
     return pd.DataFrame(rows, columns=["is_meta", "size_billions", "n_correct", "n_trials"])

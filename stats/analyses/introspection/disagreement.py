@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
+from pairbank.stats.estimates.ties import signs
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray
@@ -85,8 +86,8 @@ def disagreement(direct_nats: FloatArray, meta_nats: FloatArray, *, least_share:
         raise BankError(f"least_share is {least_share!r}; expected a share in (0, 0.5], such as 0.05")
     is_row = ~np.isnan(meta_nats)
     n_rows_of_model = (is_row & ~np.isnan(direct_nats)).sum(axis=0)
-    direct = _share((direct_nats < 0) * n_rows_of_model, n_rows_of_model, axis=0)
-    meta = _share(meta_nats < 0, is_row, axis=(0, 1))
+    direct = _share((signs(direct_nats) < 0) * n_rows_of_model, n_rows_of_model, axis=0)
+    meta = _share(signs(meta_nats) < 0, is_row, axis=(0, 1))
     low, high = least_share, 1 - least_share
     keep = (direct >= low) & (direct <= high) & (meta >= low) & (meta <= high)
     return Disagreement(keep=keep, direct_negative_share=direct, meta_negative_share=meta, least_share=least_share)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.stats.analyses.introspection.model_pairs import complete_items, standardised
+from pairbank.stats.estimates.bootstrap import CLUSTERS, ROWS
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
@@ -27,13 +28,15 @@ class ResampledCorrelations:
     """Shape (prompts, resamples, models read, models asked)."""
     direct_direct_by_prompt: FloatArray
     """The first on the items of each prompt, shape (prompts, resamples, models read, models read)."""
+    method: str = ROWS
+    """What was drawn: items, or their paradigms whole."""
 
 
 def resampled_correlations(stack: DeltaStack, *, rng: np.random.Generator, n_resamples: int) -> ResampledCorrelations:
     """Return the correlations of resamples of the items that every model has direct deltas of.
 
     Args:
-        stack: The deltas of the models.
+        stack: The deltas of the models; items are drawn, or paradigms where the stack says so.
         rng: Source of the resamples.
         n_resamples: How many.
 
@@ -55,10 +58,14 @@ def resampled_correlations(stack: DeltaStack, *, rng: np.random.Generator, n_res
     ]
     found = np.full((1 + 2 * n_prompts, n_resamples, n_models, n_models), np.nan)
     chunk = max(1, _CHUNK_NUMBERS // max(1, n_items))
+    draws = np.arange(n_items)
+    if stack.clusters is not None:
+        _, draws = np.unique(stack.clusters[has_direct], return_inverse=True)
+    n_draws = int(draws.max(initial=-1)) + 1
     for start in range(0, n_resamples if n_items else 0, chunk):
         at = slice(start, min(start + chunk, n_resamples))
-        drawn = rng.integers(n_items, size=(at.stop - at.start, n_items))
-        copies = np.stack([np.bincount(row, minlength=n_items) for row in drawn]).astype(np.float64)
+        drawn = rng.integers(n_draws, size=(at.stop - at.start, n_draws))
+        copies = np.stack([np.bincount(row, minlength=n_draws)[draws] for row in drawn]).astype(np.float64)
         found[0, at] = _weighted_r(copies, direct, direct)
         for nth, (items, meta) in enumerate(prompts):
             here, read = copies[:, items], _rows(direct[:, items])
@@ -69,6 +76,7 @@ def resampled_correlations(stack: DeltaStack, *, rng: np.random.Generator, n_res
         direct_direct=found[0],
         meta_direct_by_prompt=found[1 : 1 + n_prompts],
         direct_direct_by_prompt=found[1 + n_prompts :],
+        method=ROWS if stack.clusters is None else CLUSTERS,
     )
 
 

@@ -7,9 +7,10 @@ its pairs with other models have a match type of their own, `undeclared`.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -48,12 +49,21 @@ class ModelFeatures:
     type: ModelType
     seed: int = 0
     """Of weights or data order, where variants exist; it tells names apart and changes no match type."""
+    training_tokens: float | None = None
+    """Tokens of the text that it was trained on, such as 15e12; None = not said."""
+    date: str = ""
+    """Of its release, as far as it is said: 2024, 2024-07, 2024-07-23."""
 
     def __post_init__(self) -> None:
         if self.type not in get_args(ModelType):
             raise BankError(f"{self.family}: type is {self.type!r}; expected one of {', '.join(get_args(ModelType))}")
         if isinstance(self.size_billions, bool) or not isinstance(self.size_billions, int | float):
             raise BankError(f"{self.family}: size_billions is {self.size_billions!r}; expected a number, such as 1.7")
+        tokens: Any = self.training_tokens
+        if isinstance(tokens, bool) or not (tokens is None or (isinstance(tokens, int | float) and 0 < tokens < 1e18)):
+            raise BankError(f"{self.family}: training_tokens is {tokens!r}; expected a number of tokens, such as 15e12")
+        if not re.fullmatch(r"(\d{4}(-\d\d(-\d\d)?)?)?", self.date):
+            raise BankError(f"{self.family}: date is {self.date!r}; expected 2024, 2024-07 or 2024-07-23")
         if not 0 < self.size_billions < 1e6:
             raise BankError(
                 f"{self.family}: size_billions is {self.size_billions!r}; expected billions of parameters, such as 1.7"
@@ -88,16 +98,24 @@ def match_type(direct_model: str, direct: ModelFeatures | None, meta_model: str,
 
 
 def find_features(
-    name: str, *, model_id: str = "", corpus: str = "", given: Mapping[str, ModelFeatures] | None = None
+    name: str,
+    *,
+    model_id: str = "",
+    corpus: str = "",
+    given: Mapping[str, ModelFeatures] | None = None,
+    beside: Collection[str] = (),
 ) -> ModelFeatures | None:
     """Return what is declared about a model, by the user first, then in the shipped lists; None where nothing is.
 
     Args:
         name: As the scored table has it. Looked up exactly: as the user's name, as the name that a published table
-            gives it (where `corpus` is that table), as a Hub id, as the last part of one.
+            gives it (where `corpus` is that table), as a Hub id, as the last part of one, as the name that a paper
+            gives it.
         model_id: The Hub id, where it is known and differs from the name.
         corpus: Name of the scored corpus.
         given: The user's features by name.
+        beside: Names of the other models: of two papers that give one name to two models, the one is meant that has
+            more of them.
 
     >>> find_features("Llama-3.1-8B").size_billions, find_features("OLMo 7B", corpus="hu-frank-2024-syntax").generation
     (8, '1')
@@ -108,14 +126,25 @@ def find_features(
         for key in (name, model_id):
             if key in declared:
                 return declared[key]
-    return None
+    return _published(name, beside)
+
+
+def _published(name: str, beside: Collection[str]) -> ModelFeatures | None:
+    """Return the features of a model by the name that papers give it; None where two papers mean two models."""
+    n_beside = {
+        paper: len(names.keys() & set(beside)) for paper in papers() if name in (names := features_in_paper(paper))
+    }
+    meant = {paper for paper, n in n_beside.items() if n == max(n_beside.values())}
+    found = {features_in_paper(paper)[name] for paper in meant}
+    return found.pop() if len(found) == 1 else None
 
 
 def features_from_entries(entries: Sequence[Mapping[str, Any]]) -> dict[str, ModelFeatures]:
     """Return features by name from tables such as the `[[models]]` of a study file.
 
     Args:
-        entries: Each with `name`, `family`, `generation`, `size_billions`, `type` and, of variants, `seed`.
+        entries: Each with `name`, `family`, `generation`, `size_billions`, `type` and perhaps `seed` (of variants),
+            `training_tokens` and `date`.
 
     Raises:
         BankError: If a key is unknown or missing, or a name stands twice.
@@ -128,13 +157,14 @@ def features_from_entries(entries: Sequence[Mapping[str, Any]]) -> dict[str, Mod
     found: dict[str, ModelFeatures] = {}
     for entry in entries:
         if wrong := sorted((entry.keys() - known) | (wanted - entry.keys())):
-            expected = ", ".join(sorted(known))
+            expected = f"{', '.join(sorted(wanted))}; {', '.join(sorted(known - wanted))} where they are known"
             raise BankError(f"model {entry.get('name')!r}: unknown or missing {', '.join(wrong)}; expected {expected}")
         name = str(entry["name"])
         if name in found:
             raise BankError(f"model {name!r} is declared twice; declare it once")
         values = {key: value for key, value in entry.items() if key != "name"}
-        found[name] = ModelFeatures(**values | {"generation": str(entry["generation"])})
+        texts = {key: str(value) for key, value in values.items() if key in ("generation", "date")}
+        found[name] = ModelFeatures(**{**values, **texts})
     return found
 
 
@@ -143,7 +173,7 @@ def shipped_features() -> Mapping[str, ModelFeatures]:
     """Return the features that pairbank ships, by Hub id (`id@revision` where a revision is meant)."""
     found: dict[str, ModelFeatures] = {}
     for series in _data("models.toml")["series"]:
-        seeds = series.get("seeds", {})
+        seeds, tokens = series.get("seeds", {}), series.get("training_tokens", {})
         for kind in get_args(ModelType):
             for model_id, size in series.get(kind, {}).items():
                 found[model_id] = ModelFeatures(
@@ -152,8 +182,27 @@ def shipped_features() -> Mapping[str, ModelFeatures]:
                     size_billions=size,
                     type=kind,
                     seed=seeds.get(model_id, 0),
+                    training_tokens=tokens.get(model_id),
                 )
     return MappingProxyType(found)
+
+
+def papers() -> list[str]:
+    """Return the names of the lists of models that ship, one a paper."""
+    return [entry["name"] for entry in _data("model_names.toml")["papers"]]
+
+
+def models_in_paper(paper: str) -> Mapping[str, Any]:
+    """Return what ships of a paper's models: `source`, `names` (name -> Hub id), `options` by name, `closed` names.
+
+    Raises:
+        UnknownNameError: No such paper.
+    """
+    known = {entry["name"]: entry for entry in _data("model_names.toml")["papers"]}
+    if paper not in known:
+        raise unknown_name("list of models", paper, known)
+    found: dict[str, Any] = known[paper]
+    return found
 
 
 @cache
@@ -166,10 +215,8 @@ def features_in_paper(paper: str) -> Mapping[str, ModelFeatures]:
     >>> len(features_in_paper("song-2025")), len(features_in_paper("hu-frank-2024"))
     (21, 13)
     """
-    papers = {entry["name"]: entry["names"] for entry in _data("model_names.toml")["papers"]}
-    if paper not in papers:
-        raise unknown_name("list of models", paper, papers)
-    return MappingProxyType({name: shipped_features()[model_id] for name, model_id in papers[paper].items()})
+    names = models_in_paper(paper)["names"]
+    return MappingProxyType({name: shipped_features()[model_id] for name, model_id in names.items()})
 
 
 def _names_for(corpus: str) -> Mapping[str, ModelFeatures]:

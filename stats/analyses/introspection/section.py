@@ -35,6 +35,8 @@ DEFINITIONS = """\
   logarithms of sizes where there are any (appendix G, Tables 5 to 8). Introspection makes the coefficients negative.
   The similarity of self is exactly 1, so that the line of similarity is extended to where no other pair lies. Without
   access to oneself coefficients are then often positive, and with it they are seldom negative: hardly a test.
+- **r_squared** of a regression (the same on each of its lines): its share of the variance; for the logistic one of
+  Table 5 McFadden's (1974), 1 - log L / log L of the intercept alone, which is far smaller.
 - **Table 8** compares self with the other models of one family that has seed variants, each family for itself. Pairs of
   other families as well would make self look better wherever families share anything.
 - **Bars**: mean over pairs +- 1.96 standard errors (figures 3a, 4a). They, and the p values, take the pairs for
@@ -52,6 +54,8 @@ DEFINITIONS = """\
 - Its **interval** covers other items and other models: standard errors from each item's influence (delta method), plus
   how much families (or fewer than three families' models) differ beyond that (DerSimonian & Laird 1986), with Student's
   t. **Found four times in five**: the advantage that such an interval would exclude 0 for with a power of .8.
+- Where all items have a **paradigm** and there are ten or more, paradigms are the draws of both, of the interval and of
+  the bootstrap of contrasts: items of one paradigm are more alike than others.
 - It is **said** that answers follow own probabilities beyond relatives' only where two intervals lie above 0: over the
   declared relatives, and over the model whose direct differences correlate most with a model's own. The second shows
   nothing alone, for the most similar model may be no relative. `docs/statistics.md` has the error rates and the power.
@@ -132,9 +136,10 @@ def _declared(
 ) -> dict[str, dict[str, ModelFeatures | None]]:
     """Return what is declared about each model, by corpus (a published table has names of its own) and model."""
     found: dict[str, dict[str, ModelFeatures | None]] = {}
+    names = {table.model for table in tables}
     for table in tables:
         model_id = str(table.signature.get("model", {}).get("model_id", ""))
-        features = find_features(table.model, model_id=model_id, corpus=table.corpus, given=given)
+        features = find_features(table.model, model_id=model_id, corpus=table.corpus, given=given, beside=names)
         found.setdefault(table.corpus, {})[table.model] = features
     return found
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, SELF
 from pairbank.stats.analyses.introspection.model_pairs import mean_over_prompts
-from pairbank.stats.estimates.bootstrap import ROWS, percentile_estimate
+from pairbank.stats.estimates.bootstrap import percentile_estimate
 from pairbank.stats.estimates.estimate import Estimate, undefined
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ def self_contrasts(
                     _why(kind, n_self, n_pairs),
                     n=found.n_items_direct,
                     level=level,
+                    method=resampled.method,
                 )
                 for kind in value
             }
@@ -158,7 +159,7 @@ def _why(kind: str, n_self: int, n_pairs: int) -> str:
     return "similarity does not vary within match types, so that it cannot be told apart from them"
 
 
-def _estimate(value: float, resampled: FloatArray, reason: str, *, n: int, level: float) -> Estimate:
+def _estimate(value: float, resampled: FloatArray, reason: str, *, n: int, level: float, method: str) -> Estimate:
     if np.isnan(value):
-        return undefined(reason, n=n, method=ROWS, level=level)
-    return percentile_estimate(float(value), resampled.round(_DIGITS), n=n, method=ROWS, level=level)
+        return undefined(reason, n=n, method=method, level=level)
+    return percentile_estimate(float(value), resampled.round(_DIGITS), n=n, method=method, level=level)

@@ -28,7 +28,10 @@ LEAST_MODELS = 3
 
 _PUBLISHED: dict[Outcome, str] = {
     "self-advantage": "at equal similarity, self is ahead of every other type of model.",
-    "partial self-advantage": "at equal similarity, self is ahead of some types of other models, but not of all.",
+    "partial self-advantage": (
+        "at equal similarity, self is ahead of some types of other models, but not of all. This tells little: in "
+        "simulations without access to oneself it was so in up to 15 %."
+    ),
     "no self-advantage": (
         "at equal similarity, self is ahead of no other type of model. This tells little: in simulations the test "
         "hardly ever found an advantage that the comparison with relatives found."

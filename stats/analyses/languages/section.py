@@ -120,7 +120,7 @@ def _text(cells: pd.DataFrame, means: pd.DataFrame, correlations: pd.DataFrame) 
             continue
         by_language = part.groupby("language", sort=False)["value"].mean()
         first, last = by_language.idxmax(), by_language.idxmin()
-        ends = f"best {first} ({by_language.max():.2f}), worst {last} ({by_language.min():.2f})"
+        ends = f"from {by_language.min():.2f} ({last}) to {by_language.max():.2f} ({first})"
         types = _by_type(means[means["method"] == method])
         measure = "F1" if set(part["metric"]) == {"f1"} else "accuracy"
         parts.append(f"`{method}`: mean {measure} {by_language.mean():.2f} over languages, {ends}{types}.")

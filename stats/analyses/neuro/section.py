@@ -53,7 +53,7 @@ def _said(summary: pd.DataFrame) -> str:
         reason = summary["reason"].dropna()
         return f"{place['corpus']} by {place['model']}: no probe ({reason.iloc[0] if len(reason) else 'no pairs'})."
     return (
-        f"{place['corpus']} by {place['model']}: a probe of the best layer tells the better sentence with F1 = "
+        f"{place['corpus']} by {place['model']}: a probe's F1 at its best layer is "
         f"{means['f1']:.2f} ({means['f1_chosen']:.2f} at the layer that the other folds choose); with exchanged labels "
         f"the best layer reaches {means['f1_control']:.2f}, which is what a maximum over layers gives for nothing."
     )

@@ -16,6 +16,7 @@ import yaml
 import pairbank
 from bank_fixtures import Score
 from pairbank.builders.corpora.registry import CORPORA
+from pairbank.builders.dataset import MANIFEST
 from pairbank.builders.sources.references import bibtex
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.cards.bank.tables import read_summary
@@ -130,7 +131,9 @@ def test_a_caption_is_on_the_card_as_its_figure_has_it(tmp_path: Path, own_pairs
     figures = [replace(figure, caption="Log P of <i>&amp;*fake*, n = 4") for figure in made.figures]
     assert figures
     bank = pairbank.write_bank(
-        tmp_path / "bank", scored=[scored], reports={"mine": replace(made, figures=tuple(figures))}
+        tmp_path / "bank",
+        scored=[scored],
+        reports={"mine": replace(made, overview=replace(made.overview, figures=tuple(figures)))},
     )
     captions = [figure.caption for figure in figures_in(bank)]
     assert captions == ["Log P of <i>&amp;*fake*, n = 4"] * len(figures)
@@ -241,3 +244,17 @@ def test_estimates_that_a_report_has_of_the_same_table_are_not_computed_again(tm
         anew = pairbank.write_bank(tmp_path / "b", scored=[scored], reports={"mine": other_draws})
         assert computed.call_count == 1
     assert (known / "results/summary.parquet").read_bytes() == (anew / "results/summary.parquet").read_bytes()
+
+
+def test_the_card_says_which_upstream_files_were_not_the_pinned_ones(tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", subset="plausibility", limit=1)
+    card = pairbank.write_bank(tmp_path / "whole", corpora=[items]) / "README.md"
+    assert "not as published there" not in card.read_text()
+    files = items.info.download_checksums[MANIFEST]["files"]
+    files |= {f"part-{k}|.zip": {"sha256": "0" * 64, "verified": False} for k in range(12)}
+    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("a-1", "b-2", "c-3")]
+    bank = pairbank.write_bank(tmp_path / "altered", scored=scored)
+    page = (bank / "README.md").read_text()
+    assert "(**not as published there**: `part-0|.zip`, `part-10|.zip`" in page
+    assert " and 4 more differed from the pinned file, or none is pinned); licence:" in page
+    pairbank.check_bank(bank)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.engine.threads import MOST_LANES, n_lanes, side_by_side
 from pairbank.scoring.models.causal import CausalScorer
+from pairbank.scoring.models.load import load_model
+from tiny_models import ARCHITECTURES, saved_model
+from tiny_tokenizers import SENTENCES
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -85,6 +90,22 @@ def test_numbers_do_not_depend_on_the_lanes(demo_model: CausalScorer, monkeypatc
         found.append(demo_model.token_logprobs(requests, progress=lambda _n: None))
     for other in found[1:]:
         assert max(abs(a - b).max() for a, b in zip(found[0], other, strict=True)) == pytest.approx(0, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bloom", "mamba"])
+def test_every_bit_is_the_same_for_any_number_of_lanes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Enough requests for passes of all sizes between a pack and a batch; both packed and padded models."""
+    model = load_model(saved_model(ARCHITECTURES[name], tmp_path / name), device="cpu", prompt_format="base")
+    texts = [f"{start} {end} {i}" for i in range(40) for start in SENTENCES[:4] for end in ("again.", "and again.")]
+    requests = model.encode([Request(context="", target=text) for text in texts])
+    assert sum(len(request.ids) for request in requests) > 16 * 128
+    found = []
+    for n in (1, 2, 3, 5):
+        monkeypatch.setattr(model, "_n_lanes", n)
+        found.append(np.concatenate(model.token_logprobs(requests, progress=lambda _n: None)).tobytes())
+    assert len(set(found)) == 1
 
 
 def test_which_models_get_lanes(demo_model: CausalScorer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,12 @@ from pairbank.cli import app
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import Progress
 from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.methods.documents import documents_of_items
 from pairbank.scoring.methods.linking import LINKING_METHODS
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import BOS, FakeScorer
 from pairbank.scoring.models.load import load_model
+from pairbank.scoring.signature import signature_line
 from pairbank.study.declaration import load_study
 from pairbank.study.run import run_study
 from tiny_models import ARCHITECTURES, saved_model
@@ -184,13 +187,77 @@ def test_the_signature_tells_the_counts_and_other_counts_never_meet_stored_score
     scored = [
         pairbank.score(sentences, fake, methods=["slor", "bayes_uniform"], unigrams=t) for t in (first, second, first)
     ]
-    definition = scored[0].signature["methods"]["slor"]
-    assert definition["unigrams"] == first.signature
-    assert definition["unigrams"]["smoothing"] == "add-1"
-    assert scored[0].signature["methods"]["bayes_uniform"]["n_vocabulary"] == BOS + 1
-    assert definition["sha256"] != scored[1].signature["methods"]["slor"]["sha256"]
+    facts = scored[0].signature["model"]
+    assert facts["unigrams"] == [first.signature | {"sha256": first.sha256}]
+    assert facts["unigrams"][0]["smoothing"] == "add-1"
+    assert facts["n_vocabulary"] == BOS + 1
+    assert f"unigrams:en#{first.documents_sha256[:8]}" in signature_line(scored[0].signature)
+    assert facts != scored[1].signature["model"]
+    assert scored[0].signature["methods"] == scored[1].signature["methods"]
     assert scored[0]["slor_good"][:] != scored[1]["slor_good"][:]
     assert scored[0]["slor_good"][:] == scored[2]["slor_good"][:]
+
+
+def test_a_method_is_the_same_for_all_models_and_what_is_the_models_stands_in_its_signature(
+    sentences: datasets.Dataset, tmp_path: Path
+) -> None:
+    methods = ["direct", *LINKING_METHODS]
+    families = ("gpt2", "llama", "gpt-j")
+    models = [FakeScorer(), *(load_model(saved_model(ARCHITECTURES[x], tmp_path / x)) for x in families)]
+    signatures = [
+        pairbank.score(sentences, m, methods=methods, unigrams=pairbank.count_unigrams(TEXT, m)).signature
+        for m in models
+    ]
+    assert len({json.dumps(signature["methods"]) for signature in signatures}) == 1
+    sizes = {signature["model"]["n_vocabulary"] for signature in signatures}
+    counts = {signature["model"]["unigrams"][0]["sha256"] for signature in signatures}
+    assert len(sizes) == len(counts) == len(models)
+
+
+def test_items_in_a_language_without_counts_have_no_score_and_a_flag(caplog: pytest.LogCaptureFixture) -> None:
+    items = pairbank.load_corpus("starter", subset="concepts", limit=1)
+    chosen = items.filter(lambda language: language in ("en", "zh"), input_columns="language")
+    english = pairbank.count_unigrams(TEXT, FakeScorer())
+    scored = pairbank.score(chosen, FakeScorer(), methods=["direct", "slor"], unigrams=english)
+    rows = scored.dataset.to_list()
+    assert {row["language"] for row in rows} == {"en", "zh"}
+    for row in rows:
+        is_counted = row["language"] == "en"
+        assert (row["slor_delta"] is not None) is is_counted
+        assert row["slor_flags"] == ([] if is_counted else ["no_unigrams"])
+        assert row["direct_delta"] is not None
+    n_chinese = sum(row["language"] == "zh" for row in rows)
+    assert f"no slor of {n_chinese} of {len(rows)} items, for there are no unigram counts of their" in caplog.text
+    both = [english, pairbank.count_unigrams(["这本书很有意思。"], FakeScorer(), language="zh_Hans")]
+    whole = pairbank.score(chosen, FakeScorer(), methods=["direct", "slor"], unigrams=both)
+    assert None not in whole["slor_delta"][:]
+    assert [table["languages"] for table in whole.signature["model"]["unigrams"]] == [["en"], ["zh-Hans"]]
+    none = pairbank.score(chosen, FakeScorer(), methods=["direct", "slor"], unigrams=[])
+    assert set(none["slor_delta"][:]) == {None}
+
+
+def test_the_counts_of_a_corpus_know_its_languages() -> None:
+    items = pairbank.load_corpus("starter", subset="concepts", limit=1, language="de")
+    table = pairbank.count_unigrams(documents_of_items(items), FakeScorer())
+    assert table.languages == ("de",)
+    assert not table.covers("en")
+
+
+def test_a_table_from_before_methods_were_the_same_for_all_models_stands_in_a_bank_beside_new_ones(
+    sentences: datasets.Dataset, tmp_path: Path
+) -> None:
+    methods = ["direct", "bayes_uniform", "slor"]
+    table = pairbank.count_unigrams(TEXT, FakeScorer())
+    new, other = (pairbank.score(sentences, FakeScorer(name=n), methods=methods, unigrams=table) for n in ("a", "b"))
+    signature = json.loads(json.dumps(new.signature))
+    facts = signature["model"]
+    signature["methods"]["bayes_uniform"] |= {"sha256": "of that model", "n_vocabulary": facts.pop("n_vocabulary")}
+    signature["methods"]["slor"] |= {"sha256": "of those counts", "unigrams": facts.pop("unigrams")[0]}
+    old = pairbank.read_scored(replace(new, signature=signature).save(tmp_path / "old.parquet"))
+    folder = pairbank.write_bank(tmp_path / "bank", scored=[old])
+    pairbank.write_bank(folder, scored=[other])
+    pairbank.check_bank(folder)
+    assert set(pairbank.report([old, other]).accuracy["model"]) == {"a", "b"}
 
 
 def test_too_long_for_the_model_is_nan_with_a_flag_where_asked(sentences: datasets.Dataset) -> None:
@@ -258,8 +325,8 @@ def test_the_command_counts_and_the_score_command_takes_the_counts(
     assert a.documents_sha256 == b.documents_sha256
     assert np.array_equal(a.counts, b.counts)
     assert c.source["corpus"] == "starter"
-    signature = pairbank.read_scored("s.parquet").signature["methods"]["slor"]
-    assert signature["unigrams"]["documents_sha256"] == a.documents_sha256
+    (used,) = pairbank.read_scored("s.parquet").signature["model"]["unigrams"]
+    assert used["documents_sha256"] == a.documents_sha256
 
 
 def test_the_command_wants_one_source(tmp_path: Path) -> None:

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
+import transformers
 
 from naive_reference import target_logprob
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.models import placement
 from pairbank.scoring.models.causal import CausalScorer
-from pairbank.scoring.models.checkpoints import fingerprint
 from pairbank.scoring.models.load import kind_of, load_model
 from pairbank.scoring.models.masked import MaskedScorer
 from pairbank.scoring.models.placement import quantisation_config
 from pairbank.scoring.models.seq2seq import Seq2SeqScorer
+from pairbank.scoring.models.weights.fingerprint import fingerprint
 from tiny_bidirectional_models import SIZES, bart_model, byte_bpe, masked_model, saved, t5_model
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ def test_what_was_chosen_is_recorded(bert: Path) -> None:
         "max_length": 18,
         "pll": "within_word_l2r",
         "attention": "eager",
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
     }
     assert scorer.model.config._attn_implementation == "eager"
 
@@ -128,6 +131,8 @@ def test_causal_signatures_are_what_they_were(llama: Path) -> None:
         "bos_policy",
         "bos_id",
         "max_length",
+        "torch",
+        "transformers",
     ]
     assert (info["backend"], info["dtype"], info["bos_id"]) == ("causal-packed", "float32", 0)
 

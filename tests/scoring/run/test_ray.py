@@ -84,6 +84,7 @@ def in_one_process(folder: Path, items: datasets.Dataset, out: Path) -> bytes:
     return pairbank.score(items, model, methods=METHODS).save(out / "one.parquet").read_bytes()
 
 
+@pytest.mark.slow
 @needs_ray
 @pytest.mark.parametrize(("name", "n_workers"), [("llama", 2), ("gpt2", 1), ("t5", 2)])
 def test_workers_give_the_bytes_of_one_process(
@@ -102,6 +103,7 @@ def test_workers_give_the_bytes_of_one_process(
     assert found.read_bytes() == expected
 
 
+@pytest.mark.slow
 @needs_ray
 def test_a_worker_that_is_killed_comes_back_and_nothing_is_lost_or_scored_twice(
     items: datasets.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -123,6 +125,7 @@ def test_a_worker_that_is_killed_comes_back_and_nothing_is_lost_or_scored_twice(
     assert found.read_bytes() == expected
 
 
+@pytest.mark.slow
 @needs_ray
 def test_a_driver_that_is_killed_goes_on_where_it_stopped(
     items: datasets.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -145,6 +148,7 @@ def test_a_driver_that_is_killed_goes_on_where_it_stopped(
     assert (tmp_path / "ray.parquet").read_bytes() == expected
 
 
+@pytest.mark.slow
 @needs_ray
 def test_what_a_worker_raises_is_raised_here(tmp_path: Path) -> None:
     folder = folder_of("gpt2", tmp_path)
@@ -158,6 +162,7 @@ def test_what_a_worker_raises_is_raised_here(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.slow
 @needs_ray
 def test_gpus_without_a_stated_batch_are_refused() -> None:
     from pairbank.scoring.run.ray_workers import RayModel

@@ -171,6 +171,7 @@ class Length:
     definition: ClassVar[dict[str, Any]] = {"sha256": "1", "layout": direct_layout("length")}
     columns: ClassVar[dict[str, ColumnKind]] = ScoreColumns("length").kinds("length_delta", "length_flags")
     key_columns = ("subset",)
+    of_model: ClassVar[dict[str, Any]] = {}
     shard_items = 1
 
     def applies_to(self, row: Row) -> bool:

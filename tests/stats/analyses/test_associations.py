@@ -50,7 +50,12 @@ def test_parts_of_r_squared_sum_to_it_and_the_text_says_them() -> None:
     part = found.tables["predictors_of_ratings"]
     assert part["predictor"].tolist() == ["direct", "mean", "length", "meta"]
     assert part["importance"].sum() == pytest.approx(part["r2"].iloc[0], abs=1e-12)
-    assert f"{part['r2'].iloc[0]:.1%} of the variance of people's differences is predicted (199 items)" in found.text
+    adjusted = 1 - (1 - part["r2"].iloc[0]) * 198 / 194
+    assert part["r2_adjusted"].iloc[0] == pytest.approx(adjusted, abs=1e-12)
+    said = (
+        f"{adjusted:.1%} of the variance of people's differences is predicted, corrected for the number of predictors"
+    )
+    assert f"{said} (4 predictors, 199 items). Parts of R^2 = {part['r2'].iloc[0]:.3f}: " in found.text
     assert "answers_given_other_models" not in found.tables
 
 

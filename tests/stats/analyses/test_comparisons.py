@@ -82,6 +82,6 @@ def test_the_text_counts_equivalent_pairs_at_the_margin_that_is_asked_for() -> N
     row = rows["models", "direct", "m0", "m1"]
     assert row["p_equivalent"] <= row["p_equivalent_holm"] < 0.05
     assert np.isnan(row["bf01"])
-    assert "2 are equivalent: their accuracies are shown to differ by less than 0.02 (Holm)" in found.text
+    assert "2 are equivalent on such items: their accuracies are shown to differ by less than 0.02 (Holm)" in found.text
     with pytest.raises(BankError, match="margin is 2"):
         section(same, seed=0, n_resamples=20, margin=2)

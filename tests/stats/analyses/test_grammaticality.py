@@ -98,7 +98,7 @@ def test_sentences_labelled_one_by_one_have_an_area_and_no_accuracy() -> None:
     assert rows["accuracy"]["reason"] == "single labelled sentences make no pairs"
     assert found.tables["correlation"].empty
     assert "log P of the two strings" not in found.text
-    assert "AUC = 0.75" in found.text
+    assert "by `direct` is 0.75" in found.text
 
 
 def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> None:

@@ -119,7 +119,10 @@ def test_a_ceiling_is_given_where_the_data_allow_one_and_else_the_reason() -> No
     found = ceiling_of(read_table(with_spread).choices)
     delta = (table.frame["human_good"] - table.frame["human_bad"]).iloc[1:]
     assert found.reliability == pytest.approx(1 - 0.25 / delta.var(), abs=1e-12)
-    assert f"r can reach {found.ceiling_r:.2f}" in section([with_spread], seed=0, n_resamples=20).text
+    assert (
+        f"r could reach about {found.ceiling_r:.2f} (an estimate)"
+        in section([with_spread], seed=0, n_resamples=20).text
+    )
 
 
 def test_many_models_are_said_with_their_mean_and_range() -> None:

@@ -37,6 +37,24 @@ def test_the_linear_model_is_that_of_the_formula() -> None:
         estimate = found[(level,)]["e"]
         assert estimate.value == pytest.approx(fit.params[name], abs=1e-4)
         assert (estimate.high - estimate.low) / 2 == pytest.approx(2.045 * fit.bse[name], rel=0.02)
+    explained = np.var(fit.model.exog @ fit.fe_params)
+    whole = explained + fit.cov_re.iloc[0, 0] + fit.vcomp.sum() + fit.scale
+    made = mixed_numbers(cells)
+    assert made.r_squared == pytest.approx(explained / whole, abs=1e-4)
+    assert made.r_squared_with_units == pytest.approx(1 - fit.scale / whole, abs=1e-4)
+
+
+def test_the_r_squared_of_shares_is_that_of_the_means_where_each_method_has_its_own() -> None:
+    cells = crossed_cells(30, 3, 1, np.random.default_rng(4), effect=0.5, threshold=True).drop(columns="phenomenon")
+    means = cells.groupby("method")["value"].transform("mean")
+    left = ((cells["value"] - means) ** 2).sum() / ((cells["value"] - cells["value"].mean()) ** 2).sum()
+    assert 0 < 1 - left == pytest.approx(mixed_shares(cells).r_squared, abs=1e-6)
+
+
+def test_every_outcome_has_an_r_squared_in_the_report() -> None:
+    fit = section(models(), seed=0, n_resamples=1).tables["fit"]
+    assert fit["outcome"].tolist() == ["delta", "accuracy"]
+    assert fit["r_squared"].between(0, 1).all()
 
 
 def test_paradigms_are_the_units_where_there_are_ten_and_the_text_says_so() -> None:
@@ -50,7 +68,9 @@ def test_paradigms_are_the_units_where_there_are_ten_and_the_text_says_so() -> N
     assert set(effects["term"]) == {"method", "model"}, "each phenomenon has one paradigm here: it tells nothing"
     row = rows["delta", "method", "meta"]
     interval = f"{row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}] standard deviations"
-    assert f"delta: of 1 other methods, `meta` is furthest from `direct`, by {interval}" in found.text
+    differ = int(row["p_holm"] < 0.05)
+    said = f"delta: of 1 other methods, {differ} differ from `direct` at 0.05 (Holm); `meta` is furthest from it, by"
+    assert f"{said} {interval}, Holm's p " in found.text
 
 
 def test_items_are_the_units_of_a_corpus_without_paradigms_and_as_many_as_asked_for_are_drawn() -> None:

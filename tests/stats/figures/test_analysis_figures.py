@@ -15,7 +15,7 @@ from pairbank.stats.analyses import human_correlation as people
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.languages import section as multilingual
 from pairbank.stats.figures.style import save_figure
-from pairbank.stats.report.overview import overview_figures
+from pairbank.stats.report.overview import overview_section
 from pairbank.stats.scored_table.frame import ScoredFrame
 from rated_tables import rated_table
 
@@ -71,7 +71,7 @@ def test_every_section_has_its_figures_and_all_can_be_saved(n_models: int, tmp_p
     for figure in figures:
         assert figure.caption.endswith(".")
         assert figure.draw().axes
-    png, svg = save_figure(found["people"].figures[0].draw(), tmp_path / figures[0].name)
+    png, svg, _ = save_figure(found["people"].figures[0].draw(), tmp_path / figures[0].name)
     assert min(png.stat().st_size, svg.stat().st_size) > 1000
 
 
@@ -118,7 +118,7 @@ def test_the_order_of_a_files_rows_changes_no_figure_of_a_report(tmp_path: Path)
     summary = summarise(table.frame, table.layouts, model=table.model, n_resamples=20)
     drawn = []
     for nth, scored in enumerate((table, shuffled)):
-        figures = {figure.name: figure for figure in overview_figures(summary, [scored])}
-        (_, svg) = save_figure(figures["scatter_toy_gpt2"].draw(), tmp_path / str(nth))
+        figures = {figure.name: figure for figure in overview_section(summary, [scored]).figures}
+        (_, svg, _) = save_figure(figures["scatter_toy_gpt2"].draw(), tmp_path / str(nth))
         drawn.append(svg.read_bytes())
     assert drawn[0] == drawn[1]

@@ -45,11 +45,12 @@ def _drawn() -> dict[str, Figure]:
     }
 
 
-def test_every_kind_is_saved_as_png_and_svg_with_equal_bytes_each_time(tmp_path: Path) -> None:
+def test_every_kind_is_saved_as_png_svg_and_pdf_with_equal_bytes_each_time(tmp_path: Path) -> None:
     before = dict(mpl.rcParams)
     for name in ("first", "second"):
         for kind, figure in _drawn().items():
-            png, svg = save_figure(figure, tmp_path / name / kind)
+            png, svg, pdf = save_figure(figure, tmp_path / name / kind)
+            assert pdf.read_bytes().startswith(b"%PDF")
             assert png.read_bytes().startswith(b"\x89PNG")
             assert ET.parse(svg).getroot().tag.endswith("svg")  # noqa: S314 - our own file
     for path in (tmp_path / "first").iterdir():

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.stats import ttest_1samp
 from statsmodels.stats.contingency_tables import mcnemar
 
 from pairbank.errors import BankError
 from pairbank.stats.measures.paired_tests import (
+    beyond_clusters_p,
     compare,
     corrected,
     detectable_difference,
+    gain_test,
     mcnemar_exact,
     mcnemar_mid_p,
     no_comparison,
@@ -140,3 +144,37 @@ def test_what_cannot_be_compared_says_so() -> None:
     nothing = no_comparison("they share no scored items")
     assert math.isnan(nothing.difference.value)
     assert nothing.reason == "they share no scored items"
+
+
+def test_ties_count_one_half_in_the_test_as_all_signs_give_it() -> None:
+    gains = np.array([1.0, 1.0, -1.0, 0.5, 0.5, 0.5, -0.5, 0.0])
+    sums = np.array([np.dot(signs, np.abs(gains)) for signs in itertools.product((-1, 1), repeat=8)])
+    seen = gains.sum()
+    found = gain_test(gains)
+    assert found.p_exact == pytest.approx(np.mean(np.abs(sums) >= seen), abs=1e-12)
+    assert found.p_mid == pytest.approx(np.mean(np.abs(sums) > seen) + np.mean(np.abs(sums) == seen) / 2, abs=1e-12)
+    none = gain_test([0.5, -0.5])
+    assert none.p_exact == 1.0
+    assert none.p_mid == pytest.approx(0.75)
+
+
+def test_a_method_that_ties_where_it_is_unsure_is_not_called_better_for_it() -> None:
+    rng = np.random.default_rng(11)
+    easy = 1 + rng.normal(size=4000)
+    a, b = np.round((easy + rng.normal(size=4000)) / 2), easy + rng.normal(size=4000)
+    found = compare(a, b)
+    assert found.n_ties > 1000
+    assert mcnemar_mid_p(found.n_only_a, found.n_only_b) < 0.001
+    assert found.n_only_a > found.n_only_b, "on decided items alone A looks better"
+    assert found.difference.high < 0.01
+
+
+def test_beyond_paradigms_counts_paradigms_and_not_items() -> None:
+    rng = np.random.default_rng(2)
+    paradigm = np.repeat(np.arange(12), 200)
+    gain = np.where(rng.random(2400) < np.where(paradigm < 7, 0.6, 0.45), 1.0, -1.0)
+    assert gain_test(gain).p_mid < 0.001
+    assert beyond_clusters_p(gain, paradigm) > 0.05
+    means = np.array([gain[paradigm == c].mean() for c in range(12)])
+    assert beyond_clusters_p(gain, paradigm) == pytest.approx(ttest_1samp(means, 0).pvalue, abs=1e-12)  # equal sizes
+    assert np.isnan(beyond_clusters_p(gain, np.arange(2400) % 9))

@@ -17,7 +17,10 @@ from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.neuro.probe_tables import LAYER_DTYPES, ProbeScores, layer_rows, summary_rows
 from pairbank.stats.analyses.neuro.probed import Probed
 from pairbank.stats.analyses.neuro.section import neuro_section
+from pairbank.stats.report.overview import overview_section
+from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
+from rated_tables import rated_table
 
 PAIRS = [("The dogs bark.", "The dogs barks."), ("She saw him.", "She saw he."), ("A b.", "B a."), ("C d.", "D c.")]
 
@@ -38,14 +41,24 @@ def test_the_page_shows_html_as_text_and_has_every_section_note_and_signature(tm
         references=("Somebody 2020",),
     )
     table = scored(tmp_path, name="<b>fake")
-    made = pairbank.report([table], title="<i>mine</i>", notes=["A note."], sections=[extra], n_resamples=20)
-    page = made.markdown()
-    assert page.startswith("# &lt;i&gt;mine&lt;/i&gt;\n\nA note.\n")
-    for text in ("## Mine\n\nA finding.", "| &lt;script&gt; | 0.0123 |", "The first 40 of 41 rows", "- Somebody 2020"):
-        assert text in page
-    assert "<script>" not in page
-    assert "| &lt;b&gt;fake |" in page
+    made = pairbank.report(
+        [table], title="<i>mine</i>", description="What was done.", notes=["A note."], sections=[extra], n_resamples=20
+    )
     folder = made.save(tmp_path / "report")
+    page, own, how = ((folder / name).read_text() for name in ("report.md", "appendix/extra.md", "appendix/how.md"))
+    assert page == made.markdown()
+    assert page.startswith("# &lt;i&gt;mine&lt;/i&gt;\n\nWhat was done.\n\n## Mine\n\nA finding.\n")
+    assert "## Notes\n\n- A note.\n" in page
+    for text in ("A finding.", "| &lt;script&gt; | 0.0123 |", "The first 40 of 41 rows"):
+        assert text in own
+    assert "- Somebody 2020" in how
+    assert "| &lt;b&gt;fake |" in page
+    html = (folder / "report.html").read_text()
+    assert html == made.html()
+    for text in (page, own, html):  # signatures stand between backticks in the Markdown
+        assert "<script>" not in text
+        assert "<b>fake" not in text
+    assert '<details id="extra"><summary>Mine</summary>' in html
     cells = pd.read_csv(folder / "extra_cells.csv")
     assert cells.shape == (41, 2)
     assert cells["value"][0] == 0.0123456
@@ -90,7 +103,7 @@ def test_the_section_of_probes_says_the_best_layer_and_what_the_control_reaches(
     # layer 0 is the embedding; the best of the others has F1 .8, the control .55; folds choose layer 1 throughout
     one = probed([[0.9, 0.9], [0.7, 0.9], [0.6, 0.6]], [[0.5, 0.5], [0.5, 0.6], [0.4, 0.4]])
     section = neuro_section([one])
-    assert "toy by m/1: a probe of the best layer tells the better sentence with F1 = 0.80" in section.text
+    assert "toy by m/1: a probe's F1 at its best layer is 0.80" in section.text
     assert "the best layer reaches 0.55" in section.text
     (figure,) = section.figures
     assert figure.name == "neuro_toy_m_1"
@@ -110,3 +123,12 @@ def test_no_probe_is_an_error_and_one_without_a_value_says_why() -> None:
     section = neuro_section([empty])
     assert section.text == "toy by m: no probe (too few pairs)."
     assert section.figures == ()
+
+
+def test_people_are_drawn_once_beside_several_models() -> None:
+    frames = [rated_table(seed=seed, model=f"m{seed}") for seed in range(3)]
+    summary = pd.concat([summarise(one.frame, one.layouts, model=one.model) for one in frames])
+    found = {figure.name: figure for figure in overview_section(summary, frames).figures}
+    axes = found["accuracy_toy"].draw().axes[0]
+    handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    assert set(handles) == {"m0", "m1", "m2", "people"}

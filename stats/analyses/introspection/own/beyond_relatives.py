@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.model_pairs import PairCorrelations
     from pairbank.stats.scored_table.delta_stack import DeltaStack
 
-METHOD = "random-effects-t"
+METHOD, CLUSTERED = "random-effects-t", "random-effects-t, paradigms drawn"
 POWER = 0.8
 LEAST_FAMILIES = 3
 LEAST_ITEMS = 20
@@ -54,6 +54,8 @@ class OwnAdvantage:
     """Of these."""
     n_most_similar: int
     """Models with an advantage over the most similar one."""
+    n_paradigms: int = 0
+    """Paradigms that intervals take for the draws; 0 where items are."""
 
 
 def own_advantage(
@@ -85,11 +87,13 @@ def own_advantage(
     there = np.flatnonzero(~np.isnan(models.value))
     families = [str(known.family) if (known := features.get(name)) else name for name in stack.models]
     reason = _why_not(stack.models, features, declared)
-    over_relatives, smallest = over_models(models, families, n_items=n_items, level=level, reason=reason)
+    n_drawn = 0 if stack.clusters is None else int(stack.clusters.max()) + 1
+    shared: dict[str, Any] = {"n_items": n_items, "n_paradigms": n_drawn, "level": level}
+    over_relatives, smallest = over_models(models, families, reason=reason, **shared)
     asked = there.tolist() or np.flatnonzero(~np.isnan(np.diag(found.meta_direct))).tolist()
     similar = model_advantages(stack, most_similar(found.direct_direct, read=read, asked=asked))
     reason = "needs a third model, and direct differences of models that are alike"
-    over_similar, _ = over_models(similar, families, n_items=n_items, level=level, reason=reason)
+    over_similar, _ = over_models(similar, families, reason=reason, **shared)
     if over_similar.is_defined and not len(there):
         over_similar = without_interval(over_similar.value, _NO_TEST, n=n_items, method=METHOD, level=level)
     return OwnAdvantage(
@@ -101,11 +105,12 @@ def own_advantage(
         n_models=len(there),
         n_families=len({families[nth] for nth in there}),
         n_most_similar=int((~np.isnan(similar.value)).sum()),
+        n_paradigms=n_drawn,
     )
 
 
 def over_models(
-    found: ModelAdvantages, families: list[str], *, n_items: int, level: float, reason: str
+    found: ModelAdvantages, families: list[str], *, n_items: int, level: float, reason: str, n_paradigms: int = 0
 ) -> tuple[Estimate, float]:
     """Return the mean over families (over models, where there are fewer than three) and the smallest effect.
 
@@ -115,6 +120,7 @@ def over_models(
         n_items: Items there were.
         level: Confidence level, a share.
         reason: Why there is none, should there be none.
+        n_paradigms: Paradigms, where these are the draws and not the items.
     """
     there = np.flatnonzero(~np.isnan(found.value))
     if not len(there):
@@ -132,15 +138,18 @@ def over_models(
     error = np.sqrt((influence.mean(axis=0) ** 2).sum() + _excess_variance(values, influence) / len(units))
     if not error > 1e-9:
         return without_interval(value, "the items leave no spread", n=n_items, method=METHOD, level=level), float("nan")
-    half = _quantile((1 + level) / 2, len(units)) * error
+    half = _quantile((1 + level) / 2, len(units), n_paradigms) * error
     low, high = round(value - half, _DIGITS), round(value + half, _DIGITS)
-    smallest = round(half + _quantile(POWER, len(units)) * error, _DIGITS)
-    return Estimate(value=value, low=low, high=high, n=n_items, method=METHOD, level=level), smallest
+    smallest = round(half + _quantile(POWER, len(units), n_paradigms) * error, _DIGITS)
+    method = CLUSTERED if n_paradigms else METHOD
+    return Estimate(value=value, low=low, high=high, n=n_items, method=method, level=level), smallest
 
 
-def _quantile(share: float, n_units: int) -> float:
-    """Return Student's quantile, or the normal one for a pair of relatives, from which no spread can be told."""
-    return float(ndtri(share) if n_units < LEAST_FAMILIES else stdtrit(n_units - 1, share))
+def _quantile(share: float, n_units: int, n_paradigms: int) -> float:
+    """Return Student's quantile; for a pair of relatives, from which no spread can be told, that of the draws."""
+    if n_units < LEAST_FAMILIES:
+        return float(stdtrit(n_paradigms - 1, share) if n_paradigms else ndtri(share))
+    return float(stdtrit(min(n_units, n_paradigms or n_units) - 1, share))
 
 
 def _excess_variance(values: FloatArray, influence: FloatArray) -> float:

@@ -28,7 +28,7 @@ import numpy as np
 from pairbank.stats.analyses.introspection.model_pairs import complete_items, standardised
 
 if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
+    from pairbank.arrays import FloatArray, IntArray
     from pairbank.stats.analyses.introspection.own.relatives import Comparison
     from pairbank.stats.scored_table.delta_stack import DeltaStack
 
@@ -47,7 +47,8 @@ class ModelAdvantages:
     relatives: FloatArray
     """Mean r with its relatives', likewise."""
     influence: FloatArray
-    """Of each item, shape (models, items); the squares of a row add up to the squared standard error."""
+    """Of each item, or paradigm where these are the draws, shape (models, draws); the squares of a row add up to the
+    squared standard error."""
     n_relatives: tuple[int, ...]
     """Of each model."""
 
@@ -105,8 +106,19 @@ def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> Mo
         for both, (_, of_items) in parts:
             influence[asked, both] += of_items / len(parts)
     return ModelAdvantages(
-        value=value, own=own, relatives=relatives, influence=influence, n_relatives=tuple(n_relatives)
+        value=value,
+        own=own,
+        relatives=relatives,
+        influence=influence if stack.clusters is None else _of_clusters(influence, stack.clusters),
+        n_relatives=tuple(n_relatives),
     )
+
+
+def _of_clusters(influence: FloatArray, clusters: IntArray) -> FloatArray:
+    """Return the influence of whole clusters of items, with the correction for few of them."""
+    n = int(clusters.max()) + 1
+    found = np.stack([np.bincount(clusters, weights=row, minlength=n) for row in influence])
+    return np.asarray(found * np.sqrt(n / (n - 1)), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def _headline(own: OwnAdvantage) -> str:
         )
     families = "1 family" if own.n_families == 1 else f"{own.n_families} families"
     models = "1 model" if own.n_models == 1 else f"{own.n_models} models"
-    rests = f"{with_interval(over)} in r ({models} of {families}, n = {over.n:,} items)"
+    rests = f"{with_interval(over)} in r ({models} of {families}, n = {over.n:,} items{_drawn(own)})"
     similar = f"the model whose probabilities are most similar ({with_interval(own.over_most_similar)})"
     power = f"An advantage of {_bare(own.smallest)} or more would have been found four times in five."
     return {
@@ -92,6 +92,10 @@ def _headline(own: OwnAdvantage) -> str:
             f"declared relatives' {rests}."
         ),
     }[beyond]
+
+
+def _drawn(own: OwnAdvantage) -> str:
+    return f" of {own.n_paradigms:,} paradigms, which are the draws" if own.n_paradigms else ""
 
 
 def _beside(own: OwnAdvantage) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.api import Logit, add_constant
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.introspection.item_resamples import resampled_correlations
@@ -63,6 +64,8 @@ def test_least_squares_has_the_closed_form_of_a_line() -> None:
     assert fit.log_likelihood == pytest.approx(-2.5 * (math.log(2 * math.pi * rss / 5) + 1))
     assert fit.aic == pytest.approx(6 - 2 * fit.log_likelihood)
     assert fit.bic == pytest.approx(3 * math.log(5) - 2 * fit.log_likelihood)
+    assert fit.r_squared == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2)
+    assert set(fit.table()["r_squared"]) == {fit.r_squared}
     # t with 3 degrees of freedom: p = 1 - 2/pi (atan(u) + u / (1 + u^2)), u = t / sqrt 3
     u = abs(fit["x"].statistic) / math.sqrt(3)
     assert fit["x"].p_value == pytest.approx(1 - 2 / math.pi * (math.atan(u) + u / (1 + u * u)))
@@ -119,6 +122,15 @@ def test_a_saturated_binomial_fit_gives_the_log_odds() -> None:
     # the variance of a log odds ratio is the sum of 1 / count (Woolf 1955)
     woolf = math.sqrt(1 / 80 + 1 / 20 + 1 / 60 + 1 / 40)
     assert fit["is_meta"].standard_error == pytest.approx(woolf)
+
+
+def test_the_r_squared_of_a_logistic_regression_is_mcfaddens_over_single_trials() -> None:
+    successes, trials, x = np.array([30, 10, 22]), np.array([40, 40, 50]), np.array([1.0, 0.0, 2.0])
+    fit = binomial(successes, trials, {"x": x}, formula="y ~ x")
+    single = np.concatenate([np.repeat([1, 0], [k, n - k]) for k, n in zip(successes, trials, strict=True)])
+    by_statsmodels = Logit(single, add_constant(np.repeat(x, trials))).fit(disp=False).prsquared
+    assert fit.r_squared == pytest.approx(by_statsmodels, abs=1e-9)
+    assert binomial(successes, trials, {}, formula="y ~ 1").r_squared == pytest.approx(0, abs=1e-12)
 
 
 def test_a_group_that_is_always_right_has_no_finite_log_odds() -> None:
@@ -247,7 +259,7 @@ def fitted(**coefficients: tuple[float, float]) -> Regression:
         parts.append(Coefficient(term=term, estimate=estimate, standard_error=0.1, statistic=1.0, p_value=p_value))
     return Regression(
         formula="f", coefficients=tuple(parts), n=441, n_left_out=0, df_residual=400,
-        log_likelihood=0.0, aic=0.0, bic=0.0,
+        log_likelihood=0.0, aic=0.0, bic=0.0, r_squared=0.0,
     )  # fmt: skip
 
 

@@ -1,0 +1,268 @@
+"""A column map: how the columns of any table make items, said in data. Rows in; cells by schema column out.
+
+Three layouts. `pairs`: a row holds both sides, in two columns, or a label says which of two columns is the better.
+`long`: a row holds one side; a label says which, and rows with the same ids (or each two that follow one another) make
+a pair. `sentences`: a row holds one sentence that is labelled acceptable or not. A column is named, or is the path to
+a value in nested JSON (`translation.de.0`).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pairbank.builders.sources.table_format import MENDED, NOTHING_SAID, TableFormat
+from pairbank.errors import CorpusError
+
+Layout = Literal["pairs", "long", "sentences"]
+Row = Mapping[str, Any]
+NumberedRows = Iterable[tuple[int, Row]]
+BadRow = Callable[[CorpusError], None]
+
+OF_A_SIDE = {"sentence": "target", "context": "context", "human": "human"}
+"""What a map names of one side (`long`, `sentences`) -> the stem of the schema's columns of both."""
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """The column that says which side is the better one, and its values, as `plain_value` writes them."""
+
+    column: str
+    better: tuple[str, ...]
+    """`pairs`: the first of `sides` is the better one; `long`: this row is; `sentences`: it is acceptable."""
+    worse: tuple[str, ...]
+    sides: tuple[str, str] | None = None
+    """`pairs`: the two columns."""
+
+    def says(self, row: Row, where: str) -> bool:
+        """Return what the label of a row says.
+
+        Raises:
+            CorpusError: it is none of the values that the map names.
+        """
+        value = plain_value(value_at(row, self.column, where))
+        if value in self.better or value in self.worse:
+            return value in self.better
+        expected = ", ".join(map(repr, (*self.better, *self.worse)))
+        raise CorpusError(f"{where}: label {self.column!r} is {value!r}, expected one of {expected}, as the map has it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnMap:
+    """How a table's columns make items."""
+
+    layout: Layout = "pairs"
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Schema column (or one of `OF_A_SIDE`) -> the table's column, or a path into it."""
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    """Schema column -> what all rows have in it."""
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Schema column -> what a cell of it says -> what it means; other cells stay as they are."""
+    label: Label | None = None
+    pair: tuple[str, ...] = ()
+    """`long`: columns whose cells are the same in rows of one pair; () = each two rows that follow one another."""
+    good_first: bool = False
+    """`long`: of each two rows the first is the better side; there is no label."""
+    contrasts: tuple[tuple[str, str], ...] = ()
+    """`long`, where an item has more than two conditions: (label of the better side, of the worse one)."""
+    format: TableFormat = NOTHING_SAID
+
+    def named(self) -> frozenset[str]:
+        """Return the table's columns and paths that the map names."""
+        label = () if self.label is None else (self.label.column, *(self.label.sides or ()))
+        return frozenset((*self.columns.values(), *label, *self.pair))
+
+    @functools.cached_property
+    def _of_a_side(self) -> tuple[str, ...]:
+        return () if self.layout == "pairs" else tuple(name for name in self.columns if name in OF_A_SIDE)
+
+    @functools.cached_property
+    def _of_a_pair(self) -> tuple[str, ...]:
+        return tuple(name for name in self.columns if name not in self._of_a_side)
+
+    @functools.cached_property
+    def _choices(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+        """Values of the label of the better and of the worse side, a contrast."""
+        if self.contrasts or self.label is None:
+            return tuple(((good,), (bad,)) for good, bad in self.contrasts)
+        return ((self.label.better, self.label.worse),)
+
+    @functools.cached_property
+    def _named_values(self) -> frozenset[str]:
+        return frozenset(value for better, worse in self._choices for value in (*better, *worse))
+
+    def shaped(self, rows: NumberedRows, where: str, bad_row: BadRow) -> Iterator[ShapedRow]:
+        """Yield the items' cells.
+
+        Args:
+            rows: (line or row number, row) of the table.
+            where: names it in errors.
+            bad_row: told of each row or pair that cannot be read, which is then left out.
+        """
+        shape = {"pairs": self._pair, "sentences": self._sentence}.get(self.layout)
+        if shape is None:
+            yield from self._long(rows, where, bad_row)
+            return
+        for number, row in rows:
+            try:
+                yield shape(number, row, f"{where}, row {number}")
+            except CorpusError as error:
+                bad_row(error)
+
+    def _pair(self, number: int, row: Row, where: str) -> ShapedRow:
+        cells = self._cells(row, where, of_a_side=False)
+        if self.label is not None and self.label.sides is not None:
+            first, second = self.label.sides
+            good, bad = (first, second) if self.label.says(row, where) else (second, first)
+            cells |= {"target_good": value_at(row, good, where), "target_bad": value_at(row, bad, where)}
+        return ShapedRow(number=number, cells=cells, good=row, flags=_mends(row))
+
+    def _sentence(self, number: int, row: Row, where: str) -> ShapedRow:
+        cells = self._cells(row, where, of_a_side=False) | self._side(row, where, "good")
+        label = None if self.label is None else int(self.label.says(row, where))
+        return ShapedRow(number=number, cells=cells, good=row, label=label, flags=_mends(row))
+
+    def _long(self, rows: NumberedRows, where: str, bad_row: BadRow) -> Iterator[ShapedRow]:
+        for group in self._groups(rows, where):
+            try:
+                found = list(self._pairs_of(group, where))
+            except CorpusError as error:
+                bad_row(error)
+                continue
+            yield from found
+
+    def _groups(self, rows: NumberedRows, where: str) -> Iterator[list[tuple[int, Row]]]:
+        """Yield the rows of each pair, pairs in the order of their first rows."""
+        if self.pair:
+            by_pair: dict[tuple[str, ...], list[tuple[int, Row]]] = {}
+            for number, row in rows:
+                at = f"{where}, row {number}"
+                key = tuple(plain_value(value_at(row, name, at)) for name in self.pair)
+                by_pair.setdefault(key, []).append((number, row))
+            yield from by_pair.values()
+            return
+        group: list[tuple[int, Row]] = []
+        for numbered in rows:
+            group.append(numbered)
+            if len(group) == 2:
+                yield group
+                group = []
+        if group:
+            yield group
+
+    def _pairs_of(self, group: list[tuple[int, Row]], where: str) -> Iterator[ShapedRow]:
+        label = self.label
+        at = f"{where}, row {', '.join(str(number) for number, _ in group)}"
+        if label is None:
+            if len(group) != 2:
+                raise CorpusError(f"{at}: one row, expected two, the better side first; the file may be cut")
+            yield self._joined(group[0], group[1], where, "")
+            return
+        by_value: dict[str, list[tuple[int, Row]]] = {}
+        for number, row in group:
+            value = plain_value(value_at(row, label.column, f"{where}, row {number}"))
+            by_value.setdefault(value, []).append((number, row))
+        if others := by_value.keys() - self._named_values:
+            raise CorpusError(f"{at}: label {label.column!r} is {sorted(others)[0]!r}, which the map does not name")
+        for better, worse in self._choices:
+            goods = [found for value, found_rows in by_value.items() if value in better for found in found_rows]
+            bads = [found for value, found_rows in by_value.items() if value in worse for found in found_rows]
+            if (len(goods), len(bads)) != (1, 1):
+                raise CorpusError(
+                    f"{at}: {len(goods)} better and {len(bads)} worse rows, expected one of each; check the ids of "
+                    f"the pair ({', '.join(self.pair) or 'two rows that follow one another'}) and the labels"
+                )
+            yield self._joined(goods[0], bads[0], where, "-".join((*better, *worse)) if self.contrasts else "")
+
+    def _joined(self, good: tuple[int, Row], bad: tuple[int, Row], where: str, contrast: str) -> ShapedRow:
+        cells = self._cells(good[1], f"{where}, row {good[0]}", of_a_side=False)
+        other = self._cells(bad[1], f"{where}, row {bad[0]}", of_a_side=False) if self._of_a_pair else cells
+        if differing := [name for name, cell in cells.items() if other[name] != cell]:
+            name = differing[0]
+            raise CorpusError(
+                f"{where}, row {good[0]} and {bad[0]}: {name} is {cells[name]!r} of the better side and "
+                f"{other[name]!r} of the worse one; expected the same, since it is said of the pair"
+            )
+        cells |= self._side(good[1], f"{where}, row {good[0]}", "good")
+        cells |= self._side(bad[1], f"{where}, row {bad[0]}", "bad")
+        flags = tuple(dict.fromkeys((*_mends(good[1]), *_mends(bad[1]))))
+        return ShapedRow(number=good[0], cells=cells, good=good[1], bad=bad[1], flags=flags, contrast=contrast)
+
+    def _cells(self, row: Row, where: str, *, of_a_side: bool) -> dict[str, Any]:
+        names = self._of_a_side if of_a_side else self._of_a_pair
+        cells = {name: self._meaning(name, value_at(row, self.columns[name], where)) for name in names}
+        return cells if of_a_side else dict(self.fixed) | cells
+
+    def _side(self, row: Row, where: str, side: str) -> dict[str, Any]:
+        found = self._cells(row, where, of_a_side=True)
+        return {f"{OF_A_SIDE[name]}_{side}": cell for name, cell in found.items()}
+
+    def _meaning(self, name: str, cell: Any) -> Any:  # noqa: ANN401 - a cell is what the file has
+        known = self.values.get(name)
+        return cell if known is None or cell is None else known.get(str(cell), cell)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShapedRow:
+    """What a map makes of one item's row, or of the rows of its two sides."""
+
+    number: int
+    """Line or row of the better side."""
+    cells: dict[str, Any]
+    """By schema column."""
+    good: Row
+    """The table's row; of `long`, that of the better side."""
+    bad: Row | None = None
+    label: int | None = None
+    """`sentences`: 1 = acceptable."""
+    flags: tuple[str, ...] = ()
+    contrast: str = ""
+    """The two conditions, where an item has more than two."""
+
+
+def value_at(row: Row, path: str, where: str) -> Any:  # noqa: ANN401 - a cell is what the file has
+    """Return the cell of a column, or the value that a path leads to.
+
+    >>> value_at({"a.b": 1, "a": {"c": [2, 3]}}, "a.b", ""), value_at({"a": {"c": [2, 3]}}, "a.c.1", "")
+    (1, 3)
+
+    Raises:
+        CorpusError: there is no such column, or the path leads nowhere.
+    """
+    if path in row:
+        return row[path]
+    found: Any = row
+    for step in path.split("."):
+        if isinstance(found, Mapping) and step in found:
+            found = found[step]
+        elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
+            found = found[int(step)]
+        else:
+            here = ", ".join(map(str, found)) if isinstance(found, Mapping) else f"a {type(found).__name__}"
+            raise CorpusError(f"{where}: no column or path {path!r}; at {step!r} found {here[:200]}")
+    return found
+
+
+def plain_value(value: object) -> str:
+    """Return a label or an id as text, whatever a file writes it as.
+
+    >>> [plain_value(value) for value in (True, 0.0, "1.0", " Good ", None)]
+    ['true', '0', '1', 'good', '']
+    """
+    return "" if value is None else _plain_text(str(value))
+
+
+@functools.lru_cache(maxsize=4096)
+def _plain_text(value: str) -> str:
+    text = value.strip().casefold()
+    if _NUMBER.fullmatch(text) and float(text).is_integer():
+        return str(int(float(text)))
+    return text
+
+
+def _mends(row: Row) -> tuple[str, ...]:
+    return tuple(row.get(MENDED, ()))

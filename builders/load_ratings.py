@@ -1,0 +1,97 @@
+"""`load_ratings`: the name of a corpus to a table of what single raters said of its items.
+
+Columns: item_id, side, rater, value, scale. The human judgments of the items are made of the same ratings.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairbank.builders.corpora.corpus import BuildOptions
+from pairbank.builders.corpora.registry import CORPORA, corpus_named
+from pairbank.builders.load import located_files
+from pairbank.builders.ratings.normalisation import NORMALISATIONS, Normalisation, normalised, scale_after
+from pairbank.builders.ratings.rating import RATING_COLUMNS, Rated, rating_features
+from pairbank.builders.sources.downloads import Progress
+from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
+
+if TYPE_CHECKING:
+    import datasets
+
+
+def load_ratings(
+    name: str,
+    *,
+    data_dir: str | Path | None = None,
+    subset: str | None = None,
+    normalisation: Normalisation = "none",
+    progress: Progress | None = None,
+) -> datasets.Dataset:
+    """Return the ratings of a corpus, one a row, raters by number.
+
+    Args:
+        name: a corpus with single raters; the error of another one lists them.
+        data_dir: as for `load_corpus`.
+        subset: only this subset; a normalisation is over all that a rater judged nevertheless.
+        normalisation: `none`, or `z-by-rater`; it is named in `scale` and in the manifest (`manifest_of`).
+        progress: told of every piece of a file that is downloaded.
+
+    Raises:
+        UnknownNameError: no such corpus, subset or normalisation.
+        CorpusFileNotFoundError: a file is missing and cannot be downloaded, or that of the ratings is not there.
+        CorpusError: the corpus has no single raters, or a file that cannot be accepted.
+    """
+    import datasets
+
+    from pairbank.builders.dataset import declare_ratings
+
+    corpus = corpus_named(name)
+    if corpus.rated is None:
+        rated = ", ".join(known for known, one in CORPORA.items() if one.rated is not None)
+        raise CorpusError(f"corpus {name!r} has no ratings of single raters; corpora that have: {rated}")
+    if subset is not None and subset not in corpus.subsets:
+        raise unknown_name(f"subset of {name}", subset, corpus.subsets)
+    if normalisation not in NORMALISATIONS:
+        raise unknown_name("normalisation", normalisation, NORMALISATIONS)
+    files = located_files(corpus, data_dir, progress=progress)
+    columns, values, kept = _collected(corpus.rated(files, BuildOptions()), subset)
+    if not any(kept):
+        missing = [file.name for file in corpus.source.files if file.name not in files]
+        raise CorpusFileNotFoundError(
+            f"corpus {name!r}: no ratings{f' of {subset!r}' if subset else ''}"
+            f"{'; the files ' + ', '.join(missing) + ' are not there' if missing else ''}; see docs/corpora.md"
+        )
+    columns["value"] = normalised(values, columns["rater"], normalisation).tolist()
+    columns["scale"] = [scale_after(scale, normalisation) for scale in columns["scale"]]
+    columns = {column.name: columns[column.name] for column in RATING_COLUMNS}
+    table = datasets.Dataset.from_dict(columns, features=rating_features())
+    if not all(kept):
+        table = table.select([place for place, keep in enumerate(kept) if keep])
+    facts = {
+        "kind": "ratings",
+        "normalisation": normalisation,
+        "n_ratings": len(table),
+        "n_raters": len(set(table["rater"][:])),
+        "pairbank_version": version("pairbank"),
+    }
+    declare_ratings(table, corpus, files, BuildOptions(subset=subset), facts)
+    return table
+
+
+def _collected(
+    rated: Iterable[Rated], subset: str | None
+) -> tuple[dict[str, list[Any]], Sequence[float], Sequence[int]]:
+    """Return the columns of all ratings but their values, the values, and whether each is of the subset."""
+    columns: dict[str, list[Any]] = {"item_id": [], "side": [], "rater": [], "scale": []}
+    values, kept = array("d"), array("b")
+    for found in rated:
+        for rating in found.ratings:
+            for name, cells in columns.items():
+                cells.append(getattr(rating, name))
+            values.append(rating.value)
+            kept.append(subset is None or found.item.subset == subset)
+    return columns, values, kept

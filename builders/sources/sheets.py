@@ -1,0 +1,157 @@
+"""Sheets of an .xlsx workbook to rows of text, with the standard library alone.
+
+In: the bytes of a workbook, perhaps the name of one of its sheets. Out: (row number, cells) of every row that has any;
+a number is written as short as it can be, an empty cell is "". Of a formula what Excel shows is read.
+Numbers that Excel shows as dates are its day numbers here: save such a column as text. ECMA-376, parts 18.3 and 18.4.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import xml.etree.ElementTree as ET
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pairbank.builders.sources.archives import MAX_UNPACKED_BYTES
+from pairbank.errors import CorpusError, unknown_name
+from pairbank.files import reading
+
+_MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_REFERENCE = re.compile(r"([A-Z]{1,3})(\d+)")
+_LAST_COLUMN = 16_384
+_REMEDY = "save it again in a spreadsheet, as .xlsx, or export it as 'CSV UTF-8'"
+
+
+def sheet_names(path: Path) -> tuple[str, ...]:
+    """Return the names of a workbook's sheets, in their order."""
+    with reading(path, CorpusError):
+        data = path.read_bytes()
+    return tuple(_sheets(_members(data, str(path)), str(path)))
+
+
+def sheet_rows(path: Path, sheet: str | None = None) -> Iterator[tuple[int, list[str]]]:
+    """Yield (row number, cells) of one sheet; errors as for `rows_of_workbook`."""
+    with reading(path, CorpusError):
+        data = path.read_bytes()
+    yield from rows_of_workbook(data, str(path), sheet)
+
+
+def rows_of_workbook(data: bytes, where: str, sheet: str | None = None) -> Iterator[tuple[int, list[str]]]:
+    """Yield (row number, cells) of one sheet of a workbook.
+
+    Args:
+        data: the workbook.
+        where: names it in errors.
+        sheet: which of its sheets; None is right where there is one.
+
+    Raises:
+        UnknownNameError: no sheet of this name.
+        CorpusError: no workbook, a broken one, or one of several sheets where none is named.
+    """
+    members = _members(data, where)
+    sheets = _sheets(members, where)
+    if sheet is None and len(sheets) > 1:
+        raise CorpusError(
+            f"{where}: {len(sheets)} sheets ({', '.join(sheets)}); say which in a map: sheet = {next(iter(sheets))!r}"
+        )
+    if sheet is not None and sheet not in sheets:
+        raise unknown_name(f"sheet of {where}", sheet, sheets)
+    strings = _shared_strings(members, where)
+    root = _xml(members, sheets[sheet if sheet is not None else next(iter(sheets))], where)
+    for number, row in enumerate(root.iter(f"{_MAIN}row"), 1):
+        cells: dict[int, str] = {}
+        for place, cell in enumerate(row.iter(f"{_MAIN}c")):
+            if text := _text(cell, strings, where):
+                cells[_column(cell.get("r"), place, where)] = text
+        if cells:
+            yield int(row.get("r") or number), [cells.get(place, "") for place in range(max(cells) + 1)]
+
+
+def _members(data: bytes, where: str) -> dict[str, bytes]:
+    """Return the parts of a workbook by name."""
+    with reading(where, CorpusError, saying="not a readable .xlsx workbook", remedy=_REMEDY):
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        wanted = [info for info in archive.infolist() if info.filename.endswith((".xml", ".rels"))]
+        if sum(info.file_size for info in wanted) > MAX_UNPACKED_BYTES:
+            raise CorpusError(f"{where}: unpacks to more than {MAX_UNPACKED_BYTES // 2**20:,} MiB; {_REMEDY}")
+        return {info.filename: archive.read(info) for info in wanted}
+
+
+def _xml(members: dict[str, bytes], name: str, where: str) -> ET.Element:
+    data = members.get(name)
+    if data is None:
+        raise CorpusError(f"{where}: not a workbook, it lacks {name}; {_REMEDY}")
+    if b"<!DOCTYPE" in data[:1024] or b"<!ENTITY" in data:
+        raise CorpusError(f"{where}: {name} declares entities, which no workbook does; the file is not to be trusted")
+    try:
+        return ET.fromstring(data)  # noqa: S314 - of a limited size, and without entities
+    except ET.ParseError as error:
+        raise CorpusError(f"{where}: {name} is broken ({error}); {_REMEDY}") from error
+
+
+def _sheets(members: dict[str, bytes], where: str) -> dict[str, str]:
+    """Return sheet name -> the part that holds it."""
+    relations = _xml(members, "xl/_rels/workbook.xml.rels", where)
+    targets = {relation.get("Id"): relation.get("Target") or "" for relation in relations}
+    found = {}
+    for sheet in _xml(members, "xl/workbook.xml", where).iter(f"{_MAIN}sheet"):
+        target = targets.get(sheet.get(_RELATION), "")
+        found[sheet.get("name") or ""] = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+    if not found:
+        raise CorpusError(f"{where}: a workbook without sheets; {_REMEDY}")
+    return found
+
+
+def _shared_strings(members: dict[str, bytes], where: str) -> list[str]:
+    name = "xl/sharedStrings.xml"
+    if name not in members:
+        return []
+    return [_plain(entry) for entry in _xml(members, name, where).iter(f"{_MAIN}si")]
+
+
+def _plain(element: ET.Element) -> str:
+    """Return the text of its runs; what is only a reading aid (furigana) is left out."""
+    aids = {text for aid in element.iter(f"{_MAIN}rPh") for text in aid.iter(f"{_MAIN}t")}
+    return "".join(text.text or "" for text in element.iter(f"{_MAIN}t") if text not in aids)
+
+
+def _text(cell: ET.Element, strings: list[str], where: str) -> str:
+    kind, value = cell.get("t", "n"), cell.find(f"{_MAIN}v")
+    if kind == "inlineStr":
+        return _plain(cell)
+    text = "" if value is None else value.text or ""
+    if kind == "s":
+        if not (text.isdecimal() and int(text) < len(strings)):
+            raise CorpusError(f"{where}, cell {cell.get('r')}: no shared string {text!r}; {_REMEDY}")
+        return strings[int(text)]
+    if kind == "e":
+        raise CorpusError(f"{where}, cell {cell.get('r')}: holds the error {text}; correct or empty it")
+    if kind == "b":
+        return "true" if text == "1" else "false"
+    return _short(text) if kind == "n" and text else text
+
+
+def _short(text: str) -> str:
+    """Return a number as short as it can be: a workbook writes 0.1 as 0.10000000000000001.
+
+    >>> _short("7"), _short("7.0"), _short("0.10000000000000001")
+    ('7', '7', '0.1')
+    """
+    value = float(text)
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+
+
+def _column(reference: str | None, place: int, where: str) -> int:
+    """Return the place of a cell in its row, by its reference: `B7` is 1."""
+    if reference is None:
+        return place
+    found = _REFERENCE.fullmatch(reference)
+    number = 0
+    for letter in found[1] if found else "":
+        number = number * 26 + ord(letter) - ord("A") + 1
+    if not 0 < number <= _LAST_COLUMN:
+        raise CorpusError(f"{where}: no cell {reference!r}; {_REMEDY}")
+    return number - 1

@@ -1,0 +1,225 @@
+"""Decisions: in, what a model (or its judge) chose, one or two columns; out, shares of answers, no probabilities.
+
+How a file has them says what can be known. A column `NAME` holds one answer an item; with `NAME:shown_first`, it is
+known which side the question showed first, and with `NAME:good_first` and `NAME:bad_first` both orders were asked: only
+then is there a position bias to measure. `NAME_good` and `NAME_bad` hold a yes or no about each side by itself.
+
+m_good and m_bad are the shares of the answers that choose each side (a tie is half of one for each, an unparsed answer
+none), m_delta their difference: 1, -1, 0 for a tie, between them where two orders disagree. m_answers holds the answers
+one by one (null where there is none), m_unparsed how many questions have none. An item without any answer has null
+scores; of a pair of judgments, both are needed for a difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pairbank.files import sha256_of_text
+from pairbank.scoring.api.layout import ScoreColumns
+from pairbank.scoring.api.names import HALF_EMPTY, TIE_ANSWER, UNPARSED
+from pairbank.scoring.importing.declared import (
+    JUDGED,
+    SHOWN,
+    SIDES,
+    DeclaredScore,
+    ScoreImportError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pairbank.arrays import BoolArray
+    from pairbank.scoring.api.layout import ColumnKind
+    from pairbank.scoring.importing.reading import Chunk
+
+ORDERS = ("good_first", "bad_first")
+NUMBERED = ("1", "2")
+"""The options of a question that shows both sides: the one shown first, the other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """One way in which a file can hold decisions."""
+
+    columns: tuple[str, ...]
+    """Behind the score's name."""
+    presentations: tuple[str, ...]
+    options: tuple[str, ...]
+    correct: tuple[int, ...]
+    kind: str = "forced_choice"
+    layout: Mapping[str, Any] = field(default_factory=dict)
+    """What else is said of the layout."""
+    words: str
+
+
+SIDES_JUDGED = Asking(
+    columns=("_good", "_bad"),
+    presentations=SIDES,
+    options=JUDGED,
+    correct=(0, 1),
+    kind="judgment",
+    words="yes or no about each side by itself; difference = 1 if yes to good - 1 if yes to bad",
+)
+BOTH_ORDERS = Asking(
+    columns=(":good_first", ":bad_first"),
+    presentations=ORDERS,
+    options=NUMBERED,
+    correct=(0, 1),
+    words="which of two sides, asked in both orders; difference = share of answers for good - share for bad",
+)
+ONE_ORDER = Asking(
+    columns=("", ":shown_first"),
+    presentations=ORDERS,
+    options=NUMBERED,
+    correct=(0, 1),
+    layout={"counterbalanced": False, "asked": "one"},
+    words="which of two sides, asked in one order an item; difference = 1 for good, -1 for bad, 0 for a tie",
+)
+NO_ORDER = Asking(
+    columns=("",),
+    presentations=("order not stated",),
+    options=SIDES,
+    correct=(0,),
+    layout={"counterbalanced": False, "orders": "unknown"},
+    words="which of two sides, the order shown not stated; difference = 1 for good, -1 for bad, 0 for a tie",
+)
+ASKINGS = (SIDES_JUDGED, BOTH_ORDERS, ONE_ORDER, NO_ORDER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedDecisions:
+    """What was decided about each item."""
+
+    score: DeclaredScore
+    asking: Asking
+
+    @property
+    def name(self) -> str:
+        """The prefix of its columns."""
+        return self.score.name
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns of the file that it reads."""
+        return tuple(self.name + column for column in self.asking.columns)
+
+    @property
+    def columns(self) -> dict[str, ColumnKind]:
+        """Shares, their difference, the answers, how many were not parsed, flags."""
+        c = ScoreColumns(self.name)
+        return c.kinds(c.good, c.bad, c.delta, c.answers, c.unparsed, c.flags)
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """What was decided in words, its hash, and the layout of the answers."""
+        asking, label = self.asking, f"{self.score.label}, " if self.score.label else ""
+        return {
+            "paper": f"{label}decisions: {asking.words}; no log-probabilities",
+            "cites": [],
+            "sha256": sha256_of_text("imported", "decision", *asking.presentations, *asking.options, self.score.label),
+            "imported": {"kind": "decision", "answers": {k: list(v) for k, v in self.score.answers.items()}},
+            "layout": {
+                "method": self.name,
+                "kind": asking.kind,
+                "presentations": list(asking.presentations),
+                "options": list(asking.options),
+                "correct": list(asking.correct),
+                **asking.layout,
+                "readout": "decision",
+                "unit": "share of answers",
+            },
+        }
+
+    def part(self, chunk: Chunk, _two_sided: BoolArray) -> Mapping[str, Any]:
+        """Return shares, answers and flags of some rows; null where an answer that is needed is missing."""
+        cells = [chunk.column(name) for name in self.numbers]
+        rows = [self._row(chunk, row, [column[row] for column in cells]) for row in range(len(chunk))]
+        return {name: [found.get(name) for found in rows] for name in self.columns}
+
+    def _row(self, chunk: Chunk, row: int, cells: Sequence[str | None]) -> Mapping[str, Any]:
+        columns = ScoreColumns(self.name)
+        if any(cell is None for cell in cells):
+            return {} if all(cell is None for cell in cells) else {columns.flags: [HALF_EMPTY]}
+        answers = self._answers(chunk, row, [cell or "" for cell in cells])
+        asked = [answer for answer in answers if answer is not None]
+        n_unparsed = asked.count(UNPARSED)
+        good, bad = self._shares(answers)
+        return {
+            columns.good: good,
+            columns.bad: bad,
+            columns.delta: None if good is None or bad is None else good - bad,
+            columns.answers: [None if answer == UNPARSED else answer for answer in answers],
+            columns.unparsed: n_unparsed,
+            columns.flags: [UNPARSED] if n_unparsed else [],
+        }
+
+    def _answers(self, chunk: Chunk, row: int, cells: Sequence[str]) -> list[str | None]:
+        """Return the option chosen in each presentation, or tie or unparsed; None where it was not asked."""
+        if self.asking is ONE_ORDER:
+            first = self._meaning(chunk, row, cells[1], self.numbers[1], among=SIDES, key="shown_first")
+            at = SIDES.index(first)
+            return [self._option(chunk, row, cells[0], self.numbers[0], at) if i == at else None for i in (0, 1)]
+        return [
+            self._option(chunk, row, cell, name, at)
+            for at, (cell, name) in enumerate(zip(cells, self.numbers, strict=True))
+        ]
+
+    def _option(self, chunk: Chunk, row: int, cell: str, name: str, at: int) -> str:
+        """Return the option that a cell chose in the presentation `at`."""
+        options = self.asking.options
+        if options == JUDGED:
+            return self._meaning(chunk, row, cell, name, among=(*JUDGED, UNPARSED))
+        by_place = SHOWN if options == NUMBERED and self.score.answers.keys() & {*SHOWN} else SIDES
+        found = self._meaning(chunk, row, cell, name, among=(*by_place, TIE_ANSWER, UNPARSED))
+        if found in (TIE_ANSWER, UNPARSED) or options == SIDES:
+            return found
+        chosen = by_place.index(found)
+        return options[chosen if by_place is SHOWN else chosen ^ at]
+
+    def _meaning(
+        self, chunk: Chunk, row: int, cell: str, name: str, *, among: Sequence[str], key: str = "answers"
+    ) -> str:
+        found = self.score.meaning_of(cell, among=among, key=key)
+        if found is None:
+            raise ScoreImportError(
+                f"{chunk.where(row)}: {name} is {cell!r}, expected one of {', '.join(among)}; say what else stands for "
+                f"which: scores.{self.name}.{key} = {{{among[0]} = {cell!r}, …}}"
+            )
+        return found
+
+    def _shares(self, answers: Sequence[str | None]) -> tuple[float | None, float | None]:
+        asking = self.asking
+        if asking is SIDES_JUDGED:
+            good, bad = (None if answer == UNPARSED else float(answer == JUDGED[0]) for answer in answers)
+            return good, bad
+        asked = [(answer, asking.options[k]) for answer, k in zip(answers, asking.correct, strict=True) if answer]
+        if all(answer == UNPARSED for answer, _ in asked):
+            return None, None
+        ties = sum(answer == TIE_ANSWER for answer, _ in asked) / 2
+        right = sum(answer == correct for answer, correct in asked) + ties
+        wrong = sum(answer not in (correct, TIE_ANSWER, UNPARSED) for answer, correct in asked) + ties
+        return right / len(asked), wrong / len(asked)
+
+
+def asking_of(score: DeclaredScore, names: frozenset[str], where: str) -> Asking:
+    """Return how a file has a score's decisions, by the columns that are mapped.
+
+    Raises:
+        ScoreImportError: none of the ways, or answers that name places where it is not known what stood where.
+    """
+    fitting = [asking for asking in ASKINGS if {score.name + column for column in asking.columns} <= names]
+    if not fitting:
+        ways = " or ".join(" and ".join(score.name + column for column in a.columns) for a in reversed(ASKINGS))
+        raise ScoreImportError(f"{where}: {score.name} needs {ways}; map them to columns")
+    asking = fitting[0]
+    said = score.answers.keys() - {TIE_ANSWER, UNPARSED}
+    expected = ({*JUDGED},) if asking is SIDES_JUDGED else ({*SIDES},) if asking is NO_ORDER else ({*SIDES}, {*SHOWN})
+    if said and said not in expected:
+        ways = " or ".join(" and ".join(sorted(one)) for one in expected)
+        remedy = f"; map {score.name}:shown_first to the column that says it" if said == {*SHOWN} else ""
+        raise ScoreImportError(
+            f"{where}: scores.{score.name}.answers says what stands for {', '.join(sorted(said))}; a file with "
+            f"{' and '.join(score.name + column for column in asking.columns)} needs it for {ways}{remedy}"
+        )
+    return asking

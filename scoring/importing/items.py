@@ -1,0 +1,166 @@
+"""The items that a file of scores describes itself: in, columns of texts; out, a table in the shared schema.
+
+The same items, flags and messages as row by row through `tabular_item` and `Validator`, but made by column, some rows
+at a time: only a table that breaks the schema goes through the validator, whose message names its rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from pairbank.builders.corpora.cells import count_in, number_in
+from pairbank.builders.corpora.tabular_items import SENTENCES, TabularOptions, tabular_item
+from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, features
+from pairbank.builders.schema.flags import DUPLICATE_PAIR, IDENTICAL_SIDES, NOT_NFC
+from pairbank.builders.schema.language_tags import language_tag
+from pairbank.builders.schema.validation import Validator
+from pairbank.builders.sources.tables import ROWS_A_BATCH
+from pairbank.errors import CorpusError, UnknownNameError
+from pairbank.scoring.importing.columns import flag_column
+from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.importing.profile import ITEM_NAMES
+
+if TYPE_CHECKING:
+    import datasets
+
+    from pairbank.arrays import BoolArray, IntArray
+    from pairbank.scoring.importing.profile import ImportProfile
+    from pairbank.scoring.importing.reading import Cells, Chunk
+
+_NUMBERS_IN: Mapping[str, Callable[[str | None, str, str], float | None]] = {
+    "human_good": number_in,
+    "human_bad": number_in,
+    "human_n": count_in,
+}
+_NUMBERS = {"human_good": pa.float64(), "human_bad": pa.float64(), "human_n": pa.int64()}
+
+
+class OwnItems:
+    """Collects the items of one model's rows."""
+
+    def __init__(self, how: ImportProfile) -> None:
+        self._how = how
+        self._n = 0
+        self._parts: list[pa.Table] = []
+        self._ids: list[IntArray] = []
+        self._pairs: list[IntArray] = []
+        self._identical: list[BoolArray] = []
+        self._not_nfc: list[BoolArray] = []
+
+    def add(self, chunk: Chunk) -> None:
+        """Add the items of some rows.
+
+        Raises:
+            ScoreImportError: the file has no sentences.
+            CorpusError: a sentence that is missing, or a rating that is no number.
+        """
+        if not {"target_good", "target_bad"} <= chunk.cells.keys():
+            raise ScoreImportError(
+                f"{chunk.where(0)}: no sentences; map columns to target_good and target_bad, or give the corpus "
+                "(items=, --items) and a column of item_id"
+            )
+        columns = self._columns(chunk)
+        self._n += len(chunk)
+        pairs = list(zip(*(columns[name] for name in SENTENCES), strict=True))
+        self._pairs.append(np.array([hash(texts) for texts in pairs], dtype=np.int64))
+        self._ids.append(np.array([hash(item_id) for item_id in columns["item_id"]], dtype=np.int64))
+        self._identical.append(np.array([texts[:2] == texts[2:] for texts in pairs], dtype=np.bool_))
+        self._not_nfc.append(np.array([not all(map(_is_nfc, texts)) for texts in pairs], dtype=np.bool_))
+        kinds = {column.name: _NUMBERS.get(column.name, pa.string()) for column in COLUMNS}
+        self._parts.append(pa.table({name: pa.array(columns[name], kind) for name, kind in kinds.items()}))
+
+    def _columns(self, chunk: Chunk) -> dict[str, Cells]:
+        """Return the schema's columns for some rows."""
+        how, n = self._how, len(chunk)
+        found: dict[str, Any] = {name: chunk.column(name) for name in ITEM_NAMES}
+        sides = zip(found["target_good"], found["target_bad"], strict=True)
+        for row, (good, bad) in enumerate(sides):
+            if not good or not bad or good.isspace() or bad.isspace():
+                self._item(chunk, row)  # raises, and says what is missing
+        found["subset"] = [subset or "all" for subset in found["subset"]]
+        found["language"] = self._languages(chunk)
+        found["task"] = [task or how.task for task in found["task"]]
+        if unknown := {*found["task"]} - {*TASKS}:
+            self._item(chunk, next(row for row, task in enumerate(found["task"]) if task in unknown))  # raises
+        context = found["context_good"] = [text or "" for text in found["context_good"]]
+        found["context_bad"] = [
+            before if text is None else text for text, before in zip(found["context_bad"], context, strict=True)
+        ]
+        for name, read in _NUMBERS_IN.items():
+            cells = found[name]
+            if any(cell is not None for cell in cells):
+                found[name] = [read(cell, chunk.where(row), name) for row, cell in enumerate(cells)]
+        rated = zip(found["human_scale"], found["human_good"], found["human_bad"], strict=True)
+        found["human_scale"] = [
+            "unstated" if scale is None and (good, bad) != (None, None) else scale for scale, good, bad in rated
+        ]
+        numbers = range(self._n + 1, self._n + n + 1)
+        named = zip(found["item_id"], found["subset"], found["pair_id"], numbers, strict=True)
+        found["item_id"] = [
+            item_id or f"{how.corpus}/{subset}/{pair_id or number}" for item_id, subset, pair_id, number in named
+        ]
+        return found | {"corpus": [how.corpus] * n}
+
+    def _languages(self, chunk: Chunk) -> Cells:
+        """Return the language of each row as a standard tag."""
+        stated = [language or self._how.language for language in chunk.column("language")]
+        tags: dict[str, str] = {}
+        for language in dict.fromkeys(stated):
+            try:
+                tags[language] = language_tag(language)
+            except UnknownNameError as error:
+                raise CorpusError(f"{chunk.where(stated.index(language))}: {error}") from error
+        return [tags[language] for language in stated]
+
+    def _item(self, chunk: Chunk, row: int) -> Item:
+        cells = {name: column[row] for name, column in chunk.cells.items() if name in ITEM_NAMES}
+        options = TabularOptions(language=self._how.language, task=self._how.task)
+        mapping = {name: name for name in cells if name != "item_id"}
+        where = chunk.where(row)
+        return tabular_item(cells, row, where, slug=self._how.corpus, mapping=mapping, kept=(), options=options)
+
+    def dataset(self, fingerprint: str) -> datasets.Dataset:
+        """Return the items, and forget them.
+
+        Args:
+            fingerprint: of the file and what was read of it.
+
+        Raises:
+            CorpusError: an id that repeats, or a cell that breaks the schema; lists every problem.
+        """
+        import datasets
+
+        table = pa.concat_tables(self._parts)
+        self._parts.clear()
+        pairs, ids = np.concatenate(self._pairs), np.concatenate(self._ids)
+        first = np.zeros(pairs.size, dtype=np.bool_)
+        first[np.unique(pairs, return_index=True)[1]] = True
+        flags = {
+            IDENTICAL_SIDES: np.concatenate(self._identical),
+            DUPLICATE_PAIR: ~first,
+            NOT_NFC: np.concatenate(self._not_nfc),
+        }
+        if np.unique(ids).size < ids.size:  # perhaps an id repeats, which the validator will tell
+            for _ in Validator(self._how.corpus).checked(_items(table)):
+                pass
+        table = table.append_column("flags", flag_column(flags, pairs.size))
+        kinds = features()
+        digest = hashlib.sha256(f"{fingerprint} {self._how}".encode()).hexdigest()
+        info = datasets.DatasetInfo(features=kinds)
+        return datasets.Dataset(table.cast(kinds.arrow_schema), info=info, fingerprint=digest)
+
+
+def _is_nfc(text: str) -> bool:
+    return text.isascii() or unicodedata.is_normalized("NFC", text)
+
+
+def _items(table: pa.Table) -> Iterator[Item]:
+    for batch in table.to_batches(max_chunksize=ROWS_A_BATCH):
+        for row in batch.to_pylist():
+            yield Item(**row)

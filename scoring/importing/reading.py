@@ -1,0 +1,166 @@
+"""A file of scores to columns: in, a wide or long file and its profile; out, some rows of one model at a time.
+
+Wide: a line holds all numbers of one item by one model. Long (the profile maps `value`): a line holds one number,
+and the lines of one model and item are put together; the item's own cells are those of its first line. A wide file
+is never held in memory whole.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pairbank.builders.sources.tables import ROWS_A_BATCH, Table
+from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.importing.profile import ITEM_NAMES, ImportProfile
+
+NULLS = frozenset(["", "NA", "NaN", "nan", "None", "null"])
+Cells = Sequence[str | None]
+"""A column: texts, None for an empty cell."""
+Line = tuple[int, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Some rows of one model: our names -> their cells."""
+
+    path: Path
+    lines: Sequence[int]
+    """Number of each row in the file."""
+    cells: Mapping[str, Cells]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def where(self, row: int) -> str:
+        """Return where a row of the chunk stands, for messages."""
+        return f"{self.path}, row {self.lines[row]}"
+
+    def column(self, name: str) -> Cells:
+        """Return a column; all empty where the file has none."""
+        return self.cells.get(name) or [None] * len(self.lines)
+
+    def some(self, rows: Sequence[int]) -> Chunk:
+        """Return some of the rows."""
+        cells = {name: [column[row] for row in rows] for name, column in self.cells.items()}
+        return Chunk(path=self.path, lines=[self.lines[row] for row in rows], cells=cells)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreFile:
+    """What a file holds: our names of its columns, and its rows by model, in the file's order."""
+
+    names: frozenset[str]
+    chunks: Iterator[tuple[str, Chunk]]
+
+
+def score_file(table: Table, how: ImportProfile, known: Iterable[str]) -> ScoreFile:
+    """Return what a file of scores holds.
+
+    Args:
+        table: the file, opened.
+        how: what its columns are.
+        known: names of the numbers of all methods.
+
+    Raises:
+        ScoreImportError: a column that is missing, a line without a model, a number given twice or of no method.
+    """
+    if "value" not in how.columns:
+        _check_columns(table, how, how.columns)
+        chunks = (_chunk(table.path, lines, how.columns) for lines in _batches(table.rows()))
+        return ScoreFile(names=frozenset(how.columns), chunks=_by_model(chunks, how))
+    chunk = _long(table, how, frozenset(known))
+    parts = (chunk.some(rows) for rows in _slices(len(chunk)))
+    return ScoreFile(names=frozenset(chunk.cells), chunks=_by_model(parts, how))
+
+
+def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    while batch := list(itertools.islice(lines, ROWS_A_BATCH)):
+        yield batch
+
+
+def _slices(n: int) -> Iterator[range]:
+    return (range(start, min(start + ROWS_A_BATCH, n)) for start in range(0, n, ROWS_A_BATCH))
+
+
+def _chunk(path: Path, lines: Sequence[Line], columns: Mapping[str, tuple[str, ...]]) -> Chunk:
+    rows = [row for _, row in lines]
+    cells = {
+        name: [_text(row.get(found[0])) for row in rows] if len(found) == 1 else [_first(row, found) for row in rows]
+        for name, found in columns.items()
+    }
+    return Chunk(path=path, lines=[number for number, _ in lines], cells=cells)
+
+
+def _by_model(chunks: Iterable[Chunk], how: ImportProfile) -> Iterator[tuple[str, Chunk]]:
+    for chunk in chunks:
+        models = [cell or how.model for cell in chunk.column("model")]
+        if "" in models:
+            raise ScoreImportError(f"{chunk.where(models.index(''))}: no model; fill the cell")
+        names = dict.fromkeys(models)
+        for name in names:
+            rows = [row for row, model in enumerate(models) if model == name]
+            yield name, chunk if len(names) == 1 else chunk.some(rows)
+
+
+_ABSENT = "\0absent"
+"""Where the lines of an item have not yet given a number."""
+
+
+def _long(table: Table, how: ImportProfile, known: frozenset[str]) -> Chunk:
+    """Return wide rows from a file with one number a row: those of one model and item are put together."""
+    path = table.path
+    kept = {name: found for name, found in how.columns.items() if name in (*ITEM_NAMES, "model", "score", "value")}
+    _check_columns(table, how, kept)
+    if "score" not in kept or not {"item_id", "pair_id"} & kept.keys():
+        raise ScoreImportError(f"{path}: a long file (with 'value') needs columns for score and for item_id or pair_id")
+    names = {cell: name for name, found in how.columns.items() if name not in kept for cell in found}
+    items: dict[str, list[str | None]] = {name: [] for name in kept if name not in ("score", "value")}
+    places: dict[tuple[str | None, ...], int] = {}
+    lines: list[int] = []
+    numbers: dict[str, list[str | None]] = {}
+    for number, line in table.rows():
+        said = ":".join(str(line.get(column)) for column in kept["score"])
+        name = names.get(said, said)
+        if name not in known:
+            raise ScoreImportError(
+                f"{path}, row {number}: score is {said!r}, which is no number of a method; name it: "
+                f"columns={{'direct_good': {said!r}}} or {{'prompt:presentation:option': {said!r}}}"
+            )
+        key = tuple(_first(line, kept.get(column, ())) for column in ("model", "subset", "item_id", "pair_id"))
+        place = places.setdefault(key, len(lines))
+        if place == len(lines):
+            lines.append(number)
+            for column, cells in items.items():
+                cells.append(_first(line, kept[column]))
+        given = numbers.setdefault(name, [])
+        given.extend([_ABSENT] * (place + 1 - len(given)))
+        if given[place] != _ABSENT:
+            raise ScoreImportError(f"{path}, row {number}: {said} of this item stands in an earlier row too")
+        given[place] = _first(line, kept["value"])
+    whole = {name: [*given, *[None] * (len(lines) - len(given))] for name, given in numbers.items()}
+    filled = {name: [None if cell == _ABSENT else cell for cell in given] for name, given in whole.items()}
+    return Chunk(path=path, lines=lines, cells=items | filled)
+
+
+def _check_columns(table: Table, how: ImportProfile, columns: Mapping[str, tuple[str, ...]]) -> None:
+    path, header = table.path, table.columns
+    if missing := [
+        f"{column!r} for {name}" for name, found in columns.items() for column in found if column not in header
+    ]:
+        raise ScoreImportError(f"{path}: no column {', '.join(missing)}; found {', '.join(header)}")
+    if not how.model and "model" not in columns:
+        raise ScoreImportError(f"{path}: which model? name its column (columns={{'model': ...}}) or the model (model=)")
+
+
+def _text(cell: object) -> str | None:
+    text = cell if isinstance(cell, str) else str(cell)
+    return None if text in NULLS else text
+
+
+def _first(line: Mapping[str, Any], columns: Sequence[str]) -> str | None:
+    """Return the first cell that is not empty."""
+    return next((text for column in columns if (text := _text(line.get(column))) is not None), None)

@@ -1,0 +1,168 @@
+"""Alone, padded, in other company: whether what shares a batch with a text moves its scores. For every back end.
+
+In: a scorer as it was made. Out: nothing where scores are the same in every batch; else the scorer takes one sequence
+at a time from here on, which is exact, and a warning says so.
+
+transformers itself has models whose padding reaches into the other texts: FNet mixes all positions, pads among them;
+MobileBERT, ProphetNet and others mask too little. Nothing of that can be seen in a configuration, so it is tried.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from pairbank.arrays import FloatArray
+from pairbank.errors import ModelLoadError, ScoringError
+from pairbank.scoring.api.model import ModelInfo, Progress
+from pairbank.scoring.api.requests import EncodedRequest, Request
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel
+
+logger = logging.getLogger(__name__)
+
+LONG_TEXT = "The keys to the cabinet are on the table. " * 12
+TEXTS = (
+    ("", "The keys to the cabinet are on the table."),
+    ("", "The keys were lost."),
+    ("", "A dog barks."),
+    ("The keys to the", " cabinet"),
+    (LONG_TEXT, "A dog barks."),
+)
+"""Short and long ones, (context, target); the long one pads all others, and reaches beyond a block or a window."""
+TOLERANCE_NATS = {"float32": 1e-3, "float64": 1e-6}
+"""Of a text's sum, and of each token. What padding does to a model that masks it is of the order of 1e-5."""
+LOW_PRECISION_TOLERANCE_NATS = 0.5
+"""Of a token. In bfloat16 one of SmolLM2-135M moves by 0.13 nats at most; with masks or positions ignored, by 2.7."""
+SPARSE, FULL = "block_sparse", "original_full"
+"""BigBird's kinds of attention."""
+REFUSALS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What a forward pass may raise that was not written for what it is given."""
+
+
+class Batched(Protocol):
+    """A scorer that puts many sequences into a pass, or one."""
+
+    info: ModelInfo
+    one_at_a_time: bool
+
+    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
+        """Return each request's tokens."""
+
+    def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
+        """Return the log-probabilities in nats of each request's scored tokens."""
+
+
+def allowed_nats(dtype: str) -> float:
+    """Return what rounding may differ by in this type."""
+    return TOLERANCE_NATS.get(dtype, LOW_PRECISION_TOLERANCE_NATS)
+
+
+def batch_problem(scorer: Batched) -> str | None:
+    """Return how what shares a batch with a text moves its scores, or None.
+
+    Raises:
+        ModelLoadError: the model cannot be run on plain text at all, or never gives the same score twice.
+    """
+    requests = _fitting(scorer)
+    if not requests:
+        logger.warning(
+            "%s: whether batches move its scores was not tried: it has no tokens for English", scorer.info.name
+        )
+        return None
+    alone = _alone(scorer, requests)
+    allowed = allowed_nats(scorer.info.dtype)
+    try:
+        companies = [_scored(scorer, requests), _in_other_company(scorer, requests)]
+    except REFUSALS as error:
+        return f"its forward pass fails on a padded batch ({type(error).__name__}: {error})"
+    sums = allowed < LOW_PRECISION_TOLERANCE_NATS  # roundings of a low precision add up
+    moved = max(_worst_nats(found, alone, sums=sums) for found in companies)
+    if moved <= allowed:
+        return None
+    again = _worst_nats(_alone(scorer, requests), alone, sums=sums)
+    if again > allowed:
+        raise ModelLoadError(
+            f"{scorer.info.name}: the same text alone gets another score each time (by {again:.2g} nats); expected a "
+            "model that draws nothing at random when it scores"
+        )
+    return f"what else is in a batch moves its scores by {moved:.2g} nats (allowed {allowed:g})"
+
+
+def structural_batch_problem(config: PretrainedConfig) -> str | None:
+    """Return why a few short texts would not show that a batch decides numbers, or None.
+
+    NLLB's experts take a share of all tokens of a batch, and drop the others; only a full batch would show it.
+    """
+    share = getattr(config, "moe_eval_capacity_token_fraction", 1.0)
+    return None if share >= 1 else f"its experts take {share:g} of a batch's tokens, and drop the others"
+
+
+def drop_random_attention(model: PreTrainedModel, name: str) -> bool:
+    """Put full attention in the place of BigBird's sparse one; return whether that was there.
+
+    Sparse attention draws its blocks at random, and transformers drops it for good at the first short text: the score
+    of a long text would depend on what was scored before it.
+    """
+    found: list[Any] = [part for part in model.modules() if getattr(part, "attention_type", None) == SPARSE]
+    chosen = [part for part in found if hasattr(part, "set_attention_type")]
+    for part in chosen:
+        part.set_attention_type(FULL)
+    if chosen:
+        logger.warning("%s: its sparse attention draws blocks at random; scoring with full attention instead", name)
+    return bool(chosen)
+
+
+def tell_of_one_at_a_time(name: str, problem: str) -> None:
+    """Warn that a model takes one sequence at a time."""
+    logger.warning("%s: %s; scoring one sequence at a time, which is slower but exact", name, problem)
+
+
+def _fitting(scorer: Batched) -> list[EncodedRequest]:
+    """Return the texts that the model takes: not longer than its context, and of characters that it has tokens for."""
+    longest, found = scorer.info.max_length, []
+    for context, target in TEXTS:
+        with contextlib.suppress(ScoringError):
+            found += scorer.encode([Request(context=context, target=target, where="self-check")])
+    return [one for one in found if longest is None or len(one.ids) - 1 <= longest]
+
+
+def _alone(scorer: Batched, requests: Sequence[EncodedRequest]) -> list[FloatArray]:
+    scorer.one_at_a_time = True
+    try:
+        return _scored(scorer, requests)
+    except ScoringError:  # NaN, in our own words
+        raise
+    except REFUSALS as error:
+        raise ModelLoadError(
+            f"{scorer.info.name}: its forward pass fails on a plain sentence ({type(error).__name__}: "
+            f"{' '.join(str(error).split())[:300]}); check that its configuration, weights and tokenizer are of one "
+            "model, and that this version of transformers runs it"
+        ) from error
+    finally:
+        scorer.one_at_a_time = False
+
+
+def _scored(scorer: Batched, requests: Sequence[EncodedRequest]) -> list[FloatArray]:
+    return scorer.token_logprobs(requests, progress=lambda _n: None)
+
+
+def _in_other_company(scorer: Batched, requests: Sequence[EncodedRequest]) -> list[FloatArray]:
+    """Return what `_scored` does, the requests in two parts and turned round."""
+    places = [*range(len(requests))[::-1]]
+    parts = [part for part in (places[::2], places[1::2]) if part]
+    found = [dict(zip(part, _scored(scorer, [requests[i] for i in part]), strict=True)) for part in parts]
+    made = {place: values for part in found for place, values in part.items()}
+    return [made[place] for place in range(len(requests))]
+
+
+def _worst_nats(one: Sequence[FloatArray], other: Sequence[FloatArray], *, sums: bool) -> float:
+    """Return by how much a token differs at most, or (`sums`) a whole text."""
+    differences = [a - b for a, b in zip(one, other, strict=True)]
+    tokens = max((float(np.abs(d).max(initial=0)) for d in differences), default=0.0)
+    return max(tokens, *(abs(float(d.sum())) for d in differences), 0.0) if sums else tokens

@@ -1,0 +1,195 @@
+"""What tells a local model from every other: a hash of every byte of its files.
+
+In: a folder. Out: its fingerprint, and stamps that show later whether a file was touched.
+
+Weights are read whole, for an edit can be anywhere in them. The hash of a large file is kept in the cache under what
+the file system says of it (path, size, times of modification and of change, inode, device): restoring size and
+modification time after an edit does not bring an old hash back. A file touched so lately that another edit could have
+the same times is hashed, and its hash is not kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from pairbank.errors import ModelLoadError
+from pairbank.files import cache_dir, sha256_of_text, write_json
+
+logger = logging.getLogger(__name__)
+
+SUFFIXES = (".json", ".safetensors", ".bin", ".pt", ".pth", ".jinja", ".model", ".txt", ".gguf", ".py")
+"""Of the files that a model is loaded from, code that it brings along among them."""
+SUBFOLDERS = ("additional_chat_templates",)
+LARGE_BYTES = 1 << 20
+"""Hashes of files of this size or more are kept; smaller ones are read each time."""
+SETTLED_SECONDS = 2.0
+"""File systems count time at most this coarsely: what was touched before can not have been touched again unseen."""
+CHUNK_BYTES = 1 << 22
+MOST_THREADS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HashProgress:
+    """How much of a model's large files has been read."""
+
+    name: str
+    """The file being read."""
+    done_bytes: int
+    total_bytes: int
+
+
+Tell = Callable[[HashProgress], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What the file system says of a file; another one after every change."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    device: int
+
+    @classmethod
+    def of(cls, path: Path) -> Stamp:
+        """Return the stamp of a file as it is now."""
+        found = path.stat()
+        return cls(
+            path=str(path.resolve()),
+            size=found.st_size,
+            mtime_ns=found.st_mtime_ns,
+            ctime_ns=found.st_ctime_ns,
+            inode=found.st_ino,
+            device=found.st_dev,
+        )
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a further change would give another stamp."""
+        return time.time_ns() - max(self.mtime_ns, self.ctime_ns) > SETTLED_SECONDS * 1e9
+
+
+def stamps(folder: Path, *, only: str | None = None) -> tuple[Stamp, ...]:
+    """Return the stamps of a model's files; `only`: the one file that matters."""
+    return tuple(Stamp.of(path) for path in _files(folder, only))
+
+
+def fingerprint(folder: Path, *, only: str | None = None, tell: Tell | None = None) -> str:
+    """Return a hash over the names and all bytes of a model's files.
+
+    Args:
+        folder: the model's folder.
+        only: the one file that matters in it.
+        tell: called while large files are read whose hashes are not known yet, from several threads, one at a time.
+
+    Raises:
+        ModelLoadError: a file cannot be read, or changes meanwhile.
+    """
+    paths = _files(folder, only)
+    try:
+        digests = _digests(paths, tell or (lambda _: None))
+    except OSError as error:
+        if isinstance(error, ModelLoadError):
+            raise
+        raise ModelLoadError(
+            f"{error.filename or folder}: cannot be read ({error.strerror}); check who may read it"
+        ) from error
+    names = (path.relative_to(folder).as_posix() for path in paths)
+    return sha256_of_text(*(f"{name} {digest}" for name, digest in zip(names, digests, strict=True)))[:16]
+
+
+def _files(folder: Path, only: str | None) -> list[Path]:
+    places = [folder, *(folder / name for name in SUBFOLDERS if (folder / name).is_dir())]
+    found = sorted(path for place in places for path in place.iterdir() if path.suffix in SUFFIXES and path.is_file())
+    return found if only is None else [path for path in found if path.name == only]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Told:
+    """Adds up what threads have read, and tells of it."""
+
+    tell: Tell
+    total_bytes: int
+    done_bytes: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, name: str, n_bytes: int) -> None:
+        with self.lock:
+            self.done_bytes += n_bytes
+            self.tell(HashProgress(name=name, done_bytes=self.done_bytes, total_bytes=self.total_bytes))
+
+
+_known: dict[Stamp, str] = {}
+"""What this process has hashed; equal files have equal stamps."""
+
+
+def _digests(paths: Sequence[Path], tell: Tell) -> list[str]:
+    """Return the sha256 of each file: from the cache, or read now, several at once."""
+    before = [Stamp.of(path) for path in paths]
+    found = [_kept(stamp) for stamp in before]
+    todo = [i for i, digest in enumerate(found) if digest is None]
+    told = _Told(tell=tell, total_bytes=sum(before[i].size for i in todo if before[i].size >= LARGE_BYTES))
+
+    def digest(i: int) -> str:
+        made = _read(paths[i], before[i].size, told if before[i].size >= LARGE_BYTES else None)
+        if Stamp.of(paths[i]) != before[i]:
+            raise ModelLoadError(f"{paths[i]}: changed while it was read; wait until it is whole, and load it again")
+        _keep(before[i], made)
+        return made
+
+    with ThreadPoolExecutor(max(1, min(MOST_THREADS, os.cpu_count() or 1, len(todo)))) as pool:
+        made = dict(zip(todo, pool.map(digest, todo), strict=True))
+    return [made[i] if one is None else one for i, one in enumerate(found)]
+
+
+def _read(path: Path, size: int, told: _Told | None) -> str:
+    """Return the sha256 of a file of this size; of one that grows meanwhile, whatever was read."""
+    digest, buffer, n_left = hashlib.sha256(), memoryview(bytearray(CHUNK_BYTES)), size
+    with path.open("rb", buffering=0) as handle:
+        while n_left > 0 and (n := handle.readinto(buffer)):
+            n_left -= n
+            digest.update(buffer[:n])
+            if told is not None:
+                told.add(path.name, n)
+    return digest.hexdigest()
+
+
+def _kept(stamp: Stamp) -> str | None:
+    """Return the hash that is kept of a large file, if it still is what was hashed."""
+    if stamp.size < LARGE_BYTES:
+        return None
+    if stamp in _known:
+        return _known[stamp]
+    try:
+        entry = json.loads(_entry(stamp).read_bytes())
+    except (OSError, ValueError, RecursionError):  # none, or a damaged one: it is hashed again
+        return None
+    if not isinstance(entry, dict) or entry.get("stamp") != asdict(stamp):
+        return None
+    digest = entry.get("sha256")
+    return digest if isinstance(digest, str) and len(digest) == hashlib.sha256().digest_size * 2 else None
+
+
+def _keep(stamp: Stamp, digest: str) -> None:
+    if stamp.size < LARGE_BYTES or not stamp.is_settled:
+        return
+    _known[stamp] = digest
+    try:
+        write_json(_entry(stamp), {"stamp": asdict(stamp), "sha256": digest})
+    except OSError as error:
+        logger.info("the hash of %s is not kept (%s): it will be read again", stamp.path, error)
+
+
+def _entry(stamp: Stamp) -> Path:
+    return cache_dir() / "hashes" / f"{sha256_of_text(stamp.path)[:32]}.json"

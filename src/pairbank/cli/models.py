@@ -1,0 +1,150 @@
+"""`pairbank models`, and the models of a run: from what is typed to choices, loaded one after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Self, cast
+
+import typer
+
+from pairbank.cli.cluster import Cluster
+from pairbank.cli.console import say, show
+from pairbank.cli.progress import Downloads, fresh_stats, stats_of
+from pairbank.scoring.models.options import DEFAULTS, LoadOptions
+
+if TYPE_CHECKING:
+    from pairbank.scoring.api.model import Scorer, ScoringStats
+    from pairbank.study.declaration import Study
+    from pairbank.study.model_list import ModelChoice
+    from pairbank.study.preflight import Plan
+
+
+def models(
+    name: Annotated[str | None, typer.Argument(help="A list, to print as TOML; else all lists.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write the list to.")] = None,
+) -> None:
+    """List the papers' lists of models, or print one as TOML: for `pairbank run --models`, whole or cut and changed.
+
+    Example: pairbank models song-2025 --out song.toml
+    """
+    from pairbank.files import write_text
+    from pairbank.study.shipped_lists import list_rows, shipped_list
+
+    if name is not None:
+        found = shipped_list(name)
+        if out is None:
+            sys.stdout.write(found.toml())
+            return
+        write_text(out, found.toml())
+        say(f"{out}: {len(found.choices)} models; pairbank run STUDY --models {out} --out BANK")
+        return
+    if out is not None:
+        raise typer.BadParameter("--out is for one list: say which")
+    import pandas as pd
+
+    show(pd.DataFrame(list_rows()), whole=["list"])
+
+
+def chosen_models(study: Study, named: Sequence[str], lists: Sequence[str], options: LoadOptions) -> list[ModelChoice]:
+    """Return the models of a run: those named and listed, else the study's own, else the demo model.
+
+    Args:
+        study: whose `[[models]]` are taken where nothing is named.
+        named: values of --model.
+        lists: values of --models.
+        options: of the command line; a list's own come first.
+    """
+    from pairbank.scoring.models.checkpoints import DEMO
+    from pairbank.study.model_list import choice_of, choices_of, load_list, with_defaults
+
+    given = cast("dict[str, Any]", options)
+    usual = cast("dict[str, Any]", DEFAULTS)
+    typed = cast("LoadOptions", {name: value for name, value in given.items() if value != usual[name]})
+    found = [choice_of(name, typed) for name in named]
+    found += [with_defaults(choice, typed) for name in lists for choice in load_list(name)]
+    if not found:
+        found = [with_defaults(choice, typed) for choice in choices_of(study.models, where=study.name)]
+    found = found or [choice_of(DEMO, typed)]
+    if "name" in typed and len(found) > 1:
+        raise typer.BadParameter(
+            f"--name {typed['name']!r} is for one model, and there are {len(found)}; names of several stand in a list "
+            "(--models FILE.toml)"
+        )
+    return found
+
+
+@dataclass(slots=True, kw_only=True)
+class Loader:
+    """Loads models, and keeps what they count of their work when they are gone.
+
+    Where workers score, those of one model are let go before the next model's begin, and the last in the end.
+    """
+
+    work: dict[str, ScoringStats | None] = field(default_factory=dict)
+    cluster: Cluster | None = None
+    """Starts workers; None = models are loaded here."""
+    _workers: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._workers.close()
+
+    def load(self, choice: ModelChoice) -> Scorer:
+        """Load a model, with a line in place of the library's progress bar."""
+        from transformers.utils import logging as transformers_logging
+
+        import pairbank
+
+        if self.cluster is not None:
+            self._workers.close()
+            shared = self._workers.enter_context(self.cluster(choice.id, choice.options))
+            self.work[shared.info.name] = stats_of(shared)
+            return shared
+        typer.echo(f"loading model {choice.name}", err=True)
+        transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        scorer: Scorer = pairbank.load_model(choice.id, progress=Downloads(doing="reading").tell, **choice.options)
+        self.work[scorer.info.name] = fresh_stats(scorer)
+        return scorer
+
+
+def say_plan(plan: Plan) -> None:
+    """Print what a run would do: corpora x models x methods, items, what is stored already, where to."""
+    import pandas as pd
+
+    from pairbank.scoring.api.model import slug
+    from pairbank.study.preflight import name_of
+
+    names = [name_of(model) for model in plan.models]
+    rows = [
+        {
+            "corpus": one.name,
+            "items": f"{len(one.items):,}",
+            "languages": ", ".join(sorted(set(one.items["language"][:]))),
+            "model": name,
+            "in the bank": "yes" if slug(name) in plan.stored.get(one.name, ()) else "no",
+        }
+        for one in plan.corpora
+        for name in names
+    ]
+    show(pd.DataFrame(rows), whole=["corpus", "model"])
+    study = plan.study
+    say(f"\n{study.title}")
+    say(f"methods ({len(study.methods)}): {', '.join(study.methods)}")
+    say(f"analyses: {', '.join(study.analyses) or 'none'}; probes by: {', '.join(study.probe) or 'nothing'}")
+    n_items = sum(len(one.items) for one in plan.corpora)
+    say(f"{n_items:,} items of {len(plan.corpora)} corpora, {len(names)} models, {len(study.methods)} methods")
+    others = sorted({x for found in plan.stored.values() for x in found} - {slug(name) for name in names})
+    say(f"to {plan.out}" + (f", which has {', '.join(others)} too: the report is of all" if others else ""))
+    for note in plan.notes:
+        say(note)
+    say("what is in the store of scores, and not in the bank yet, is found when its model is loaded")
+    say("dry run: nothing was scored or written")

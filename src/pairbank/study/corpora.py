@@ -1,0 +1,119 @@
+"""The corpora of a study: in, its choices; out, their items with the distances that it asks for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pairbank.errors import CorpusFileNotFoundError
+from pairbank.study.declaration import CorpusChoice, Study
+from pairbank.study.errors import StudyError
+
+if TYPE_CHECKING:
+    import datasets
+
+    from pairbank.builders.sources.downloads import DownloadProgress
+
+DEFAULT, EDITS = "default", "edits"
+"""Values of `minimalness` that name no embedding model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenItems:
+    """One corpus of a study."""
+
+    choice: CorpusChoice
+    items: datasets.Dataset
+
+    @property
+    def name(self) -> str:
+        """Name of the corpus."""
+        return str(self.items["corpus"][0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpora:
+    """What there is of a study's corpora."""
+
+    found: tuple[ChosenItems, ...]
+    missing: tuple[str, ...]
+    """A note on each optional one that is not to be had."""
+
+
+def corpora_of(
+    study: Study, data_dir: str | Path | None, downloads: Callable[[DownloadProgress], None] | None
+) -> Corpora:
+    """Return the items of a study's corpora.
+
+    Raises:
+        StudyError: a corpus twice, none that can be had, or a choice that fits no item.
+    """
+    _refuse_twice([choice.name for choice in study.corpora], study)
+    found, missing = [], []
+    for choice in study.corpora:
+        try:
+            found.append(ChosenItems(choice=choice, items=_items(choice, data_dir, downloads)))
+        except CorpusFileNotFoundError as error:
+            if not choice.optional:
+                raise
+            missing.append(f"Left out: {error}")
+    if not found:
+        raise StudyError(f"{study.name}: none of its corpora can be had. {' '.join(missing)}")
+    _refuse_twice([one.name for one in found], study)
+    return Corpora(found=tuple(found), missing=tuple(missing))
+
+
+def _refuse_twice(names: list[str], study: Study) -> None:
+    if twice := [name for name, n in Counter(names).items() if n > 1]:
+        raise StudyError(
+            f"{study.name}: corpus {twice[0]!r} is listed twice, and a bank holds each once; list it once, without a "
+            "subset, or write two studies with a bank each"
+        )
+
+
+def embedding_model(study: Study, choice: CorpusChoice) -> str:
+    """Return the embedding model of a corpus: its own, else the study's; `default`, `edits`, or "" for none."""
+    return study.minimalness if choice.minimalness is None else choice.minimalness
+
+
+def with_distances(study: Study, chosen: ChosenItems) -> datasets.Dataset:
+    """Return the items of a corpus with the distances between their sides that the study asks for."""
+    from pairbank.scoring.minimalness import COLUMNS, add_edit_distance, add_minimalness
+
+    asked, items = embedding_model(study, chosen.choice), chosen.items
+    if not asked:
+        return items
+    # a corpus may bring edit distances of its own (HLL), which are the same
+    items = items.remove_columns([name for name in COLUMNS if name in items.column_names])
+    if asked == EDITS:
+        return add_edit_distance(items)
+    return add_minimalness(items, None if asked == DEFAULT else asked)
+
+
+def _items(
+    choice: CorpusChoice, data_dir: str | Path | None, downloads: Callable[[DownloadProgress], None] | None
+) -> datasets.Dataset:
+    from pairbank.builders.load import first_of_each_paradigm, load_corpus
+
+    # What `where` leaves out must not count towards the limit.
+    limit = None if choice.where else choice.limit
+    items = load_corpus(
+        choice.name,
+        data_dir=data_dir,
+        subset=choice.subset,
+        language=choice.language,
+        limit=limit,
+        progress=downloads,
+    )
+    for column, value in choice.where.items():
+        if column not in items.column_names:
+            raise StudyError(f"corpus {choice.name!r} has no column {column!r}; it has {', '.join(items.column_names)}")
+        items = items.select([i for i, cell in enumerate(items[column][:]) if cell == value])
+    if choice.where and not len(items):
+        raise StudyError(f"corpus {choice.name!r} has no item with {dict(choice.where)}")
+    if choice.where and choice.limit is not None:
+        items = first_of_each_paradigm(items, choice.limit)
+    return items

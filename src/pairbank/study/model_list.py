@@ -1,0 +1,201 @@
+"""Lists of models: a TOML file with a `[[models]]` table for each: what is loaded and how, what is declared of it.
+
+In: a file, the `[[models]]` of a study, or the name of a list that ships (`shipped_lists`). Out: `ModelChoice`s.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, cast, get_type_hints
+from urllib.parse import urlsplit
+
+from pairbank.errors import ModelLoadError
+from pairbank.files import reading
+from pairbank.records import checked
+from pairbank.scoring.api.model import slug
+from pairbank.scoring.models.checkpoints import DEMO, DEMO_NAME
+from pairbank.scoring.models.options import (
+    ADDRESS,
+    BACKEND_NAME,
+    DEFAULTS,
+    LoadOptions,
+    completed,
+    name_at,
+    reference_of,
+    with_revision,
+)
+from pairbank.stats.analyses.introspection.model_features import ModelFeatures, features_from_entries
+from pairbank.study.errors import StudyError
+
+_FEATURES = tuple(f.name for f in fields(ModelFeatures))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """One model that a study is to be run with."""
+
+    id: str
+    """`demo`, a folder, a GGUF file, a Hub id, a server's address, or what a back end loads, `BACKEND:rest`."""
+    options: LoadOptions = field(default_factory=LoadOptions)
+    """What `load_model` is given, where it is not as usual."""
+    features: ModelFeatures | None = None
+    """What is declared about it."""
+
+    @property
+    def reference(self) -> str:
+        """What loads it, with its revision: `ID@REVISION`."""
+        revision = self.options.get("revision")
+        return self.id if revision is None else f"{self.id}@{revision}"
+
+    @property
+    def name(self) -> str:
+        """What it will be called in tables, as far as that is known before it is loaded."""
+        if given := self.options.get("name"):
+            return given
+        if ADDRESS.match(self.id):
+            return name_at(self._served, self.options.get("revision"))
+        if backend := BACKEND_NAME.fullmatch(self.id):
+            return backend["rest"] or backend["name"]
+        path = Path(self.id).expanduser()
+        if self.id == DEMO:
+            return DEMO_NAME
+        if path.is_dir() or (path.suffix == ".gguf" and path.is_file()):
+            return path.resolve().name if path.is_dir() else path.stem
+        return name_at(self.id.rsplit("/", 1)[-1], self.options.get("revision"))
+
+    @property
+    def _served(self) -> str:
+        """The model's name at its server; the server's own where that is to say which."""
+        if served := self.options.get("served_model"):
+            return served.rstrip("/").rsplit("/", 1)[-1]
+        return urlsplit(self.id).netloc.rpartition("@")[2]
+
+    def problem(self) -> str | None:
+        """Return why it cannot be loaded, as far as that can be seen from its name; None = nothing is seen."""
+        is_path = self.id.startswith((".", "/", "~")) or self.id.count("/") > 1 or self.id.endswith(".gguf")
+        is_named = BACKEND_NAME.fullmatch(self.id) or ADDRESS.match(self.id)
+        if not is_named and is_path and not Path(self.id).expanduser().exists():
+            return f"no folder {self.id}; expected 'demo', a folder with a model, a .gguf file, or a Hub id 'org/name'"
+        try:
+            completed(self.options)
+        except ModelLoadError as error:
+            return str(error)
+        return None
+
+
+def choice_of(model: str, options: LoadOptions | None = None) -> ModelChoice:
+    """Return the choice of a model as it is named on the command line (`ID` or `ID@REVISION`).
+
+    Raises:
+        ModelLoadError: a revision of what has none, or two different ones.
+    """
+    asked = reference_of(model)
+    return ModelChoice(id=asked.id, options=with_revision(options or {}, asked.revision))
+
+
+def with_defaults(choice: ModelChoice, options: LoadOptions) -> ModelChoice:
+    """Return a choice with options for what its own do not say."""
+    own = cast("LoadOptions", {**options, **choice.options})
+    return ModelChoice(id=choice.id, options=own, features=choice.features)
+
+
+def load_list(name: str) -> list[ModelChoice]:
+    """Return the models of a list: a TOML file by path, or a list that ships by name.
+
+    Raises:
+        StudyError: a file that breaks the rules, with entry, key and remedy.
+        UnknownNameError: no such list.
+    """
+    from pairbank.study.shipped_lists import shipped_list
+
+    if not name.endswith(".toml"):
+        return shipped_list(name).choices
+    path = Path(name)
+    if not path.is_file():
+        raise StudyError(f"no file {path}; expected a TOML file with [[models]], or a list of `pairbank models`")
+    with reading(path, StudyError, saying="not TOML", remedy="write it as docs/models.md shows"):
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    if extra := sorted(table.keys() - {"models"}):
+        raise StudyError(f"{path.name}: unknown key(s) {', '.join(extra)}; expected [[models]] alone")
+    entries = table.get("models")
+    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+        raise StudyError(f"{path.name}: no [[models]]; expected at least one, each with an id")
+    if bare := [entry for entry in entries if "id" not in entry]:
+        raise StudyError(f"{path.name}: model {bare[0].get('name')!r} has no id; expected id = a folder or a Hub id")
+    return choices_of(entries, where=path.name)
+
+
+def choices_of(entries: Sequence[Mapping[str, Any]], *, where: str) -> list[ModelChoice]:
+    """Return the models of `[[models]]` that say what to load: those with an `id`.
+
+    Args:
+        entries: the tables.
+        where: their file, for messages.
+
+    Raises:
+        StudyError: an unknown key, a value of another type, features that are not complete, or a name twice.
+
+    >>> [x] = choices_of([{"id": "org/m@v2", "dtype": "bfloat16"}], where="mine.toml")
+    >>> x.id, x.options, x.name
+    ('org/m', {'dtype': 'bfloat16', 'revision': 'v2'}, 'm@v2')
+    """
+    loaded = [entry for entry in entries if "id" in entry]
+    found = [_choice(entry, where=f"{where}, model {entry.get('name', entry['id'])!r}") for entry in loaded]
+    refuse_twins([choice.name for choice in found], where=where)
+    return found
+
+
+def declared_features(entries: Sequence[Mapping[str, Any]]) -> dict[str, ModelFeatures]:
+    """Return what `[[models]]` declare about models that they do not load: by name, of those without an `id`.
+
+    Raises:
+        BankError: a key that is unknown or missing, or a name that stands twice.
+    """
+    return features_from_entries([entry for entry in entries if "id" not in entry])
+
+
+def all_features(entries: Sequence[Mapping[str, Any]], choices: Iterable[ModelChoice]) -> dict[str, ModelFeatures]:
+    """Return what is declared of models, by name: by `[[models]]` of a study, and by choices, which come first."""
+    own = [*choices_of(entries, where="the study"), *choices]
+    return declared_features(entries) | {one.name: one.features for one in own if one.features}
+
+
+def refuse_twins(names: Iterable[str], *, where: str) -> None:
+    """Refuse two models of one name: tables and files are kept by it.
+
+    Raises:
+        StudyError: names them.
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        if (other := seen.get(slug(name))) is not None:
+            both = repr(name) if other == name else f"{other!r} and {name!r} (in file names {slug(name)!r})"
+            raise StudyError(
+                f'{where}: two models would be called {both}; give one of them another: name = "…" in a list'
+            )
+        seen[slug(name)] = name
+
+
+def _choice(entry: Mapping[str, Any], *, where: str) -> ModelChoice:
+    hints = {name: hint for name, hint in get_type_hints(LoadOptions).items() if name in DEFAULTS}
+    feature_hints = get_type_hints(ModelFeatures) | {"generation": str | int | float, "date": str | dt.date | int}
+    known = {"id": str, "backend": str, **hints, **feature_hints}
+    if unknown := sorted(entry.keys() - known.keys()):
+        near = difflib.get_close_matches(unknown[0], known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise StudyError(f"{where}: unknown key {unknown[0]!r}{hint} Known: {', '.join(known)}")
+    values = checked(entry, known, where=where, error=StudyError)
+    options = cast("LoadOptions", {name: values[name] for name in hints if name in values})
+    given = {name: values[name] for name in _FEATURES if name in values}
+    features = features_from_entries([{"name": where, **given}])[where] if given else None
+    named = f"{values['backend']}:{values['id']}" if "backend" in values else values["id"]
+    try:
+        asked = reference_of(named)
+        return ModelChoice(id=asked.id, options=with_revision(options, asked.revision), features=features)
+    except ModelLoadError as error:
+        raise StudyError(f"{where}: {error}") from error

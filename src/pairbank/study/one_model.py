@@ -1,0 +1,165 @@
+"""One model of a run: load it, score and probe every corpus, let it go. In, a plan; out, tables and what failed.
+
+What fails is told and kept as text: an exception would keep the model in memory.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pairbank.errors import PairbankError
+from pairbank.markdown import html_as_text
+from pairbank.scoring.api.model import Scorer
+from pairbank.study.model_list import ModelChoice
+
+if TYPE_CHECKING:
+    from pairbank.scoring.score import Progress
+    from pairbank.scoring.scored import Scored
+    from pairbank.stats.analyses.neuro.probed import Probed
+    from pairbank.study.corpora import ChosenItems
+    from pairbank.study.preflight import Asked, Plan
+
+Tellers = Callable[[str, str], "Progress | None"]
+"""Task and model -> what is told how far it is."""
+Load = Callable[[ModelChoice], Scorer]
+FAILURES = (PairbankError, RuntimeError, MemoryError, OSError)
+"""What ends one model and not the run: errors of ours, and what torch, drivers and full disks raise."""
+_FOLDERS = re.compile(r"(?<![\w:/.~])(?:~|\.{0,2})/(?:[^\s/'\"]+/)*([^\s/'\"]+)/?")
+MOST_CHARACTERS = 600
+"""Of a reason in a report."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A model that could not be loaded, or not be scored on a corpus."""
+
+    model: str
+    corpus: str
+    """Empty where it was not loaded at all."""
+    reason: str
+
+    def __str__(self) -> str:
+        what = f"not scored on {self.corpus}" if self.corpus else "not loaded"
+        return f"{self.model} was {what}: {self.reason}"
+
+    @property
+    def note(self) -> str:
+        """The sentence for the report, which is published: of paths only the last part.
+
+        >>> Failure(model="m", corpus="", reason="cannot load '/home/me/models/m': no file").note
+        "Failed: m was not loaded: cannot load 'm': no file"
+        """
+        said = _FOLDERS.sub(lambda found: found[1], str(self))
+        return html_as_text(f"Failed: {said[:MOST_CHARACTERS]}{' …' if len(said) > MOST_CHARACTERS else ''}")
+
+
+@dataclass(slots=True, kw_only=True)
+class OfModel:
+    """What one model gave."""
+
+    name: str
+    scored: list[Scored] = field(default_factory=list)
+    probed: list[Probed] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def loaded(choice: ModelChoice) -> Scorer:
+    """Load a model as its list says."""
+    from pairbank.scoring.models.load import load_model
+
+    found: Scorer = load_model(choice.id, **choice.options)
+    return found
+
+
+def of_model(asked: Asked, plan: Plan, *, load: Load, progress: Tellers, taken: Callable[[str], bool]) -> OfModel:
+    """Return the tables of one model, which is let go before this returns.
+
+    Args:
+        asked: a scorer, or what to load.
+        plan: the run.
+        load: loads a choice.
+        progress: makes what is told of each task.
+        taken: whether another model has had a name already, which is known for sure when a model is loaded.
+    """
+    from pairbank.study.preflight import name_of
+
+    done = OfModel(name=name_of(asked))
+    try:
+        scorer = load(asked) if isinstance(asked, ModelChoice) else asked
+    except FAILURES as error:
+        done.failures.append(Failure(model=done.name, corpus="", reason=_reason(error)))
+        return done
+    try:
+        done.name = scorer.info.name
+        if taken(scorer.info.slug):
+            reason = 'another model of this run has this name; give one of them another (name = "…" in a list)'
+            done.failures.append(Failure(model=done.name, corpus="", reason=reason))
+            return done
+        for chosen in plan.corpora:
+            _score(done, chosen, plan, scorer, progress)
+        for chosen in plan.corpora if plan.study.probe else ():
+            _probe(done, chosen, plan, scorer, progress)
+        return done
+    finally:
+        del scorer
+        _free()
+
+
+def _score(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progress: Tellers) -> None:
+    from pairbank.scoring.score import counts_lacking, score
+
+    study = plan.study
+    try:
+        table = score(
+            chosen.items,
+            scorer,
+            methods=study.methods,
+            prompts=study.prompts,
+            unigrams=plan.counts.of(study, chosen, scorer),
+            seed=study.seed,
+            progress=progress(f"scoring {chosen.name}", done.name),
+        )
+    except FAILURES as error:
+        done.failures.append(Failure(model=done.name, corpus=chosen.name, reason=_reason(error)))
+        return
+    done.scored.append(table)
+    done.notes += [f"Left out: {note}." for note in counts_lacking(table.signature)]
+
+
+def _probe(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progress: Tellers) -> None:
+    """Add what probes find in the model's hidden states of a corpus, or a note why there are none."""
+    from pairbank.probing import probe
+
+    study = plan.study
+    if not set(study.probe) <= set(chosen.items.column_names):
+        return
+    teller = functools.cache(lambda task: progress(f"{task} of {chosen.name}", done.name))
+
+    def tell(task: str, n_done: int, n_total: int) -> None:
+        if (told := teller(task)) is not None:
+            told(n_done, n_total)
+
+    try:
+        done.probed.append(probe(chosen.items, scorer, groups=study.probe, seed=study.seed, progress=tell))
+    except FAILURES as error:
+        done.notes.append(f"Not probed: {chosen.name} by {done.name}: {_reason(error)}")
+
+
+def _reason(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or "no reason given"
+    return text if isinstance(error, PairbankError) else f"{type(error).__name__}: {text}"
+
+
+def _free() -> None:
+    """Give back what a model that nobody holds any more had of memory."""
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -1,0 +1,220 @@
+"""Everything about a run that can be known before anything is scored: in, a study, models and a folder; out, a `Plan`.
+
+What would end the run is an error here, before the first model is loaded. `pairbank run --dry-run` prints the plan.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairbank.errors import ModelLoadError
+from pairbank.scoring.api.model import Scorer, slug
+from pairbank.study.corpora import EDITS, ChosenItems, corpora_of, embedding_model
+from pairbank.study.counts import Counts, counts_for
+from pairbank.study.declaration import Study
+from pairbank.study.errors import StudyError
+from pairbank.study.model_list import ModelChoice, all_features, refuse_twins
+
+if TYPE_CHECKING:
+    from pairbank.builders.sources.downloads import DownloadProgress
+    from pairbank.scoring.api.method import Method
+    from pairbank.scoring.methods.unigrams import UnigramTables
+    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+
+Asked = Scorer | ModelChoice
+"""A model that is loaded, or is to be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A run that nothing known speaks against."""
+
+    study: Study
+    out: Path
+    models: tuple[Asked, ...]
+    corpora: tuple[ChosenItems, ...]
+    counts: Counts
+    features: Mapping[str, ModelFeatures]
+    """Declared by the user, by model name."""
+    notes: tuple[str, ...]
+    """What the report's head must say: corpora that are missing, columns that are not there to probe by."""
+    warnings: tuple[str, ...]
+    """What its user should know: texts that may not be published."""
+    stored: Mapping[str, Sequence[str]]
+    """Corpus -> slugs of the models whose scores the bank has."""
+
+
+def name_of(model: Asked) -> str:
+    """Return what a model is, or will be, called in tables."""
+    return model.name if isinstance(model, ModelChoice) else model.info.name
+
+
+def planned(
+    study: Study,
+    models: Sequence[Asked],
+    out: str | Path,
+    *,
+    data_dir: str | Path | None = None,
+    unigrams: UnigramTables | None = None,
+    downloads: Callable[[DownloadProgress], None] | None = None,
+) -> Plan:
+    """Return the plan of a run.
+
+    Args:
+        study: what to do.
+        models: scorers, or choices that are loaded one after the other.
+        out: folder of the bank.
+        data_dir: where upstream files are; None downloads them.
+        unigrams: the user's token counts.
+        downloads: told of every piece of a file that is downloaded.
+
+    Raises:
+        StudyError: a study that cannot be run so: its name, its corpora, its models, or what the bank holds.
+        BankError: a folder that cannot be a bank, or a bank that is not whole.
+        UnknownNameError: a corpus, method, analysis or option that does not exist.
+        ModelLoadError: no package for distances between sentences.
+    """
+    from pairbank.stats.analyses.asked_for import checked_options
+
+    _check_names(study, models)
+    root = Path(out)
+    _check_folder(root)
+    methods = _methods(study)
+    for name in (*study.analyses, *study.options):
+        checked_options(name, study.options.get(name, {}))
+    features = all_features(study.models, [model for model in models if isinstance(model, ModelChoice)])
+    corpora = corpora_of(study, data_dir, downloads)
+    _check_embedders(study, corpora.found)
+    held = _manifest(root)
+    _check_bank(held, corpora.found, methods, mine={slug(name_of(model)) for model in models})
+    return Plan(
+        study=study,
+        out=root,
+        models=tuple(models),
+        corpora=corpora.found,
+        counts=counts_for(study, corpora.found, unigrams, data_dir),
+        features=features,
+        notes=(*corpora.missing, *_unprobed(study, corpora.found)),
+        warnings=tuple(_locked(corpora.found)),
+        stored={name: sorted(found) for name, found in held["scores"].items()},
+    )
+
+
+def _check_names(study: Study, models: Sequence[Asked]) -> None:
+    from pairbank.cards.write import REPORT_NAME
+
+    if not REPORT_NAME.fullmatch(study.name):
+        raise StudyError(
+            f"study {study.name[:80]!r} cannot name the folder of its report; use letters, digits, '.', '_' and '-', "
+            "starting with a letter or digit"
+        )
+    if not models:
+        raise StudyError(f"{study.name}: no model to run it with; name one with --model, or a list with --models")
+    problems = [(one, one.problem()) for one in models if isinstance(one, ModelChoice)]
+    if found := [f"{one.id}: {problem}" for one, problem in problems if problem]:
+        raise StudyError(f"{study.name}: {len(found)} of {len(models)} models cannot be loaded. {' '.join(found)}")
+    refuse_twins([name_of(model) for model in models], where=study.name)
+
+
+def _check_folder(root: Path) -> None:
+    from pairbank.cards.bank.writing import refuse_other_folders
+
+    refuse_other_folders(root)
+    place = next(folder for folder in (root, *root.absolute().parents) if os.path.lexists(folder))
+    if not place.is_dir():
+        raise StudyError(f"{root}: {place} is no folder, so that no bank can be written there; choose another folder")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise StudyError(f"{root}: {place} is not yours to write to; choose another folder")
+
+
+def _methods(study: Study) -> list[Method]:
+    """Return the methods, unbound to a model; an unknown one is an error with the nearest names."""
+    from pairbank.scoring.api.names import MethodName
+    from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order, method_named
+    from pairbank.scoring.prompts.registry import prompts_of
+
+    if not study.methods:
+        raise StudyError(f'{study.name}: no methods; expected at least one, such as methods = ["direct"]')
+    known = prompts_of(study.prompts, asked=[MethodName.parsed(x).id for x in study.methods if x not in FAMILIES])
+    options = MethodOptions(prompts=known, seed=study.seed)
+    return [method_named(name, options=options) for name in in_order(study.methods, known)]
+
+
+def _check_embedders(study: Study, corpora: Sequence[ChosenItems]) -> None:
+    from importlib.util import find_spec
+
+    asked = {embedding_model(study, one.choice) for one in corpora} - {"", EDITS}
+    if asked and find_spec("sentence_transformers") is None:
+        raise ModelLoadError(
+            f"{study.name} asks for distances between sentences, which need the package sentence-transformers; pip "
+            f"install 'pairbank[embeddings]', or count edits alone: minimalness = \"{EDITS}\" in a copy of the study"
+        )
+
+
+def _manifest(root: Path) -> dict[str, Any]:
+    """Return the manifest of a bank that is whole, or that of an empty one."""
+    from pairbank.cards.bank.layout import MANIFEST
+    from pairbank.cards.bank.writing import is_unfinished
+    from pairbank.cards.check import check_bank
+
+    if not (root / MANIFEST).is_file() or is_unfinished(root):
+        return {"corpora": {}, "scores": {}}
+    return check_bank(root, depth="quick", reports="free")
+
+
+def _check_bank(
+    held: Mapping[str, Any], corpora: Sequence[ChosenItems], methods: Sequence[Method], *, mine: set[str]
+) -> None:
+    """Refuse a bank whose other models were scored with other methods, or on other items, than this run's."""
+    from pairbank.builders.dataset import manifest_of
+    from pairbank.scoring.api.names import MethodName
+    from pairbank.scoring.signature import corpus_signature, method_hashes
+
+    names = [method.name for method in methods]
+    # those that draw examples from the items have a hash that is known when they are scored
+    fixed = [method for method in methods if not MethodName.parsed(method.name).n_shots]
+    ours = {method.name: method.definition["sha256"] for method in fixed}
+    for one in corpora:
+        others = {
+            model: signature for model, signature in held["scores"].get(one.name, {}).items() if model not in mine
+        }
+        if not others:
+            continue
+        items = corpus_signature(one.items, manifest_of(one.items) or {})["items_sha256"]
+        for model, signature in others.items():
+            theirs = method_hashes(signature)
+            if sorted(theirs) != sorted(names) or any(theirs[name] != ours.get(name, theirs[name]) for name in names):
+                what = f"scored with {', '.join(theirs)}, and this run scores with {', '.join(names)}"
+            elif signature["corpus"]["items_sha256"] != items:
+                n_items = signature["corpus"]["n_items"]
+                what = f"scored on other items ({n_items:,}) than those of this run ({len(one.items):,})"
+            else:
+                continue
+            raise StudyError(
+                f"corpus {one.name!r}: the bank has {model}, {what}; models of one bank are scored alike: choose "
+                "another folder with --out, or run with the same study and limit"
+            )
+
+
+def _unprobed(study: Study, corpora: Sequence[ChosenItems]) -> list[str]:
+    lacking = {one.name: [x for x in study.probe if x not in one.items.column_names] for one in corpora}
+    return [f"Not probed: {name}, which has no column {x[0]} to probe by." for name, x in lacking.items() if x]
+
+
+def _locked(corpora: Sequence[ChosenItems]) -> list[str]:
+    from pairbank.builders.dataset import manifest_of
+    from pairbank.cards.bank.redistribution import licence_of, may_publish
+
+    found = []
+    for one in corpora:
+        facts = manifest_of(one.items) or {}
+        if not may_publish(one.name, facts):
+            found.append(
+                f"texts of {one.name} may not be published (licence: {licence_of(one.name, facts)}); the bank will "
+                "hold them, and `pairbank strip` makes a copy that can be published"
+            )
+    return found

@@ -1,0 +1,22 @@
+"""What the words in a report's tables mean: Markdown, for its appendix."""
+
+DEFINITIONS = """\
+- **accuracy**: share of items whose difference (good - bad, in nats) is positive, ties (differences up to 1e-9)
+  counted one half. For prompted methods the difference is averaged over all presentations of the item.
+- **orders pooled**: every presentation is one trial: right if the correct option is the most probable.
+  For judgments of single sentences this is balanced accuracy. The interval counts items, not trials.
+- **first option chosen**: share of presentations in which the option shown first is the most probable (.5 = no bias
+  where both orders are asked; with a fixed order, the share of items).
+- **of likeliest ratings**: share of items whose better side gets the higher of the two most probable ratings, ties
+  counted one half. For ratings, **accuracy** compares expected ratings, in points of the scale.
+- **no answer found**: where the model writes its answer, the share of texts in which none was found, over all items;
+  accuracy is over the items with an answer.
+- **mean log P**: of the one word (or sentence) of one-sided items, given its context or a question about it. Agreement
+  is then between these log-probabilities, not between differences.
+- **Pearson r, Spearman rho**: between the differences of the method and of `direct` (or of people: mean judgment of
+  the better sentence - of the worse one) over the items that both have. **Cohen's kappa, same choice**: between the
+  signs of the differences; ties left out.
+- Intervals are at level .95: Wilson for shares, clustered by items where each has several presentations; Student t for
+  means; jackknife on the z scale for Pearson and Spearman (from 10 items on); asymptotic on the z scale for kappa
+  (where both choices occur 5 times or more). Items with identical sides are left out and counted as excluded.
+"""

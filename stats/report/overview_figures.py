@@ -1,0 +1,126 @@
+"""The figures that every report has: accuracies, agreement with `direct`, and the differences themselves.
+
+In: the long summary, accuracies, and the scored tables; out, figures with captions a reader can quote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.figures.charts import heat_map, intervals
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.scatters import scatter_panels
+from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said
+from pairbank.stats.report.wide_tables import headline
+from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
+
+PEOPLE = "people"
+"""In a figure of several models, whose accuracy that of people is."""
+MOST_SCATTERS = 6
+"""Pairs of corpus and model whose differences are drawn; the rest is in the scored tables."""
+
+
+def overview_figures(
+    summary: pd.DataFrame, accuracies: pd.DataFrame, tables: Sequence[ScoredFrame]
+) -> tuple[Figure, ...]:
+    """Return the figures of a report's first part.
+
+    Args:
+        summary: What `summarise` returned for all tables.
+        accuracies: Those of its rows that are a method's accuracy by its own paper's definition.
+        tables: The scored tables.
+    """
+    return (*_accuracy(_placed(accuracies)), *_agreement(_placed(summary)), *_scatters(tables))
+
+
+def _placed(summary: pd.DataFrame) -> pd.DataFrame:
+    shown = headline(summary).copy()
+    shown["where"] = shown["corpus"].where(shown["group_by"] == "all", shown["corpus"] + ": " + shown["group"])
+    return shown
+
+
+def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
+    chosen = _people_once(shown[shown["value"].notna()])
+    n_models, n_methods = (chosen.loc[chosen["model"] != PEOPLE, key].nunique() for key in ("model", "method"))
+    together = n_models == 1 and n_methods <= MOST_SERIES
+    for place, part in chosen.groupby("corpus" if together else "where", sort=False):
+        look: dict[str, Any] = {"x_label": "accuracy", "title": str(place), "chance": 0.5, "limits": (0, 1)}
+        if together:
+            draw = partial(intervals, part, rows="where", series="method", **look)
+        elif min(n_models, n_methods) > MOST_SERIES:
+            matrix = part.pivot_table(index="model", columns="method", values="value", sort=False)
+            draw = partial(heat_map, matrix, title=str(place), value_label="accuracy", limits=(0, 1), diverging=False)
+        else:
+            rows, series = ("model", "method") if n_models > MOST_SERIES else ("method", "model")
+            draw = partial(intervals, part, rows=rows, series=series, **look)
+        yield Figure(
+            name=file_name("accuracy", place),
+            caption=(
+                f"Accuracy on {place} ({n_said(part['n'])} items), each method's by its paper's definition: share of "
+                "items whose better side scores higher, or of presentations answered rightly; ties one half. Lines "
+                "are 95 % intervals (Wilson)."
+            ),
+            draw=draw,
+        )
+
+
+def _people_once(chosen: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with people's as those of nobody's model, where several models have the same items."""
+    if chosen["model"].nunique() == 1:
+        return chosen
+    is_people = chosen["method"] == HUMAN
+    people = chosen[is_people].drop_duplicates(["where", "value"]).assign(model=PEOPLE)
+    return pd.concat([chosen[~is_people], people])
+
+
+def _agreement(shown: pd.DataFrame) -> Iterator[Figure]:
+    chosen = shown[(shown["metric"] == "pearson") & (shown["versus"] == DIRECT)]
+    if not chosen["value"].notna().any():
+        return
+    several = chosen["model"].nunique() > 1
+    for where, part in chosen.groupby("where", sort=False) if several else [("", chosen)]:
+        matrix = part.pivot_table(index="model" if several else "where", columns="method", values="value", sort=False)
+        if matrix.empty:
+            continue
+        name = file_name("agreement", where) if several else "agreement"
+        yield Figure(
+            name=name,
+            caption=(
+                f"Pearson r between the differences (good - bad) of `direct` and of each prompted method"
+                f"{f' on {where}' if several else ''}, over the items that both score."
+            ),
+            draw=partial(heat_map, matrix, title=str(where), value_label="Pearson r with direct", limits=(-1, 1)),
+        )
+
+
+def _scatters(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
+    n_drawn = 0
+    for table in tables:
+        if n_drawn == MOST_SCATTERS:
+            return
+        read = read_table(table)
+        direct = read.delta(DIRECT)
+        prompted = [layout.method for layout in table.layouts if layout.is_prompted]
+        parts = [pd.DataFrame({"x": direct, "y": read.delta(name), "method": name}) for name in prompted]
+        points = pd.concat(parts).dropna() if parts else pd.DataFrame()
+        if points.empty:
+            continue
+        n_drawn += 1
+        yield Figure(
+            name=file_name("scatter", table.corpus, table.model),
+            caption=(
+                f"{table.corpus} by {table.model}: each item's difference (good - bad) by probability and by each "
+                "question. Points in the upper right and lower left quadrants are items on which both agree."
+            ),
+            draw=partial(
+                scatter_panels, points, x="x", y="y", panel="method",
+                x_label="direct: log P(good) - log P(bad), nats", y_label="prompted: good - bad",
+            ),
+        )  # fmt: skip

@@ -1,0 +1,155 @@
+"""The pages of a report: in, its sections; out, Markdown by file name: a first page to read, appendices to look up.
+
+The first page has the question, the answer with its numbers, the main figure and the main table, then a short part a
+further question. Everything else (whole tables, other figures, definitions, signatures) stands in `appendix/`, linked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from pairbank.markdown import html_as_text, to_markdown
+from pairbank.shown import spelt_out
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.report.definitions import DEFINITIONS
+from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline
+from pairbank.stats.scored_table.scored_table import GROUPINGS
+
+if TYPE_CHECKING:
+    from pairbank.stats.analyses.base import Section
+    from pairbank.stats.report.report import Report
+
+FIRST, APPENDIX, FIGURES = "report.md", "appendix", "figures"
+MOST_ROWS = 40
+"""A longer table is cut in an appendix; its CSV file is whole."""
+MOST_FIRST_ROWS = 25
+"""The same on the first page."""
+_NAMED = ("method", "versus", "other", "first", "second")
+"""Columns whose values may be names of methods."""
+
+
+def pages_of(report: Report) -> dict[str, str]:
+    """Return the Markdown of each page, by its path inside the report's folder; the first is `report.md`."""
+    appendices = {f"{APPENDIX}/{section.id}.md": list(_appendix(section, report)) for section in report.parts}
+    appendices[f"{APPENDIX}/accuracy.md"] = list(_accuracies(report))
+    appendices[f"{APPENDIX}/agreement.md"] = [
+        "# Agreement with `direct` and with people",
+        _table(agreement_table(headline(report.summary)), report.labels),
+    ]
+    appendices[f"{APPENDIX}/how.md"] = list(_how(report))
+    parts = {FIRST: list(_first(report, list(appendices)))} | appendices
+    return {name: spelt_out("\n\n".join(part) + "\n") for name, part in parts.items()}
+
+
+def _first(report: Report, appendices: Sequence[str]) -> Iterator[str]:
+    lead, *others = (_short(section, report.labels) for section in report.parts)
+    yield f"# {html_as_text(report.title)}"
+    if report.description:
+        yield html_as_text(report.description)
+    yield from (f"> {warning}" for warning in report.warnings)
+    yield from lead
+    if report.notes:
+        yield "## Notes"
+        yield "\n".join(f"- {note}" for note in report.notes)
+    for part in others:
+        yield from part
+    yield "## Everything else"
+    names = {f"{APPENDIX}/{section.id}.md": section.title for section in report.parts} | {
+        f"{APPENDIX}/accuracy.md": "Accuracy of every model, corpus, group and method",
+        f"{APPENDIX}/agreement.md": "Agreement with `direct` and with people",
+        f"{APPENDIX}/how.md": "Definitions, references, ids of methods, signatures",
+    }
+    yield "\n".join(f"- [{names[path]}]({path})" for path in appendices)
+    yield "Every table is a CSV file beside this page, with all digits; `summary.csv` has every estimate."
+
+
+def _short(section: Section, labels: Mapping[str, str]) -> Iterator[str]:
+    """Yield what the first page has of a section: its answer, one figure, one table."""
+    yield f"## {section.title}"
+    yield in_words(section.lead, labels)
+    if (figure := section.first_figure) is not None:
+        yield from _figures([figure], FIGURES, labels)
+    if section.main_table:
+        table = section.tables[section.main_table]
+        yield _table(table.head(MOST_FIRST_ROWS), labels)
+        if len(table) > MOST_FIRST_ROWS:
+            yield (
+                f"The first {MOST_FIRST_ROWS} of {len(table):,} lines; all are in "
+                f"`{section.id}_{section.main_table}.csv`."
+            )
+
+
+def _appendix(section: Section, report: Report) -> Iterator[str]:
+    yield f"# {section.title}"
+    yield "[Back to the report](../report.md)"
+    yield from (in_words(part, report.labels) for part in (section.answer, section.text) if part)
+    for name, table in section.tables.items():
+        yield f"## {name.replace('_', ' ').capitalize()}"
+        yield _table(table.head(MOST_ROWS), report.labels)
+        if len(table) > MOST_ROWS:
+            yield f"The first {MOST_ROWS} of {len(table):,} rows; all are in `{section.id}_{name}.csv`."
+    yield from _figures(section.figures, f"../{FIGURES}", report.labels)
+    if section.definitions:
+        yield "## How these numbers are defined"
+        yield section.definitions
+
+
+def _accuracies(report: Report) -> Iterator[str]:
+    yield "# Accuracy of every model, corpus, group and method"
+    yield "[Back to the report](../report.md)"
+    yield _table(accuracy_table(headline(report.summary)), report.labels)
+    for group_by in (column for column in GROUPINGS if column != "subset"):
+        part = report.summary[report.summary["group_by"] == group_by]
+        if len(part):
+            yield f"## By {group_by.replace('_', ' ')}"
+            yield _table(accuracy_table(part), report.labels)
+
+
+def _how(report: Report) -> Iterator[str]:
+    yield "# How these numbers are made"
+    yield "[Back to the report](../report.md)"
+    yield "## Definitions"
+    yield DEFINITIONS.rstrip()
+    if report.imported:
+        yield "## Scores computed elsewhere"
+        yield "\n".join(f"- {line}" for line in report.imported)
+    yield f"Seed {report.seed}, {report.n_resamples} bootstrap resamples."
+    if report.labels:
+        yield "## Methods"
+        yield to_markdown(pd.DataFrame([{"method": label, "id": name} for name, label in report.labels.items()]))
+    references = dict.fromkeys(reference for section in report.parts for reference in section.references)
+    if references:
+        yield "## References"
+        yield "\n".join(f"- {reference}" for reference in references)
+    yield "## Signatures"
+    yield "\n".join(f"- `{line}`" for line in report.signatures)
+
+
+def in_words(text: str, labels: Mapping[str, str]) -> str:
+    """Return a text with methods by the names that people call them, where their ids stand between backticks.
+
+    >>> in_words("`meta` follows `direct`.", {"meta": "Meta"})
+    'Meta follows `direct`.'
+    """
+    return re.sub(r"`([^`\n]+)`", lambda found: labels.get(found[1], found[0]), text)
+
+
+def _figures(figures: Sequence[Figure], folder: str, labels: Mapping[str, str]) -> Iterator[str]:
+    for figure in figures:
+        yield f"![{figure.name}]({folder}/{figure.name}.png)"
+        yield f"*{html_as_text(in_words(figure.caption, labels))}*"
+
+
+def _table(table: pd.DataFrame, labels: Mapping[str, str]) -> str:
+    """Return a table as Markdown, numbers rounded, methods by the names that people call them."""
+    shown = table.astype(object).rename(columns=dict(labels))
+    for name, column in zip(shown.columns, (table[column] for column in table.columns), strict=True):
+        if pd.api.types.is_float_dtype(column):
+            shown[name] = [x if pd.isna(x) else f"{x:.3g}" if 0 < abs(x) < 0.1 else f"{x:.3f}" for x in column]
+        elif name in _NAMED:
+            shown[name] = [labels.get(x, x) if isinstance(x, str) else x for x in column]
+    return to_markdown(shown)

@@ -1,0 +1,284 @@
+"""Column maps: layouts that nobody here has seen are read without code."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import pairbank
+from pairbank.builders.dataset import manifest_of
+from pairbank.errors import CorpusError, UnknownNameError
+
+
+def write(folder: Path, name: str, text: str, column_map: str, encoding: str = "utf-8") -> Path:
+    path = folder / name
+    path.write_text(text, encoding=encoding)
+    (folder / "map.toml").write_text(column_map, encoding="utf-8")
+    return path
+
+
+def sides(items: object) -> list[tuple[str, str]]:
+    return list(zip(items["target_good"][:], items["target_bad"][:], strict=True))  # type: ignore[index]
+
+
+PICKED = """\
+[reading]
+delimiter = ";"
+encoding = "cp1252"
+
+[columns]
+pair_id = "Nr"
+phenomenon = "Phänomen"
+
+[fixed]
+language = "de"
+
+[label]
+column = "richtig"
+sides = ["Satz A", "Satz B"]
+first = ["A"]
+second = ["B"]
+"""
+
+
+def test_a_label_picks_the_better_of_two_columns(tmp_path: Path) -> None:
+    table = (
+        "Nr;Satz A;Satz B;richtig;Phänomen\n1;Die Hunde bellt.;Die Hunde bellen.;b;Kongruenz\n"
+        "2;Er schläft.;Er schlafen.;A;Kongruenz\n"
+    )
+    items = pairbank.load_corpus(write(tmp_path, "urteile.csv", table, PICKED, "cp1252"))
+    assert sides(items) == [("Die Hunde bellen.", "Die Hunde bellt."), ("Er schläft.", "Er schlafen.")]
+    assert items["language"][:] == ["de", "de"]
+    assert items["pair_id"][:] == ["1", "2"]
+    assert items["phenomenon"][:] == ["Kongruenz", "Kongruenz"]
+
+
+def test_a_label_that_the_map_does_not_name_is_refused_with_its_row(tmp_path: Path) -> None:
+    path = write(tmp_path, "urteile.csv", "Nr;Satz A;Satz B;richtig;Phänomen\n1;a;b;C;x\n", PICKED, "cp1252")
+    with pytest.raises(CorpusError, match=r"row 2: label 'richtig' is 'c', expected one of 'a', 'b'"):
+        pairbank.load_corpus(path)
+
+
+LONG = """\
+layout = "long"
+pair = ["pair"]
+
+[columns]
+sentence = "text"
+context = "before"
+human = "rating"
+pair_id = "pair"
+
+[fixed]
+language = "sw"
+human_scale = "likert5"
+
+[label]
+column = "ok"
+good = true
+bad = false
+"""
+
+
+def test_a_sentence_a_row_is_put_together_by_its_pair(tmp_path: Path) -> None:
+    table = (
+        "pair\tok\ttext\tbefore\trating\tcue\ttopic\n"
+        "7\t0\tzinaenda.\tNdege\t1.5\tz\tbirds\n"
+        "9\t1\twanalala.\tWatoto\t4.5\tw\tchildren\n"
+        "7\t1.0\tinaenda.\tNdege\t5\ti\tbirds\n"
+        "9\t0\tzinalala.\tWatoto\t2\tz\tchildren\n"
+    )
+    column_map = LONG.replace("good = true", 'good = ["1"]').replace("bad = false", "bad = 0")
+    items = pairbank.load_corpus(write(tmp_path, "jozi.tsv", table, column_map))
+    assert sides(items) == [("inaenda.", "zinaenda."), ("wanalala.", "zinalala.")]
+    assert items["context_good"][:] == ["Ndege", "Watoto"]
+    assert items["human_good"][:] == [5.0, 4.5]
+    assert items["human_bad"][:] == [1.5, 2.0]
+    assert items["cue_good"][:] == ["i", "w"]
+    assert items["cue_bad"][:] == ["z", "z"]
+    assert items["topic"][:] == ["birds", "children"]
+    assert set(items["task"][:]) == {"continuation_pair"}
+
+
+def test_a_pair_with_one_side_is_refused(tmp_path: Path) -> None:
+    table = "pair\tok\ttext\tbefore\trating\n7\ttrue\ta b\tc\t1\n"
+    with pytest.raises(CorpusError, match=r"row 2: 1 better and 0 worse rows, expected one of each; check the ids"):
+        pairbank.load_corpus(write(tmp_path, "jozi.tsv", table, LONG))
+
+
+def test_rows_that_follow_one_another_are_a_pair(tmp_path: Path) -> None:
+    column_map = """
+layout = "long"
+[reading]
+header = ["label", "sentence"]
+[columns]
+sentence = "sentence"
+[fixed]
+language = "de"
+[label]
+column = "label"
+good = "True"
+bad = "False"
+"""
+    table = "True\tder Hund bellt\nFalse\tder Hund bellen\nFalse\tdie Hunde bellt\nTrue\tdie Hunde bellen\n"
+    items = pairbank.load_corpus(write(tmp_path, "zeilen.tsv", table, column_map))
+    assert sides(items) == [("der Hund bellt", "der Hund bellen"), ("die Hunde bellen", "die Hunde bellt")]
+
+
+NESTED = """\
+[columns]
+target_good = "translation.qu.0"
+target_bad = "translation.qu.1"
+language = "meta.lang"
+phenomenon = "meta.tags.0"
+"""
+
+
+def test_nested_json_is_read_by_paths(tmp_path: Path) -> None:
+    row = {
+        "translation": {"qu": ["Wasiqa hatunmi.", "Wasiqa hatunchu."], "en": "The house is big."},
+        "meta": {"lang": "que", "tags": ["evidentials", "x"]},
+    }
+    path = write(tmp_path, "nested.jsonl", json.dumps(row) + "\n", NESTED)
+    items = pairbank.load_corpus(path)
+    assert sides(items) == [("Wasiqa hatunmi.", "Wasiqa hatunchu.")]
+    assert (items[0]["language"], items[0]["phenomenon"]) == ("qu", "evidentials")
+    assert json.loads(items[0]["translation"])["en"] == "The house is big."
+
+
+def test_a_path_that_leads_nowhere_says_what_is_there(tmp_path: Path) -> None:
+    path = write(tmp_path, "nested.jsonl", '{"translation": {"en": "x"}, "meta": {}}\n', NESTED)
+    with pytest.raises(CorpusError, match=r"row 1: no column or path 'translation.qu.0'; at 'qu' found en"):
+        pairbank.load_corpus(path)
+
+
+def test_a_list_of_json_rows_is_a_table(tmp_path: Path) -> None:
+    column_map = '[columns]\ncontext_good = "0.0"\ncontext_bad = "0.1"\ntarget_good = "1.0"\ntarget_bad = "1.1"\n'
+    rows = [[["Mutilari", "Mutilari"], ["zitzaion.", "zitzaien."]]]
+    items = pairbank.load_corpus(write(tmp_path, "suite.json", json.dumps(rows), column_map), language="eu")
+    assert sides(items) == [("zitzaion.", "zitzaien.")]
+    assert items["context_bad"][:] == ["Mutilari"]
+
+
+def test_labelled_sentences_have_a_label_and_one_side(tmp_path: Path) -> None:
+    column_map = """
+layout = "sentences"
+[columns]
+sentence = "s"
+[label]
+column = "label"
+good = "ok"
+bad = ["*", "??"]
+"""
+    items = pairbank.load_corpus(write(tmp_path, "judged.csv", "s,label\nSo it is.,ok\nIt so is.,??\n", column_map))
+    assert items["label"][:] == [1, 0]
+    assert items["target_bad"][:] == [None, None]
+    assert set(items["task"][:]) == {"sentence"}
+    assert manifest_of(items)["facts"]["reading"][0] == "columns as the map says"  # type: ignore[index]
+
+
+def test_what_is_typed_goes_before_what_the_map_says(tmp_path: Path) -> None:
+    column_map = '[columns]\ntarget_good = "a"\ntarget_bad = "b"\n[fixed]\nlanguage = "de"\n'
+    path = write(tmp_path, "mine.csv", "a,b,c\nx y,x z,q\n", column_map)
+    items = pairbank.load_corpus(path, language="fr", columns={"phenomenon": "c"})
+    assert (items[0]["language"], items[0]["phenomenon"]) == ("fr", "q")
+
+
+def test_a_map_of_the_files_own_name_goes_before_that_of_the_folder(tmp_path: Path) -> None:
+    path = write(tmp_path, "mine.csv", "a,b\nx y,x z\n", '[columns]\ntarget_good = "a"\ntarget_bad = "b"\n')
+    (tmp_path / "mine.map.toml").write_text('[columns]\ntarget_good = "b"\ntarget_bad = "a"\n')
+    assert sides(pairbank.load_corpus(path)) == [("x z", "x y")]
+    assert sides(pairbank.load_corpus(path, map_file=tmp_path / "map.toml")) == [("x y", "x z")]
+
+
+@pytest.mark.parametrize(
+    ("column_map", "message"),
+    [
+        ('layuot = "long"', r"no key in .*map.toml 'layuot'; did you mean 'layout'"),
+        ('layout = "wide"', "no layout in"),
+        ("[columns]\ntarget_good = 'a'", "names no two sides"),
+        ("[columns]\nsentence = 'a'", "no schema column in"),
+        ("layout = 'long'\n[columns]\nsentence = 'a'", r"layout 'long' needs \[label\]"),
+        ("layout = 'long'\n[columns]\nphenomenon = 'a'", "needs sentence ="),
+        ("[label]\ncolumn = 'a'\nsides = ['a', 'b']", "expected sides ="),
+        (
+            "[label]\ncolumn = 'a'\nsides = ['a', 'b']\nfirst = 0\nsecond = [0.0]",
+            "'0' stands under first and under second",
+        ),
+        ("[reading]\ndelimiter = ';;'", "more than one character"),
+        ("not toml", "not TOML"),
+        ("[columns]\ntarget_good = 'a'\ntarget_bad = 'B'", r"no column of .* 'B'"),
+    ],
+)
+def test_a_map_with_a_fault_says_what_was_expected(tmp_path: Path, column_map: str, message: str) -> None:
+    with pytest.raises((CorpusError, UnknownNameError), match=message):
+        pairbank.load_corpus(write(tmp_path, "mine.csv", "a,b\nx y,x z\n", column_map))
+
+
+def workbook(path: Path, sheets: dict[str, list[list[str | float]]]) -> Path:
+    """Write a workbook as spreadsheets do: shared strings, numbers, a cell left out where it is empty."""
+    main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    strings: list[str] = []
+
+    def cell(place: int, number: int, value: str | float) -> str:
+        reference = f'r="{chr(ord("A") + place)}{number}"'
+        if isinstance(value, str):
+            strings.append(f"<si><t>{value}</t></si>")
+            return f'<c {reference} t="s"><v>{len(strings) - 1}</v></c>'
+        return f"<c {reference}><v>{value}</v></c>"
+
+    with zipfile.ZipFile(path, "w") as archive:
+        names = "".join(f'<sheet name="{name}" sheetId="{i}" r:id="rId{i}"/>' for i, name in enumerate(sheets, 1))
+        archive.writestr("xl/workbook.xml", f'<workbook {main} xmlns:r="{office}"><sheets>{names}</sheets></workbook>')
+        links = "".join(
+            f'<Relationship Id="rId{i}" Target="worksheets/sheet{i}.xml"/>' for i in range(1, len(sheets) + 1)
+        )
+        archive.writestr("xl/_rels/workbook.xml.rels", f"<Relationships>{links}</Relationships>")
+        for i, rows in enumerate(sheets.values(), 1):
+            lines = (
+                f'<row r="{n}">' + "".join(cell(p, n, v) for p, v in enumerate(row) if v != "") + "</row>"
+                for n, row in enumerate(rows, 1)
+            )
+            archive.writestr(
+                f"xl/worksheets/sheet{i}.xml", f"<worksheet {main}><sheetData>{''.join(lines)}</sheetData></worksheet>"
+            )
+        archive.writestr("xl/sharedStrings.xml", f"<sst {main}>{''.join(strings)}</sst>")
+    return path
+
+
+def test_a_workbook_is_a_table(tmp_path: Path) -> None:
+    rows: list[list[str | float]] = [
+        ["good", "bad", "human_good", "topic"],
+        ["Él duerme.", "Él duermen.", 6.1000000000000005, "x"],
+        ["Llueve.", "Llueven.", 7.0, ""],
+    ]
+    items = pairbank.load_corpus(workbook(tmp_path / "pares.xlsx", {"Hoja1": rows}), language="es")
+    assert sides(items) == [("Él duerme.", "Él duermen."), ("Llueve.", "Llueven.")]
+    assert items["human_good"][:] == pytest.approx([6.1, 7.0])
+    assert items["topic"][:] == ["x", None]
+
+
+def test_of_several_sheets_the_map_says_which(tmp_path: Path) -> None:
+    sheets: dict[str, list[list[str | float]]] = {"notes": [["x"]], "items": [["good", "bad"], ["a b", "a c"]]}
+    path = workbook(tmp_path / "two.xlsx", sheets)
+    with pytest.raises(CorpusError, match=r"2 sheets \(notes, items\); say which in a map: sheet = 'notes'"):
+        pairbank.load_corpus(path)
+    (tmp_path / "map.toml").write_text(
+        "[reading]\nsheet = 'items'\n[columns]\ntarget_good = 'good'\ntarget_bad = 'bad'\n"
+    )
+    assert sides(pairbank.load_corpus(path)) == [("a b", "a c")]
+
+
+def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.xlsx"
+    path.write_text("good,bad\na,b\n")
+    with pytest.raises(CorpusError, match=r"not a readable \.xlsx workbook"):
+        pairbank.load_corpus(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/_rels/workbook.xml.rels", '<!DOCTYPE x [<!ENTITY a "b">]><Relationships/>')
+    with pytest.raises(CorpusError, match="declares entities"):
+        pairbank.load_corpus(path)

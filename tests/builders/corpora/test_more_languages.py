@@ -1,0 +1,232 @@
+"""The corpora of some thirty languages: upstream's counts, and their layouts with sentences of our own."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import pairbank
+from pairbank.builders.corpora.corpus import BuildOptions
+from pairbank.builders.corpora.corpus_map import corpus_map
+from pairbank.builders.corpora.registry import CORPORA, PAIR_MAPS, SENTENCE_MAPS
+from pairbank.builders.corpora.syntaxgym_suites import joined_with_spans
+from pairbank.builders.load import located_files
+from pairbank.builders.schema.validation import Validator
+from pairbank.errors import CorpusError, CorpusFileNotFoundError
+
+# Corpus -> rows, rows with identical sides, rows that were mended. Rows: each corpus's SOURCE.txt, and for subsets that
+# stand there in words our own count (SocialN400: two contrasts of 100 stories; SyntaxGym: conditions of 842 items).
+COUNTS = {
+    "multiblimp": (1_096 + 770 + 2_331 + 1_742, 0, 0),
+    "turblimp": (16_000 + 2_200 + 216, 20 + 10, 0),
+    "blimp-nl": (8_400, 10, 4),
+    "rublimp": (45_000, 0, 0),
+    "qfrblimp": (1_761, 18, 0),
+    "clams": (47_820 + 49_360 + 40_820 + 40_120, 0, 0),
+    "bhs": (8_000 + 6_000 + 8_000, 0, 0),
+    "climp": (16_000, 0, 0),
+    "jblimp": (331, 0, 0),
+    "lindsea": (380 + 470, 1, 0),
+    "syntaxgym-suites": (3_304, 0, 0),
+    "xcopa": (11 * 600, 0, 0),
+    "kauf-2024": (514 + 536 + 395 + 200, 0, 0),
+    "jcola": (6_919 + 865 + 685, 0, 0),
+    "rucola": (7_869 + 983 + 1_804, 0, 0),
+    "itacola": (9_722, 0, 0),
+    "escola": (9_507, 0, 0),
+    "colac": (6_072 + 492, 0, 0),
+    "nocola": (14_289 + 14_383, 0, 0),
+    "mega-acceptability": (49_997 + 74_827 + 1_380 + 1_850 + 50, 0, 0),
+    "morcela": (725, 1, 0),
+}
+
+
+@pytest.mark.upstream
+@pytest.mark.parametrize("name", COUNTS)
+def test_every_row_of_the_source_is_an_item(shared: Path, name: str) -> None:
+    corpus = CORPORA[name]
+    files = located_files(corpus, shared / "corpora")
+    assert all(file.verified for file in files.values())
+    subsets, flags, languages = Counter[str](), Counter[str](), set[str]()
+    for item in Validator(name, corpus.extra_columns).checked(corpus.rows(files, BuildOptions())):
+        subsets[item.subset] += 1
+        languages.add(item.language)
+        flags.update(item.flags)
+    mended = sum(n for flag, n in flags.items() if flag.startswith("repaired:"))
+    assert (subsets.total(), flags["identical_sides"], mended) == COUNTS[name]
+    assert subsets == {subset: n for subset, n in corpus.n_by_subset.items() if subset in subsets}
+    assert flags["identical_sides"] == corpus.n_identical
+    assert languages <= set(corpus.languages)
+    if name != "multiblimp":
+        assert (subsets.total(), languages) == (corpus.n_items, set(corpus.languages))
+
+
+def test_the_corpora_are_in_thirty_languages() -> None:
+    assert {*COUNTS} <= {*CORPORA}
+    languages = {language for name in COUNTS if name != "multiblimp" for language in CORPORA[name].languages}
+    assert len(languages | {"el"}) >= 24
+    assert len(languages | set(CORPORA["multiblimp"].languages)) > 100
+
+
+@pytest.mark.parametrize("name", [*PAIR_MAPS, *SENTENCE_MAPS])
+def test_a_map_in_data_says_all_of_a_corpus(name: str) -> None:
+    found = corpus_map(name)
+    assert found.source.licence
+    assert found.source.citation.startswith("@")
+    assert sum(found.counts.values()) == CORPORA[name].n_items
+    for file in found.source.files:
+        assert any(one.archive == file.name or one.fields(file.name) is not None for one in found.tables), file.name
+        assert len(file.sha256) == 64 or name == "multiblimp"
+
+
+def built(folder: Path, name: str, **options: str) -> list[dict[str, object]]:
+    return list(pairbank.load_corpus(name, data_dir=folder, **options))  # type: ignore[arg-type]
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_of_multiblimp_a_folder_may_hold_some_languages(tmp_path: Path) -> None:
+    header = "sen\twrong_sen\tphenomenon\tprefix\thead\tswap_head\tchild\tfeature_vals\tdistance\tnum_attractors"
+    header += "\thas_attractors\two\tinflect_item\n"
+    row = "Kissat nukkuvat.\tKissat nukkuu.\tSV-#\tKissat\tnukkuvat\tnukkuu\tKissat\tPlur -> Sing\t1\t0\tFalse"
+    row += "\tSV\tverb\n"
+    write(tmp_path, {"fin/data.tsv": header + row, "nds/data.tsv": header + row})
+    items = built(tmp_path, "multiblimp")
+    assert [item["language"] for item in items] == ["fi", "nds"]
+    assert [item["item_id"] for item in items] == ["multiblimp/fi/1", "multiblimp/nds/1"]
+    assert (items[0]["distance"], items[0]["has_attractors"]) == (1, False)
+    assert [item["language"] for item in built(tmp_path, "multiblimp", language="fin")] == ["fi"]
+    with pytest.raises(CorpusFileNotFoundError, match="nor any other of its 101"):
+        built(write(tmp_path / "empty", {"x": ""}), "multiblimp")
+
+
+def test_a_file_without_a_column_that_is_kept_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, {"fin/data.tsv": "sen\twrong_sen\tphenomenon\nA b.\tA c.\tSV-#\n"})
+    with pytest.raises(CorpusError, match="no file has the column 'child' that its map keeps"):
+        built(tmp_path, "multiblimp")
+
+
+def test_the_label_of_xcopa_picks_the_better_choice(tmp_path: Path) -> None:
+    row = {
+        "premise": "P.",
+        "choice1": "A.",
+        "choice2": "B.",
+        "question": "cause",
+        "label": 1,
+        "idx": 4,
+        "changed": True,
+    }
+    names = [file.name for file in CORPORA["xcopa"].source.files]
+    items = built(write(tmp_path, {name: json.dumps(row) + "\n" for name in names}), "xcopa", language="qu")
+    assert [(item["item_id"], item["target_good"], item["target_bad"]) for item in items] == [
+        ("xcopa/qu/test-4", "B.", "A."),
+        ("xcopa/qu/val-4", "B.", "A."),
+    ]
+    assert {(item["task"], item["context_bad"], item["question"]) for item in items} == {
+        ("continuation_pair", "P.", "cause")
+    }
+
+
+def test_sentences_that_blimp_nl_quotes_twice_are_mended_and_flagged(tmp_path: Path) -> None:
+    header = "Number (phenomenon),Phenomenon,Number (paradigm),Paradigm,Item,Grammaticality,Sentence"
+    header += ",Critical word(s),Cue word(s)\n"
+    start = "1,A,1,number,1,"
+    plain = f"{start}Grammatical,Ik zie mezelf.,mezelf,Ik\n{start}Ungrammatical,Wij zien mezelf.,mezelf,Wij\n"
+    odd = f'{start}Grammatical,""Ik leer, hoor."",leer,Ik\n{start}Ungrammatical,""Wij leer, hoor."",leer,Wij\n'
+    files = {f"Phenomenon{n:02}.csv": header + (odd if n == 3 else plain) for n in range(1, 23)}
+    items = built(write(tmp_path, files), "blimp-nl", subset="phenomenon-03")
+    assert [(item["target_good"], item["target_bad"], item["flags"]) for item in items] == [
+        ("Ik leer, hoor.", "Wij leer, hoor.", ["repaired:quotes"])
+    ]
+    assert (items[0]["cue_good"], items[0]["cue_bad"]) == ("Ik", "Wij")
+
+
+def test_a_cut_file_of_clams_is_an_error(tmp_path: Path) -> None:
+    clams = CORPORA["clams"].source.files
+    files = {file.name: "True\tder Hund bellt\nFalse\tder Hund bellen\n" for file in clams}
+    files["de_evalset/vp_coord.txt"] = "True\tder Hund bellt\n"
+    with pytest.raises(CorpusError, match=r"vp_coord\.txt, row 1: 1 better and 0 worse rows"):
+        built(write(tmp_path, files), "clams", subset="de")
+
+
+def test_nocola_keeps_the_code_of_the_error(tmp_path: Path) -> None:
+    text = "Ungrammatical:\nJeg har leste den.\tF\n\nGrammatical:\nDe sier:\n"
+    write(tmp_path, {"NoCoLa_class_dev.txt": text, "NoCoLa_class_test.txt": "Ungrammatical:\nUten kode.\n"})
+    items = built(tmp_path, "nocola", subset="dev")
+    assert [(item["target_good"], item["label"], item["error_code"]) for item in items] == [
+        ("Jeg har leste den.", 0, "F"),
+        ("De sier:", 1, None),
+    ]
+    with pytest.raises(CorpusError, match=r"row 2: 'Uten kode\.', expected one of the headings"):
+        built(tmp_path, "nocola", subset="test")
+
+
+EVENTS = "item_id,good_sentence,bad_sentence,good_human_score,bad_human_score,trial_type,voice\n"
+RATED = "WorkerId,Score,Plausibility,ItemNum,Sentence,TrialType,Voice\n"
+STORIES = "item_id,condition,context,prefix,continuation,sentence\n"
+
+
+def test_workers_of_events_adapt_become_numbers(tmp_path: Path) -> None:
+    events, ratings = (
+        "single_sentences/EventsAdapt/corpus.csv",
+        "single_sentences/EventsAdapt/clean_EventsAdapt_human_dat.csv",
+    )
+    files = {
+        events: EVENTS + "1,A ate B.,B ate A.,7,1,AI,active\n",
+        ratings: RATED
+        + "A2XYZ,7,Plausible,1,A ate B.,AI,active\nA9QRS,5,Plausible,1,A ate B.,AI,active\n"
+        + "A9QRS,2,Implausible,1,B ate A.,AI,active\nA2XYZ,4,Plausible,9,A met B.,AAR,active\n"
+        + "A2XYZ,,Plausible,9,A met B.,AAR,active\n",
+        "single_sentences/DTFit/corpus.csv": EVENTS.replace(",trial_type,voice", "") + "1,A won.,A lost.,6,2\n",
+        "context_plus_sentence/SocialN400/corpus.csv": STORIES
+        + "1.0,Control,C.,A big,car,A big car.\n1.0,SemAnom,S.,A big,boat,A big boat.\n"
+        + "1.0,Critical,K.,A big,boat,A big boat.\n",
+    }
+    items = {str(item["item_id"]): item for item in built(write(tmp_path, files), "kauf-2024")}
+    assert [*items] == [
+        "kauf-2024/events-adapt/1",
+        "kauf-2024/dtfit/1",
+        "kauf-2024/social-n400/1.0-critical-semanom",
+        "kauf-2024/social-n400/1.0-control-semanom",
+        "kauf-2024/events-adapt-reversible/3",
+    ]
+    first, _, critical, control, alone = items.values()
+    assert (first["human_good"], first["human_bad"], first["human_n"]) == (6.0, 2.0, 2)
+    assert (critical["task"], critical["context_good"], critical["context_bad"]) == ("context_pair", "K.", "S.")
+    assert (control["task"], control["target_good"], control["target_bad"]) == (
+        "continuation_pair",
+        "A big car.",
+        "A big boat.",
+    )
+    assert (alone["task"], alone["human_good"]) == ("sentence", 4.0)
+    ratings_of = pairbank.load_ratings("kauf-2024", data_dir=tmp_path)
+    assert ratings_of["rater"][:] == [0, 1, 1, 0]
+    assert not any("A2XYZ" in json.dumps(row) for row in [*items.values(), *ratings_of])
+
+
+def test_regions_of_syntaxgym_stand_where_their_spans_say() -> None:
+    contents = ["After", "the dog", ", which barked ,", "", "slept", "."]
+    sentence, spans = joined_with_spans(contents)
+    assert sentence == "After the dog, which barked , slept."
+    assert [sentence[start:end] for start, end in spans] == contents
+
+
+@pytest.mark.upstream
+def test_conditions_of_syntaxgym_have_regions_and_formulas(shared: Path) -> None:
+    items = built(shared / "corpora", "syntaxgym-suites", subset="cleft")
+    assert Counter(str(item["condition"]) for item in items) == dict.fromkeys(
+        ("np_mismatch", "np_match", "vp_mismatch", "vp_match"), 40
+    )
+    for item in items:
+        spans, regions = json.loads(str(item["region_spans"])), json.loads(str(item["regions"]))
+        assert [str(item["target_good"])[start:end] for start, end in spans] == regions
+        assert len(regions) == len(json.loads(str(item["region_names"])))
+        assert all("%vp_match%" in formula for formula in json.loads(str(item["formulas"])))

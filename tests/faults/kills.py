@@ -1,0 +1,344 @@
+"""Kill writers at random moments, and set many on one bank at once; say what was lost.
+
+    PYTHONPATH=tests/support python tests/faults/kills.py [--kills 200] [--writers 20]
+
+In: seeds. Out: a line a verb; exit code 1 if a rerun was refused, gave other bytes than an undisturbed run, or a file
+was ever seen half-written. Everything is imported once; each verb runs in a fork, so that it is the verb that is
+killed and not its imports. About ten minutes on one core; the short form is in the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import os
+import pkgutil
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pairbank
+from golden_models import golden_model
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+FAMILIES = ("llama", "gpt2", "bert", "t5")
+FAKES = ("one", "two", "three")
+METHODS = ("-m", "direct", "-m", "meta_question_simple")
+CACHE = "cache"
+OWN = """good,bad,human_good,human_bad
+The baker slices a warm loaf.,The loaf slices a warm baker.,6.5,1.5
+Nobody has ever seen it rain here.,Somebody has ever seen it rain here.,6.0,2.5
+The pilots land their small plane.,The pilots lands their small plane.,6.8,1.1
+She wondered which coat he bought.,She wondered which coat he bought it.,5.9,2.0
+"""
+GERMAN = "Satz A,Satz B\nDer Hund bellt.,Der Hund bellen.\nWir lesen das Buch.,Wir liest das Buch.\n"
+ELSEWHERE = "model,good,bad,direct_good,direct_bad\n" + "".join(
+    f"{model},A {k} sleeps.,A {k} sleep.,{-10.5 - n},{-12.25 - k}\n"
+    for n, model in enumerate(("closed-1", "closed-2", "closed-3"))
+    for k in range(5)
+)
+STUDY = 'title = "Two"\nmethods = ["direct", "meta_question_simple"]\n\n[[corpora]]\nname = "starter"\nlimit = 2\n'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verb:
+    """A command as it is typed in a folder that has what it reads."""
+
+    name: str
+    argv: tuple[str, ...]
+
+
+def _score(corpus: str, model: str, out: str, *more: str) -> tuple[str, ...]:
+    return ("score", corpus, "--model", model, *METHODS, "--out", out, *more)
+
+
+def _run(*models: str) -> tuple[str, ...]:
+    named = [part for model in models for part in ("--model", model)]
+    return ("run", "study.toml", *named, "--out", "bank")
+
+
+GROUND = (
+    *(_score("own.csv", f"fake:{name}", f"own-{name}.parquet") for name in FAKES),
+    _score("starter", "fake:one", "starter-one.parquet", "--limit", "2"),
+    ("bank", "own-one.parquet", "--out", "bank-1"),
+    ("bank", "own-two.parquet", "starter-one.parquet", "--out", "bank-2"),
+)
+"""What is there before a verb is run."""
+VERBS = (
+    Verb(name="build", argv=("build", "starter", "--limit", "4", "--out", "items.parquet")),
+    Verb(
+        name="build own",
+        argv=(
+            "build",
+            "de.csv",
+            "--language",
+            "de",
+            "--column",
+            "target_good=Satz A",
+            "--column",
+            "target_bad=Satz B",
+            "--out",
+            "new/de.parquet",
+        ),
+    ),
+    Verb(name="score", argv=_score("own.csv", "fake:four", "scored.parquet")),
+    *(Verb(name=f"score {name}", argv=_score("own.csv", f"models/{name}", "scored.parquet")) for name in FAMILIES),
+    Verb(name="import", argv=("import", "elsewhere.csv", "--out", "imported")),
+    Verb(
+        name="report",
+        argv=("report", "own-one.parquet", "own-two.parquet", "--analysis", "comparisons", "--out", "report"),
+    ),
+    Verb(name="bank", argv=("bank", "own-one.parquet", "own-two.parquet", "--out", "bank")),
+    Verb(name="bank extended", argv=("bank", "own-three.parquet", "--out", "bank-1")),
+    Verb(name="merge", argv=("merge", "bank-1", "bank-2", "--out", "merged")),
+    Verb(name="strip", argv=("strip", "bank-2", "--out", "public")),
+    Verb(name="run", argv=_run("fake:one", "models/bert")),
+    Verb(name="run extended", argv=("run", "study.toml", "--model", "fake:two", "--out", "bank-1")),
+    Verb(name="unigrams", argv=("unigrams", "de.csv", "--model", "models/gpt2", "--out", "unigrams.parquet")),
+    Verb(name="minimalness", argv=("minimalness", "own.csv", "--edits-only", "--out", "edits.parquet")),
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Tried:
+    """What happened to a verb."""
+
+    kills: int = 0
+    while_running: int = 0
+    """Kills that met the verb before it had ended."""
+    problems: list[str] = field(default_factory=list)
+
+
+def begin(argv: Sequence[str], folder: Path) -> int:
+    """Run a command in a fork of this process; return its process id."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        os.setsid()
+        os.chdir(folder)
+        os.environ["PAIRBANK_CACHE"] = str(folder / CACHE)
+        said = os.open(folder.parent / "said", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+        os.dup2(said, 1)
+        os.dup2(said, 2)
+        sys.argv = ["pairbank", *argv]
+        code = _exit_code()
+    except BaseException:  # noqa: BLE001 - a fork must end here whatever happens
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _exit_code() -> int:
+    from pairbank.cli import main
+
+    try:
+        main()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(bool(ended.code))
+    return 0
+
+
+def ended(pid: int) -> int:
+    """Return the exit code of a process; of one that was killed, the signal below 0."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def complete(argv: Sequence[str], folder: Path) -> str:
+    """Run a command to its end; return what it said if it failed."""
+    code = ended(begin(argv, folder))
+    return f"exit {code}: {(folder.parent / 'said').read_text(errors='replace').strip()[-400:]}" if code else ""
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Return the hash of every file, hidden ones too, without the cache."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    named = {path.relative_to(folder).as_posix(): path for path in paths}
+    return {
+        name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for name, path in named.items()
+        if not name.startswith(f"{CACHE}/")
+    }
+
+
+def fresh(ground: Path, *, is_warm: bool) -> Path:
+    """Return a new copy of the ground, alone in a folder, with its cache or an empty one."""
+    folder = Path(tempfile.mkdtemp(dir=ground.parent)) / "here"
+    shutil.copytree(ground, folder)
+    if not is_warm:
+        shutil.rmtree(folder / CACHE)
+    return folder
+
+
+def make_ground(folder: Path, verbs: Sequence[Verb]) -> None:
+    """Write what the verbs read."""
+    folder.mkdir()
+    for name, text in {"own.csv": OWN, "de.csv": GERMAN, "elsewhere.csv": ELSEWHERE, "study.toml": STUDY}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    models = [name for name in FAMILIES if any(f"models/{name}" in verb.argv for verb in verbs)]
+    _in_fork(lambda: [golden_model(name, folder / "models") for name in models])
+    for argv in GROUND:
+        if problem := complete(argv, folder):
+            raise SystemExit(f"{' '.join(argv)}: {problem}")
+
+
+def _in_fork(work: Callable[[], object]) -> None:
+    """Do something in another process, so that this one stays without threads and can be forked."""
+    pid = os.fork()
+    if not pid:
+        try:
+            work()
+        except BaseException:  # noqa: BLE001 - a fork must end here whatever happens
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    if ended(pid):
+        raise SystemExit("the models could not be made")
+
+
+def preload() -> None:
+    """Import everything that a verb may."""
+    for name in ("matplotlib.pyplot", "scipy.stats", "sklearn.linear_model", "statsmodels.api", "pingouin", "joblib"):
+        importlib.import_module(name)
+    for module in pkgutil.walk_packages(pairbank.__path__, "pairbank."):
+        if "browser" not in module.name and not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    import transformers
+
+    for name in ("LlamaForCausalLM", "GPT2LMHeadModel", "BertForMaskedLM", "T5ForConditionalGeneration"):
+        assert getattr(transformers, name)
+    if threading.active_count() > 1:
+        raise SystemExit(f"threads run, a fork could hang: {threading.enumerate()}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A verb that nobody disturbed."""
+
+    seconds: dict[bool, float]
+    """With an empty cache (False) and with a filled one (True)."""
+    before: dict[str, str]
+    after: dict[str, str]
+
+
+def undisturbed(verb: Verb, ground: Path) -> Reference:
+    """Run a verb twice, with an empty cache and with a filled one; both must give the same bytes."""
+    seconds, found = {}, []
+    for is_warm in (False, True):
+        folder = fresh(ground, is_warm=is_warm)
+        start = time.monotonic()
+        if problem := complete(verb.argv, folder):
+            raise SystemExit(f"{verb.name}: {problem}")
+        seconds[is_warm] = time.monotonic() - start
+        found.append(contents(folder))
+        shutil.rmtree(folder.parent)
+    if found[0] != found[1]:
+        raise SystemExit(f"{verb.name}: two undisturbed runs differ in {differing(*found)}")
+    return Reference(seconds=seconds, before=contents(ground), after=found[0])
+
+
+def differing(a: dict[str, str], b: dict[str, str]) -> str:
+    """Return the files that two folders do not share."""
+    return ", ".join(sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))[:6])
+
+
+def trial(verb: Verb, known: Reference, ground: Path, rng: random.Random, tried: Tried) -> None:
+    """Kill a verb once or twice, run it to its end, and note what is not as it would have been."""
+    is_warm = rng.random() < 0.5
+    folder = fresh(ground, is_warm=is_warm)
+    try:
+        for _ in range(rng.choice((1, 1, 2))):
+            seconds = rng.uniform(0, known.seconds[is_warm])
+            pid = begin(verb.argv, folder)
+            time.sleep(seconds)
+            _kill(pid, whole_group=rng.random() < 0.5)
+            tried.kills += 1
+            tried.while_running += ended(pid) == -signal.SIGKILL
+            for name, digest in contents(folder).items():
+                is_hidden = any(part.startswith(".") for part in Path(name).parts)
+                if not is_hidden and digest not in (known.before.get(name), known.after.get(name)):
+                    tried.problems.append(f"{verb.name}: killed after {seconds:.2f} s, {name} is neither old nor new")
+        if problem := complete(verb.argv, folder):
+            tried.problems.append(f"{verb.name}: rerun refused: {problem}")
+        elif unlike := differing(contents(folder), known.after):
+            tried.problems.append(f"{verb.name}: the rerun differs in {unlike}")
+    finally:
+        shutil.rmtree(folder.parent)
+
+
+def _kill(pid: int, *, whole_group: bool) -> None:
+    """Kill a process, or all that it began too, as a cluster does; it may have ended already."""
+    try:
+        if whole_group:
+            os.killpg(pid, signal.SIGKILL)
+        else:
+            os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        os.kill(pid, signal.SIGKILL)  # not yet waited for, so it is there; it had no group of its own
+
+
+def many_writers(n_writers: int, ground: Path) -> list[str]:
+    """Let many processes put a model each into one bank at once; return what was lost."""
+    folder = fresh(ground, is_warm=True)
+    names = [f"model-{k}" for k in range(n_writers)]
+    for name in names:
+        if problem := complete(_score("own.csv", f"fake:{name}", f"{name}.parquet"), folder):
+            return [problem]
+    pids = [begin(("bank", f"{name}.parquet", "--out", "shared"), folder) for name in names]
+    problems = [f"writer {k} ended with {code}" for k, code in enumerate([ended(pid) for pid in pids]) if code]
+    if problem := complete(("check", "shared"), folder):
+        problems.append(problem)
+    there = {path.stem for path in folder.glob("shared/scores/*/*.parquet")}
+    problems += [f"{name} was lost" for name in names if name.replace("-", "_") not in there]
+    shutil.rmtree(folder.parent)
+    return problems
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a line a verb, and everything that went wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--writers", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="verbs, with commas between them")
+    given = parser.parse_args(arguments)
+    preload()
+    verbs = [verb for verb in VERBS if given.kills and (not given.only or verb.name in given.only.split(","))]
+    problems = []
+    with tempfile.TemporaryDirectory() as place:
+        ground = Path(place) / "ground"
+        make_ground(ground, verbs)
+        rng = random.Random(given.seed)
+        tried = {verb.name: Tried() for verb in verbs}
+        known = {verb.name: undisturbed(verb, ground) for verb in verbs}
+        turn = 0
+        while sum(one.kills for one in tried.values()) < given.kills:
+            verb = verbs[turn % len(verbs)]
+            trial(verb, known[verb.name], ground, rng, tried[verb.name])
+            turn += 1
+        for name, one in tried.items():
+            said = f"{one.kills} kills, {one.while_running} before its end, {len(one.problems)} problems"
+            print(f"{name} ({known[name].seconds[True]:.1f} s): {said}", flush=True)  # noqa: T201
+            problems += one.problems
+        if given.writers:
+            found = many_writers(given.writers, ground)
+            print(f"{given.writers} writers of one bank: {len(found)} problems")  # noqa: T201
+            problems += found
+    print("\n".join(problems) or "nothing lost, every rerun accepted, every byte as undisturbed")  # noqa: T201
+    return int(bool(problems))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

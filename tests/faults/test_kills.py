@@ -1,0 +1,20 @@
+"""The short form of `kills.py`: some verbs killed at random moments, and several writers of one bank at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_killed_verbs_are_accepted_again_with_equal_bytes_and_writers_at_once_lose_nothing() -> None:
+    verbs = "score bert,bank extended,strip"
+    argv = [sys.executable, str(ROOT / "tests/faults/kills.py"), "--kills", "6", "--writers", "3", "--only", verbs]
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests/support")])
+    done = subprocess.run(argv, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("nothing lost, every rerun accepted, every byte as undisturbed\n")
+    assert "3 writers of one bank: 0 problems" in done.stdout

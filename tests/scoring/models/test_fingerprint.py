@@ -1,0 +1,230 @@
+"""Which model it was: weights are hashed whole, and an edited model never gets its predecessor's scores."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pairbank
+from pairbank.errors import ModelLoadError
+from pairbank.scoring.models.weights import fingerprint as module
+from pairbank.scoring.models.weights.fingerprint import HashProgress, fingerprint
+from tiny_bidirectional_models import bart_model, masked_model, saved, t5_model
+from tiny_models import ARCHITECTURES, saved_model
+
+WEIGHTS = "model.safetensors"
+MODELS: dict[str, Callable[[Path], Path]] = {
+    "gpt2": lambda folder: saved_model(ARCHITECTURES["gpt2"], folder),
+    "llama": lambda folder: saved_model(ARCHITECTURES["llama"], folder),
+    "bert": lambda folder: saved(*masked_model("bert"), folder),
+    "t5": lambda folder: saved(*t5_model(), folder),
+    "bart": lambda folder: saved(*bart_model(), folder),
+}
+
+
+def flip_a_matrix(file: Path) -> None:
+    """Flip all signs of a float32 matrix in the middle of a file, and put size and modification time back."""
+    before = file.stat()
+    data = bytearray(file.read_bytes())
+    n_header = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + n_header])
+    matrices = [entry for name, entry in header.items() if name != "__metadata__" and len(entry["shape"]) == 2]
+    first, last = matrices[len(matrices) // 2]["data_offsets"]
+    for i in range(8 + n_header + first + 3, 8 + n_header + last, 4):
+        data[i] ^= 0x80
+    with file.open("r+b") as handle:
+        handle.write(data)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = file.stat()
+    assert (after.st_size, after.st_mtime_ns, after.st_ino) == (before.st_size, before.st_mtime_ns, before.st_ino)
+
+
+@pytest.fixture
+def kept_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the hashes of small files too, and of files written this very moment."""
+    monkeypatch.setattr(module, "LARGE_BYTES", 1_000)
+    monkeypatch.setattr(module, "SETTLED_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("kept_at_once")
+@pytest.mark.parametrize("name", MODELS)
+def test_an_edited_model_never_gets_its_predecessors_scores(name: str, tmp_path: Path) -> None:
+    folder = MODELS[name](tmp_path / name)
+    items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(4))
+
+    def scored() -> tuple[str, list[float]]:
+        model = pairbank.load_model(folder, device="cpu")
+        return model.info.revision, pairbank.score(items, model)["direct_good"][:]
+
+    first, again = scored(), scored()
+    assert first == again
+    flip_a_matrix(folder / WEIGHTS)
+    edited = scored()
+    assert edited[0] != first[0]
+    assert max(abs(a - b) for a, b in zip(edited[1], first[1], strict=True)) > 1e-3
+    flip_a_matrix(folder / WEIGHTS)
+    assert scored() == first
+
+
+def big_file(folder: Path, n_bytes: int = 3 << 20) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / WEIGHTS
+    path.write_bytes(bytes(n_bytes))
+    return path
+
+
+def reads(folder: Path) -> list[HashProgress]:
+    """Return what is told while a folder is fingerprinted: nothing where all hashes are known."""
+    told: list[HashProgress] = []
+    fingerprint(folder, tell=told.append)
+    return told
+
+
+def test_a_large_file_is_read_once_and_every_byte_of_it_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SETTLED_SECONDS", 0.0)
+    path = big_file(tmp_path / "m")
+    [told] = reads(path.parent)
+    assert told == HashProgress(name=WEIGHTS, done_bytes=3 << 20, total_bytes=3 << 20)
+    assert not reads(path.parent)
+    monkeypatch.setattr(module, "_known", {})
+    assert not reads(path.parent), "another process finds it in the cache"
+    seen = {fingerprint(path.parent)}
+    for at in (0, 65_537, 1 << 20, (3 << 20) - 1):
+        with path.open("r+b") as handle:
+            handle.seek(at)
+            handle.write(b"x")
+        seen.add(fingerprint(path.parent))
+    assert len(seen) == 5
+
+
+def test_hashes_of_files_touched_a_moment_ago_are_not_kept(tmp_path: Path) -> None:
+    path = big_file(tmp_path / "m")
+    assert reads(path.parent)
+    assert reads(path.parent)
+
+
+def test_another_file_put_in_the_place_of_one_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SETTLED_SECONDS", 0.0)
+    path = big_file(tmp_path / "m")
+    before, stat = fingerprint(path.parent), path.stat()
+    other = tmp_path / "other"
+    other.write_bytes(b"y" * stat.st_size)
+    os.utime(other, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    other.replace(path)
+    assert fingerprint(path.parent) != before
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"stamp": 1}', '{"stamp": null, "sha256": "00"}'])
+def test_a_damaged_entry_of_the_cache_is_made_anew(
+    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private_cache: Path
+) -> None:
+    monkeypatch.setattr(module, "SETTLED_SECONDS", 0.0)
+    path = big_file(tmp_path / "m")
+    right = fingerprint(path.parent)
+    monkeypatch.setattr(module, "_known", {})
+    [entry] = (private_cache / "hashes").iterdir()
+    entry.write_text(content, encoding="utf-8")
+    assert fingerprint(path.parent) == right
+    assert "sha256" in json.loads(entry.read_text(encoding="utf-8"))
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    path = big_file(tmp_path / "m")
+
+    def grow(_told: HashProgress) -> None:
+        with path.open("ab") as handle:
+            handle.write(b"more")
+
+    with pytest.raises(ModelLoadError, match="changed while it was read; wait until it is whole"):
+        fingerprint(path.parent, tell=grow)
+
+
+def test_a_model_that_changes_while_it_is_loaded_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import transformers
+
+    folder = MODELS["llama"](tmp_path / "llama")
+    real = transformers.AutoModelForCausalLM.from_pretrained
+
+    def load_late(*args: Any, **options: Any) -> Any:  # noqa: ANN401
+        flip_a_matrix(folder / WEIGHTS)
+        return real(*args, **options)
+
+    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", load_late)
+    with pytest.raises(ModelLoadError, match="its files changed while it was loaded; load it again"):
+        pairbank.load_model(folder, device="cpu")
+
+
+def test_code_templates_and_tokenizers_count_and_notes_do_not(tmp_path: Path) -> None:
+    big_file(tmp_path)
+    seen = [fingerprint(tmp_path)]
+    for name in ("modeling.py", "additional_chat_templates/tools.jinja", "tokenizer.model", "merges.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1", encoding="utf-8")
+        seen.append(fingerprint(tmp_path))
+    assert len(set(seen)) == 5
+    (tmp_path / "README.md").write_text("1", encoding="utf-8")
+    assert fingerprint(tmp_path) == seen[-1]
+
+
+@pytest.mark.usefixtures("kept_at_once")
+def test_many_at_once_agree(tmp_path: Path) -> None:
+    for i in range(6):
+        (tmp_path / f"part-{i}.safetensors").write_bytes(bytes([i]) * (1 << 20))
+    found: list[str] = []
+    threads = [threading.Thread(target=lambda: found.append(fingerprint(tmp_path))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("name", ["llama", "bert", "t5"])
+def test_a_model_can_be_named_and_keeps_its_stored_scores(name: str, tmp_path: Path) -> None:
+    folder = MODELS[name](tmp_path / "final")
+    items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(3))
+    plain, named = (pairbank.load_model(folder, device="cpu", name=given) for given in (None, "Run 1/final"))
+    assert (plain.info.name, named.info.name, named.info.model_id) == ("final", "Run 1/final", "final")
+    first = pairbank.score(items, plain)
+
+    def never(*_args: Any, **_options: Any) -> None:  # noqa: ANN401
+        raise AssertionError("asked again")
+
+    named.__dict__["token_logprobs"] = never
+    second = pairbank.score(items, named)
+    assert second["direct_good"][:] == first["direct_good"][:]
+    assert (second.model, second.model_slug) == ("Run 1/final", "final")
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "a\x1b[2J"])
+def test_a_name_that_is_none_is_refused(name: str) -> None:
+    with pytest.raises(ModelLoadError, match="expected a few printable characters"):
+        pairbank.load_model("fake:x", name=name)
+
+
+def test_a_name_alone_does_not_load_the_demo_model() -> None:
+    with pytest.raises(ModelLoadError, match="name='gpt2' only names a model; say which, as the first argument"):
+        pairbank.load_model(name="gpt2")
+
+
+def test_a_fake_model_is_named_and_gives_the_same_numbers() -> None:
+    items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(3))
+    plain, named = (pairbank.load_model("fake:x", name=name) for name in (None, "other"))
+    assert named.info.name == "other"
+    assert pairbank.score(items, plain)["direct_good"][:] == pairbank.score(items, named)["direct_good"][:]
+
+
+def test_versions_of_the_libraries_are_part_of_what_scores_are_stored_under() -> None:
+    from dataclasses import replace
+
+    info = pairbank.load_model("fake:x").info
+    keys = {replace(info, **{field: "9.9"}).key for field in ("torch", "transformers", "device_name", "revision")}
+    assert len(keys | {info.key}) == 5
+    assert replace(info, name="another").key == info.key

@@ -1,0 +1,55 @@
+"""How often a report says something that is wrong: one row a sentence and kind of data, as in docs/statistics.md.
+
+    PYTHONPATH=src:tests/support python tests/simulations/sentences.py [--runs 2000]
+
+In: made scores in which nothing differs, nothing lies below chance and nothing is predicted; out, Markdown. 2,000 runs
+take some three minutes of one idle core. Sentences on introspection: `introspection.py`; equivalence and mixed models:
+`claims.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from sentence_nulls import Said, below, differ, differ_beyond, differ_on_paradigms, predicted, rate, uncorrected_below
+
+
+def rows() -> Iterator[tuple[str, str, Said]]:
+    """Yield sentences, the data in which they are wrong, and whether they are said."""
+    said = "`comparisons`: k of m comparisons differ on such items"
+    for n in (24, 200, 1000):
+        yield said, f"4 equal models, {n:,} items", partial(differ, n=n)
+    for n in (24, 1000):
+        yield said, f"the same, one of them with ties on a third, {n:,} items", partial(differ, n=n, rounded=True)
+    data = "60 paradigms of 20; models differ on each, not on the whole"
+    yield f"{said} (true of these paradigms)", data, partial(differ_on_paradigms, n_paradigms=60, n_each=20)
+    for n_paradigms, n_each in ((12, 20), (60, 20), (60, 3)):
+        data = f"{n_paradigms} paradigms of {n_each}; models differ on each, not on the whole"
+        draw = partial(differ_beyond, n_paradigms=n_paradigms, n_each=n_each)
+        yield "`comparisons`: k differ beyond their paradigms", data, draw
+    said = "`paradigms`: k below chance"
+    for n_models, n_each, ties in ((1, 8, 0.0), (1, 100, 0.0), (1, 30, 0.3), (3, 30, 0.0)):
+        data = f"67 at chance, {n_each} items each, {n_models} model{'s' * (n_models > 1)}{', .3 ties' * bool(ties)}"
+        yield said, data, partial(below, n_each=n_each, n_models=n_models, ties=ties)
+    yield f"{said} (were it not corrected)", "67 at chance, 30 items each", partial(uncorrected_below, n_each=30)
+    said = "`associations`: x % of the variance of people's differences is predicted"
+    for kind in ("normal", "heavy", "tied"):
+        for n, n_predictors in ((30, 6), (30, 10), (200, 10)):
+            data = f"{n_predictors} predictors of nothing, {kind}, {n} items"
+            yield said, data, partial(predicted, n=n, n_predictors=n_predictors, kind=kind)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=2000)
+    given = parser.parse_args(arguments)
+    print("| sentence | data | said |\n| --- | --- | --- |")  # noqa: T201
+    for sentence, data, said in rows():
+        print(f"| {sentence} | {data} | {rate(said, runs=given.runs):.3f} |", flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

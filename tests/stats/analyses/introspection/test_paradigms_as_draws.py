@@ -1,0 +1,69 @@
+"""Where items come in paradigms, these are the draws of what introspection says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from introspection_nulls import made_up_models
+from pairbank.stats.analyses.introspection.item_resamples import resampled_correlations
+from pairbank.stats.analyses.introspection.model_pairs import pair_correlations
+from pairbank.stats.analyses.introspection.own.beyond_relatives import CLUSTERED, own_advantage
+from pairbank.stats.analyses.introspection.own.own_verdict import own_words
+from pairbank.stats.scored_table.delta_stack import stack_deltas
+from rated_tables import rated_table
+
+TENS = np.arange(700) // 10
+
+
+def test_a_stack_knows_the_paradigms_of_its_items_where_there_are_ten() -> None:
+    tables = [rated_table(60, seed=seed, model=f"m{seed}") for seed in range(2)]
+    assert stack_deltas(tables).clusters is None, "two paradigms are no draws"
+    named = [replace(x, frame=x.frame.assign(paradigm=[f"p{i % 12:02d}" for i in range(60)])) for x in tables]
+    stack = stack_deltas(named)
+    assert stack.clusters is not None
+    assert stack.clusters.tolist() == [i % 12 for i in range(1, 60)]  # the first item is no choice
+    part = stack.select(stack.clusters < 11)
+    assert part.clusters is not None
+    assert part.clusters.max() == 10
+    assert stack.select(stack.clusters < 9).clusters is None
+    some = named[0].frame.assign(paradigm=named[0].frame["paradigm"].where(np.arange(60) > 1))
+    assert stack_deltas([replace(named[0], frame=some)]).clusters is None
+
+
+def test_paradigms_of_one_item_are_the_items_but_for_the_correction_for_few() -> None:
+    stack, features = made_up_models(np.random.default_rng(4), n_models=3, family_size=2, n_items=200)
+    found = own_advantage(stack, pair_correlations(stack), features)
+    alone = replace(stack, clusters=np.arange(200))
+    drawn = own_advantage(alone, pair_correlations(stack), features)
+    assert drawn.over_relatives.method == CLUSTERED
+    errors = [np.sqrt((x.models.influence**2).sum(axis=1))[:2] for x in (found, drawn)]
+    np.testing.assert_allclose(errors[1], errors[0] * np.sqrt(200 / 199), rtol=1e-12)
+    assert "n = 200 items of 200 paradigms, which are the draws" in own_words(drawn)[0]
+    assert "paradigms" not in own_words(found)[0]
+
+
+def test_intervals_of_clustered_items_hold_0_where_nothing_is_a_models_own() -> None:
+    held = []
+    for seed in range(80):
+        rng = np.random.default_rng([seed, 3, 2, 700])
+        stack, features = made_up_models(rng, n_models=3, family_size=2, n_items=700, design="clustered items")
+        over = own_advantage(replace(stack, clusters=TENS), pair_correlations(stack), features).over_relatives
+        held.append(over.low <= 0 <= over.high)
+    assert np.mean(held) >= 0.88  # 10 of 80 wrong at most; at .05, more in 3 of 1,000; with items as draws .883 of 300
+
+
+def test_the_bootstrap_draws_paradigms_whole() -> None:
+    stack, _ = made_up_models(
+        np.random.default_rng(4), n_models=3, family_size=2, n_items=700, design="clustered items"
+    )
+    spread = {}
+    for clusters in (None, TENS):
+        drawn = resampled_correlations(replace(stack, clusters=clusters), rng=np.random.default_rng(1), n_resamples=400)
+        spread[drawn.method] = float(drawn.direct_direct[:, 0, 1].std())
+    assert spread["cluster-bootstrap-percentile"] > 1.15 * spread["bootstrap-percentile"]
+    assert spread["bootstrap-percentile"] == pytest.approx(
+        float(1 - pair_correlations(stack).direct_direct[0, 1] ** 2) / np.sqrt(700), rel=0.2
+    )

@@ -1,0 +1,108 @@
+"""Made-up scores in which a sentence of a report would be wrong, and how often its condition holds all the same.
+
+The conditions are those of the sections, on arrays: the functions that decide are the sections' own. The data are of
+three kinds: few items, items in paradigms (which differ), and ties.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+
+from pairbank.arrays import FloatArray, IntArray
+from pairbank.stats.analyses.paradigms import below_chance
+from pairbank.stats.measures.associations import p_of_all
+from pairbank.stats.measures.paired_tests import beyond_clusters_p, corrected, gain_test
+
+SIGNIFICANCE = 0.05
+Said = Callable[[np.random.Generator], bool]
+
+
+def equal_models(rng: np.random.Generator, *, n: int, n_models: int = 4, rounded: bool = False) -> FloatArray:
+    """Return differences of models that are equally good on items that are hard or easy for all; one may be rounded.
+
+    Rounding makes ties of what is near 0; numbers lie around 0, so that rounding changes no accuracy.
+    """
+    made = rng.standard_normal(n) + rng.standard_normal((n_models, n))
+    if rounded:
+        made[0] = np.round(made[0] / 2)
+    return made
+
+
+def differ(rng: np.random.Generator, *, n: int, rounded: bool = False) -> bool:
+    """Return whether any two of four equal models are said to differ on such items."""
+    return _any_differ(equal_models(rng, n=n, rounded=rounded))
+
+
+def in_paradigms(
+    rng: np.random.Generator, *, n_paradigms: int, n_each: int, spread: float = 0.5
+) -> tuple[FloatArray, IntArray]:
+    """Return four models, equally good over all paradigms with ups and downs of their own, and the paradigms."""
+    paradigm = np.repeat(np.arange(n_paradigms), n_each)
+    easy = 0.5 + rng.standard_normal(n_paradigms)[paradigm] + rng.standard_normal(paradigm.size)
+    own = spread * rng.standard_normal((4, n_paradigms))
+    return easy + own[:, paradigm] + rng.standard_normal((4, paradigm.size)), paradigm
+
+
+def differ_on_paradigms(rng: np.random.Generator, *, n_paradigms: int, n_each: int) -> bool:
+    """Return whether any two are said to differ on such items, which they do on these very paradigms."""
+    return _any_differ(in_paradigms(rng, n_paradigms=n_paradigms, n_each=n_each)[0])
+
+
+def differ_beyond(rng: np.random.Generator, *, n_paradigms: int, n_each: int) -> bool:
+    """Return whether any two are said to differ beyond their paradigms."""
+    made, paradigm = in_paradigms(rng, n_paradigms=n_paradigms, n_each=n_each)
+    p = [beyond_clusters_p(_gain(a, b), paradigm) for a, b in combinations(made, 2)]
+    return bool((corrected(p).holm < SIGNIFICANCE).any())
+
+
+def below(rng: np.random.Generator, *, n_each: int, n_models: int = 1, ties: float = 0.0) -> bool:
+    """Return whether any of 67 paradigms at chance is said to lie below it, in every model."""
+    paradigm = np.repeat(np.arange(67), n_each)
+    easy = rng.standard_normal(paradigm.size)
+    p = []
+    for _ in range(n_models):
+        sign = np.sign(easy + 0.5 * rng.standard_normal(paradigm.size))
+        p.append(below_chance(np.where(rng.random(paradigm.size) < ties, 0.0, sign), paradigm, 67))
+    return bool((corrected(np.max(p, axis=0)).holm < SIGNIFICANCE).any())
+
+
+def uncorrected_below(rng: np.random.Generator, *, n_each: int) -> bool:
+    """Return whether any would be without a correction: what the sentence is not."""
+    paradigm = np.repeat(np.arange(67), n_each)
+    return bool((below_chance(np.sign(rng.standard_normal(paradigm.size)), paradigm, 67) < SIGNIFICANCE).any())
+
+
+def predicted(rng: np.random.Generator, *, n: int, n_predictors: int, kind: str = "normal") -> bool:
+    """Return whether ratings that go with no predictor are said to be predicted."""
+    shape = (n, n_predictors + 1)
+    made = rng.standard_t(3, shape) if kind == "heavy" else rng.standard_normal(shape)
+    if kind == "tied":
+        made = np.round(made)
+    made -= made.mean(axis=0)
+    y, x = made[:, 0], made[:, 1:]
+    fitted = x @ np.linalg.lstsq(x, y, rcond=None)[0]
+    return p_of_all(float(fitted @ fitted / (y @ y)), n=n, n_predictors=n_predictors) < SIGNIFICANCE
+
+
+def _gain(a: FloatArray, b: FloatArray) -> FloatArray:
+    return (np.sign(a) - np.sign(b)) / 2
+
+
+def _any_differ(made: FloatArray) -> bool:
+    p = [gain_test(_gain(a, b)).p_mid for a, b in combinations(made, 2)]
+    return bool((corrected(p).holm < SIGNIFICANCE).any())
+
+
+def rate(said: Said, *, runs: int, seed: int = 0) -> float:
+    """Return the share of runs in which a sentence is said."""
+    rng = np.random.default_rng(seed)
+    said(np.random.default_rng(seed))  # imports what it needs
+    gc.freeze()  # statsmodels collects garbage in every call of Holm's correction: a tenth of a second
+    try:
+        return float(np.mean([said(rng) for _ in range(runs)]))
+    finally:
+        gc.unfreeze()
