@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check setup clean
+.PHONY: demo test check gpu setup clean
 
 demo: $(READY)
 	@$(BIN)/pairbank run demo --model demo --out demo-bank
@@ -18,6 +18,10 @@ check: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@PYTHONPATH=src $(BIN)/lint-imports
+
+# Needs a CUDA device; writes what it finds to docs/gpu.md.
+gpu: $(READY)
+	@PAIRBANK_GPU_PAGE=docs/gpu.md $(BIN)/python -m pytest -q -m gpu tests/gpu
 
 setup: $(READY)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,15 +19,17 @@ import pyarrow as pa
 
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import ScoringError
-from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.api.names import NO_UNIGRAMS, MethodName
 from pairbank.scoring.methods.fewshot import Pool
-from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order, method_named
+from pairbank.scoring.methods.registry import FAMILIES, in_order
 from pairbank.scoring.methods.unigrams import UnigramTables
 from pairbank.scoring.prompts.registry import prompts_of
+from pairbank.scoring.run.recipe import Recipe
 from pairbank.scoring.run.shard import Run
+from pairbank.scoring.run.units import Part, Unit, units_of
+from pairbank.scoring.run.workers import Job, Workers
 from pairbank.scoring.scored import Scored, with_columns
 from pairbank.scoring.signature import corpus_signature
 
@@ -79,34 +82,152 @@ def score(
         UnknownNameError: a method that does not exist.
         PromptError: a prompt file that breaks the rules.
     """
+    recipe = _recipe(
+        items,
+        methods=methods,
+        over_length=over_length,
+        per_token=per_token,
+        unigrams=unigrams,
+        prompts=prompts,
+        seed=seed,
+    )
+    work = _Work(items=items, recipe=recipe, methods=recipe.methods(model), model=model)
+    tell = progress or (lambda _done, _total: None)
+    if isinstance(model, Workers):
+        work.share_out(model, units_of(len(items), work.methods), tell)
+    shards: dict[str, list[pa.Table]] = {method.name: [] for method in work.methods}
+    for tables in work.tables(units_of(len(items), work.methods), tell):
+        for name, table in tables.items():
+            shards[name].append(table)
+    signature = _signature(items, model, work.methods, over_length=over_length, seed=seed)
+    signature["n_by_flag"] = {name: _n_by_flag(name, parts) for name, parts in shards.items()}
+    for note in counts_lacking(signature):
+        logger.warning("%s", note)
+    return Scored(dataset=with_columns(items, work.methods, shards), signature=signature)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartScored:
+    """What a part of a run did."""
+
+    n_units: int
+    """Of the part."""
+    n_units_of_all: int
+    """Of the whole run."""
+
+
+def score_part(
+    items: datasets.Dataset,
+    model: Scorer,
+    part: Part,
+    *,
+    methods: Sequence[str] = ("direct",),
+    over_length: OverLength = "error",
+    per_token: bool = False,
+    unigrams: UnigramTables | None = None,
+    prompts: Sequence[str | Path] = (),
+    seed: int = 0,
+    n_before: int = 0,
+    progress: Progress | None = None,
+) -> PartScored:
+    """Score one of several parts of the items into the store; once all parts are there, `score` puts them together.
+
+    The arguments are those of `score`, and have to be the same for all parts. The parts share a cache folder
+    (`PAIRBANK_CACHE`): on one machine, or on a file system that all machines see. `n_before` counts the units of the
+    corpora and models that came before.
+    """
+    recipe = _recipe(
+        items,
+        methods=methods,
+        over_length=over_length,
+        per_token=per_token,
+        unigrams=unigrams,
+        prompts=prompts,
+        seed=seed,
+    )
+    work = _Work(items=items, recipe=recipe, methods=recipe.methods(model), model=model)
+    units = units_of(len(items), work.methods)
+    chosen, tell = part.chosen(units, n_before=n_before), progress or (lambda _done, _total: None)
+    if isinstance(model, Workers):
+        work.share_out(model, chosen, tell)
+    else:
+        for _tables in work.tables(chosen, tell):
+            pass
+    return PartScored(n_units=len(chosen), n_units_of_all=len(units))
+
+
+def _recipe(
+    items: datasets.Dataset,
+    *,
+    methods: Sequence[str],
+    over_length: OverLength,
+    per_token: bool,
+    unigrams: UnigramTables | None,
+    prompts: Sequence[str | Path],
+    seed: int,
+) -> Recipe:
+    """Return the arguments of a run, checked."""
     _check_items(items)
     if not methods:
         raise ScoringError("no method to score with; name at least one, as in methods=['direct']")
     known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
     names = in_order(methods, known)
-    pool = Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None
-    options = MethodOptions(
+    return Recipe(
+        names=tuple(names),
+        over_length=over_length,
         per_token=per_token,
         seed=seed,
-        pool=pool,
+        pool=Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None,
         prompts=known,
-        scorer=model,
         unigrams=unigrams,
-        languages=sorted(set(items["language"][:])),
+        languages=tuple(sorted(set(items["language"][:]))),
     )
-    chosen = [method_named(name, options=options) for name in names]
-    signature = _signature(items, model, chosen, over_length=over_length, seed=seed)
-    run = Run(
-        reader=functools.reduce(lambda reader, method: method.reader(reader), chosen, model),
-        writer=model,
-        model_key=sha256_of_text(model.info.key, over_length),
-        over_length=over_length,
-    )
-    shards = _shards(items, chosen, run, progress or (lambda _done, _total: None))
-    signature["n_by_flag"] = {name: _n_by_flag(name, parts) for name, parts in shards.items()}
-    for note in counts_lacking(signature):
-        logger.warning("%s", note)
-    return Scored(dataset=with_columns(items, chosen, shards), signature=signature)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """Items, and all that is done to them."""
+
+    items: datasets.Dataset
+    recipe: Recipe
+    methods: list[Method]
+    model: Scorer
+
+    def rows(self, unit: Unit) -> list[dict[str, Any]]:
+        """Return a unit's items."""
+        found: list[dict[str, Any]] = self.items.select(range(unit.start, unit.stop)).to_list()
+        return found
+
+    def tables(self, units: Sequence[Unit], tell: Progress) -> Iterator[dict[str, pa.Table]]:
+        """Yield each unit's columns, from the store or scored now."""
+        run, n_done, n_items = self.recipe.run(self.model, self.methods), 0.0, self._n_items(units)
+        for unit in units:
+            share_of_methods = len(unit.methods) / len(self.methods)
+
+            def told(share: float, n_before: float = n_done, work: float = unit.n_items * share_of_methods) -> None:
+                tell(n_before + share * work, n_items)
+
+            yield run.shard(self.rows(unit), unit.methods, told)
+            n_done += unit.n_items * share_of_methods
+            tell(n_done, n_items)
+
+    def share_out(self, workers: Workers, units: Sequence[Unit], tell: Progress) -> None:
+        """Let workers score what of these units is not stored; this process stores it."""
+        run: Run = self.recipe.run(self.model, self.methods)
+        jobs = [
+            Job(unit=unit.number, rows=rows, names=tuple(names))
+            for unit in units
+            for rows in (self.rows(unit),)
+            if (names := run.missing(rows, unit.methods))
+        ]
+        by_number, n_items = {unit.number: unit for unit in units}, self._n_items(units)
+        for n_done, (job, tables) in enumerate(workers.carried_out(jobs, self.recipe), 1):
+            run.keep(job.rows, by_number[job.unit].methods, tables)
+            tell(n_items * n_done / len(jobs), n_items)
+
+    def _n_items(self, units: Sequence[Unit]) -> int:
+        """Return how many items the units make, counting an item once a method's share."""
+        return round(sum(unit.n_items * len(unit.methods) for unit in units) / len(self.methods))
 
 
 def counts_lacking(signature: Mapping[str, Any]) -> list[str]:
@@ -119,26 +240,6 @@ def counts_lacking(signature: Mapping[str, Any]) -> list[str]:
         for n in dict.fromkeys(lacking.values())
         for names in ([name for name, n_of in lacking.items() if n_of == n],)
     ]
-
-
-def _shards(items: datasets.Dataset, methods: Sequence[Method], run: Run, tell: Progress) -> dict[str, list[pa.Table]]:
-    """Return each method's columns, shard by shard; prompts share instructions, so they go in one plan."""
-    shards: dict[str, list[pa.Table]] = {method.name: [] for method in methods}
-    n_done = 0
-    for size in sorted({method.shard_items for method in methods}, reverse=True):
-        together = [method for method in methods if method.shard_items == size]
-        for start in range(0, len(items), size):
-            rows = items.select(range(start, min(start + size, len(items)))).to_list()
-            work = len(rows) * len(together)
-
-            def told(share: float, n_before: int = n_done, work: int = work) -> None:
-                tell((n_before + share * work) / len(methods), len(items))
-
-            for name, table in run.shard(rows, together, told).items():
-                shards[name].append(table)
-            n_done += work
-            tell(n_done / len(methods), len(items))
-    return shards
 
 
 def _n_by_flag(method: str, parts: Sequence[pa.Table]) -> dict[str, int]:

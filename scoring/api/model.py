@@ -64,6 +64,12 @@ class ModelInfo:
     """Version of torch, whose kernels make the numbers; empty where none does, and in tables of earlier versions."""
     transformers: str = ""
     """Version of transformers, whose code the model is."""
+    stated: str = ""
+    """Of a model behind a server: the facts that the user stated, for the server does not tell them."""
+    measured: str = ""
+    """Of a model behind a server: what was seen of it at load."""
+    tokenizer_sha256: str = ""
+    """Of a model behind a server: hash of the tokenizer that made its tokens here."""
 
     @property
     def slug(self) -> str:

@@ -36,6 +36,8 @@ UNPARSED = "unparsed"
 """Flag: no valid answer in what the model wrote, in one presentation or more."""
 NEAR_TIE = "near_tie"
 """Flag: some token was written that led the second by less than `NEAR_TIE_NATS`."""
+TOP_LOGPROBS = "top_logprobs"
+"""Flag: read from the most probable first tokens that a chat API tells, not from the whole option's probability."""
 HALF_EMPTY = "half_empty"
 """Flag: an imported file has some of the numbers that the method needs of the item, not all; the scores are null."""
 

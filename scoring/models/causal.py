@@ -14,17 +14,15 @@ import math
 import operator
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-import jinja2
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from pairbank.arrays import FloatArray, IntArray
-from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import (
     Ask,
     Continuation,
@@ -36,8 +34,7 @@ from pairbank.scoring.api.model import (
     ScoringStats,
     TextInput,
 )
-from pairbank.scoring.api.names import SPECIAL_TOKEN
-from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
+from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.engine.batching import default_batch_tokens, halved
 from pairbank.scoring.engine.forward import Reads, input_device, padded_rows, scoring_mode, tree_rows
 from pairbank.scoring.engine.limits import packing_window
@@ -48,13 +45,7 @@ from pairbank.scoring.engine.threads import n_lanes, side_by_side
 from pairbank.scoring.models import generation
 from pairbank.scoring.models.generation import Decoder, greedy
 from pairbank.scoring.models.last_token import last_states
-from pairbank.scoring.models.tokens.tokenizing import (
-    TEMPLATE_FAULTS,
-    accepts_system,
-    adds_bos,
-    text_specials,
-    with_unknown_flag,
-)
+from pairbank.scoring.models.tokens.causal_tokens import CausalTokens
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -92,64 +83,26 @@ class CausalScorer:
         self.one_at_a_time = False
         """A pass takes one sequence alone: what else is in a batch would move its numbers (`batch_check`)."""
         self.stats = ScoringStats()
-        self._adds_bos = adds_bos(tokenizer)
-        added = tokenizer.added_tokens_decoder
-        self._template_ids = frozenset(i for i, token in added.items() if token.special and token.rstrip)
+        self._tokens = CausalTokens(tokenizer=tokenizer, info=info)
         self.head: torch.nn.Linear | None = None
         """The output layer, where `logprobs.linear_head` found that it can be applied in blocks."""
         self.trunk_worth_tokens: float = math.inf
         """Nodes that a trunk has to save; infinity until `self_check.trunk_problem` found none."""
         self._window = packing_window(model.config)
         self._told_of_window = False
-        self._specials = text_specials(tokenizer)
         self._n_lanes = n_lanes(model)
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         """Return question and answer stem: through the chat template, or one line after the other."""
-        if self.info.prompt_format == "base":
-            return f"{user}\n{stem}" if stem else user
-        turns = [("user", turn.user, "assistant", turn.assistant) for turn in examples]
-        messages = [{"role": role, "content": text} for t in turns for role, text in (t[:2], t[2:])]
-        messages.append({"role": "user", "content": user})
-        if system and accepts_system(self.tokenizer):
-            messages.insert(0, {"role": "system", "content": system})
-        if stem:
-            messages.append({"role": "assistant", "content": stem})
-        try:
-            text = self.tokenizer.apply_chat_template(
-                messages, tokenize=False, continue_final_message=bool(stem), add_generation_prompt=not stem
-            )
-        except (jinja2.TemplateError, *TEMPLATE_FAULTS) as error:
-            reason = " ".join(str(error).split())[:300] or type(error).__name__
-            raise ScoringError(
-                f"{self.info.name}: its chat template cannot render a prompt ({reason}); load the model with "
-                "prompt_format='base' (--prompt-format base), or mend the template"
-            ) from error
-        return str(text)
+        return self._tokens.render_prompt(system=system, user=user, stem=stem, examples=examples)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         """Return the tokens of each context + target, encoded as one string, one BOS before them."""
-        if not requests:
-            return []
-        texts = [request.context + request.target for request in requests]
-        encoding = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
-        found = [
-            encoded(ids, offsets, request, bos_id=self._bos_id(request, ids), template_ids=self._template_ids)
-            for request, ids, offsets in zip(requests, encoding["input_ids"], encoding["offset_mapping"], strict=True)
-        ]
-        # a rendered chat is made of special tokens; in any other text they are read as what nobody wrote
-        found = [
-            one if request.chat or self._specials.isdisjoint(ids) else replace(one, flags=(*one.flags, SPECIAL_TOKEN))
-            for one, request, ids in zip(found, requests, encoding["input_ids"], strict=True)
-        ]
-        return [with_unknown_flag(one, self.tokenizer.unk_token_id) for one in found]
+        return self._tokens.encode(requests)
 
     def prompt_ids(self, texts: Sequence[str], *, chat: bool = False) -> list[list[int]]:
         """Return the tokens of texts that nothing is scored in, one BOS before each by the rule of `encode`."""
-        found: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
-        requests = [Request(context=text, target="", chat=chat) for text in texts]
-        bos = [self._bos_id(request, ids) for request, ids in zip(requests, found, strict=True)]
-        return [ids if first is None else [first, *ids] for first, ids in zip(bos, found, strict=True)]
+        return self._tokens.prompt_ids(texts, chat=chat)
 
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
@@ -192,13 +145,6 @@ class CausalScorer:
         from pairbank.scoring.models.word_boundaries import WordEdgeScorer
 
         return WordEdgeScorer(self)
-
-    def _bos_id(self, request: Request, ids: Sequence[int]) -> int | None:
-        """Return the BOS to put before a text; a rendered chat that brings its own gets no second one."""
-        if not request.chat:
-            return self.info.bos_id
-        brings_own = list(ids[:1]) == [self.tokenizer.bos_token_id]
-        return self.info.bos_id if self._adds_bos and not brings_own else None
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
         """Return each request's token log-probabilities in nats.

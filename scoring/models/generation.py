@@ -108,12 +108,12 @@ def greedy(
     Raises:
         ScoringError: a prompt that is too long or has no token, NaN from the model.
     """
-    too_long = _too_long(model.info, prompts, inputs, max_new_tokens, over_length)
+    over = too_long(model.info, prompts, inputs, max_new_tokens, over_length)
     found = [Continuation(text=None, n_tokens=0, flags=(OVER_LENGTH,)) for _ in prompts]
-    progress(sum(too_long))
+    progress(sum(over))
     budget_tokens = BATCH_TOKENS_CPU if input_device(model.model).type == "cpu" else BATCH_TOKENS_ACCELERATOR
     with scoring_mode(model.model), _plain_settings(model, max_new_tokens) as settings:
-        for chosen in _together([i for i, over in enumerate(too_long) if not over], inputs, model, settings):
+        for chosen in _together([i for i, is_over in enumerate(over) if not is_over], inputs, model, settings):
             for batch, texts in in_batches(
                 sorted(chosen, key=lambda i: (len(inputs[i]), inputs[i], i)),
                 width=lambda i: len(inputs[i]) + max_new_tokens,
@@ -127,7 +127,7 @@ def greedy(
     return found
 
 
-def _too_long(
+def too_long(
     info: ModelInfo, prompts: Sequence[Ask], inputs: Inputs, max_new_tokens: int, over_length: OverLength
 ) -> list[bool]:
     """Return which prompts leave no room for an answer; refuse one where that is an error, and one without a token."""
@@ -135,15 +135,15 @@ def _too_long(
         if not tokens:
             raise ScoringError(f"{ask.where or 'prompt'}: the prompt has no token; expected at least one")
     longest = info.max_length
-    too_long = [longest is not None and len(ids) + max_new_tokens > longest for ids in inputs]
-    if over_length == "error" and any(too_long):
-        at = too_long.index(True)
+    over = [longest is not None and len(ids) + max_new_tokens > longest for ids in inputs]
+    if over_length == "error" and any(over):
+        at = over.index(True)
         raise ScoringError(
             f"{prompts[at].where or 'prompt'}: {len(inputs[at])} tokens and {max_new_tokens} to write, but "
             f"{info.name} takes {longest}; shorten the item, use a model with a longer context, or ask for NaN "
             "(over_length='nan', --over-length nan)"
         )
-    return too_long
+    return over
 
 
 @contextmanager

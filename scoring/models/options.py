@@ -38,9 +38,9 @@ class LoadOptions(TypedDict, total=False):
         "Spread the layers over devices as transformers does (auto, balanced …); in place of the device.",
     ]
     quantisation: Annotated[
-        Literal["4bit", "8bit"] | None,
+        str | None,
         "4bit (nf4, double quantisation, bfloat16 compute, as Song et al. 2025 run models of more than 70B) or 8bit, "
-        "with bitsandbytes.",
+        "with bitsandbytes. Of a model behind a server: what it is, for the signature.",
     ]
     revision: Annotated[
         str | None, "Commit, tag or branch on the Hub; it is then part of the model's name (model@revision)."
@@ -73,6 +73,15 @@ class LoadOptions(TypedDict, total=False):
         "halved when memory runs out, and moves no number by more than rounding.",
     ]
     trust_remote_code: Annotated[bool, "Run code from the model's repository."]
+    tokenizer: Annotated[str | None, "Servers: the served model's tokenizer, a folder or a Hub id."]
+    served_model: Annotated[str | None, "Servers: what the server calls the model, where it serves several."]
+    api: Annotated[
+        Literal["completions", "chat"],
+        "Servers: completions (log-probabilities of prompts: everything can be scored) or chat (written answers, and "
+        "choices where the API tells the most probable tokens).",
+    ]
+    concurrency: Annotated[int, "Servers: questions under way at once."]
+    timeout_s: Annotated[int, "Servers: longest wait for an answer, in seconds."]
 
 
 DEFAULTS: LoadOptions = {
@@ -92,6 +101,11 @@ DEFAULTS: LoadOptions = {
     "attention": None,
     "batch_tokens": None,
     "trust_remote_code": False,
+    "tokenizer": None,
+    "served_model": None,
+    "api": "completions",
+    "concurrency": 64,
+    "timeout_s": 600,
 }
 
 
@@ -104,13 +118,15 @@ class Reference:
     """A model as somebody names it."""
 
     id: str
-    """`demo`, a folder or file, a Hub id, or what a back end loads, `BACKEND:rest`."""
+    """`demo`, a folder or file, a Hub id, a server's address, or what a back end loads, `BACKEND:rest`."""
     revision: str | None = None
     """Of a Hub id, where `ID@REVISION` says it."""
 
 
 BACKEND_NAME = re.compile(r"(?P<name>[a-z][a-z0-9_-]+):(?!//)(?P<rest>.*)", re.DOTALL)
 """Neither a drive (`C:\\models`) nor an address (`http://…`)."""
+ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+"""How the address of a server begins."""
 
 
 def reference_of(model: str | Path) -> Reference:
@@ -118,6 +134,8 @@ def reference_of(model: str | Path) -> Reference:
 
     >>> reference_of("allenai/OLMo-2-1124-7B@stage1-step1000-tokens5B").revision, reference_of("demo").revision
     ('stage1-step1000-tokens5B', None)
+    >>> reference_of("http://me@host:8000/v1").id
+    'http://me@host:8000/v1'
     >>> reference_of("./models/mine@step1000")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     pairbank.errors.ModelLoadError: no folder ./models/mine@step1000; only Hub ids have an @REVISION: ...
@@ -127,7 +145,7 @@ def reference_of(model: str | Path) -> Reference:
     """
     text = str(model)
     before, at, revision = text.rpartition("@")
-    if not at or BACKEND_NAME.fullmatch(text) or Path(text).expanduser().exists():
+    if not at or ADDRESS.match(text) or BACKEND_NAME.fullmatch(text) or Path(text).expanduser().exists():
         return Reference(id=text)
     is_local = before.startswith((".", "/", "~")) or before.count("/") > 1 or Path(before).expanduser().exists()
     if is_local or before == "demo":
@@ -181,6 +199,28 @@ def refuse_others(options: LoadOptions, honoured: Collection[str], *, where: str
             raise ModelLoadError(
                 f"{where} takes no {name}={value!r}; it honours {', '.join(honoured) or 'no option'}. "
                 f"Leave {name} at {usual[name]!r}"
+            )
+
+
+SERVER_OPTIONS = ("tokenizer", "served_model", "api", "concurrency", "timeout_s")
+"""Options for models behind an address alone."""
+
+
+def refuse_server_options(options: LoadOptions, *, where: str) -> None:
+    """Refuse what is said of a server where there is none.
+
+    >>> refuse_server_options({"tokenizer": "gpt2"}, where="gpt2")
+    Traceback (most recent call last):
+    pairbank.errors.ModelLoadError: tokenizer='gpt2' is for models behind a server, and gpt2 is no address (http://…)
+
+    Raises:
+        ModelLoadError: such an option.
+    """
+    given, usual = cast("Mapping[str, Any]", options), cast("Mapping[str, Any]", DEFAULTS)
+    for name in SERVER_OPTIONS:
+        if name in given and given[name] != usual[name]:
+            raise ModelLoadError(
+                f"{name}={given[name]!r} is for models behind a server, and {where} is no address (http://…)"
             )
 
 

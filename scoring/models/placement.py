@@ -5,7 +5,7 @@ In: the device, dtype, device map and quantisation asked for. Out: what `from_pr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.models.options import LoadOptions
@@ -40,7 +40,11 @@ def weights_options(device: str, chosen: LoadOptions) -> dict[str, Any]:
             f"quantisation={quantisation!r} needs the package bitsandbytes; pip install bitsandbytes, or load "
             "without quantisation="
         )
-    return {"device_map": {"": device}} | wanted | {"quantization_config": quantisation_config(quantisation)}
+    return (
+        {"device_map": {"": device}}
+        | wanted
+        | {"quantization_config": quantisation_config(cast("Quantisation", quantisation))}
+    )
 
 
 def quantisation_config(quantisation: Quantisation) -> Any:  # noqa: ANN401 - a BitsAndBytesConfig

@@ -13,10 +13,11 @@ from typing import Protocol, cast
 from pairbank.errors import unknown_name
 from pairbank.plugins import plugins, whose
 from pairbank.scoring.api.model import Scorer
-from pairbank.scoring.models.options import BACKEND_NAME, LoadOptions
+from pairbank.scoring.models.options import ADDRESS, BACKEND_NAME, LoadOptions
 
 BACKENDS: dict[str, str] = {"fake": "pairbank.scoring.models.fake"}
 """Name -> module with a function `load`."""
+SERVER = "pairbank.scoring.models.server.load"
 
 
 class Backend(Protocol):
@@ -39,6 +40,8 @@ def from_backend(name: str, options: LoadOptions) -> Scorer | None:
         UnknownNameError: there is no such back end; the message has the nearest ones.
         PluginError: a package offers it, and it cannot be had, or gives something that is no scorer.
     """
+    if ADDRESS.match(name):
+        return cast("Backend", import_module(SERVER).load)(name, options)
     asked = BACKEND_NAME.fullmatch(name)
     if asked is None or Path(name).exists():
         return None

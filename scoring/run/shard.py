@@ -41,11 +41,31 @@ class Run:
         keys = {m.name: shard_key(self.model_key, m, rows) for m in methods}
         tables = {m.name: read_shard(keys[m.name], m, n_rows=len(rows)) for m in methods}
         missing = [m for m in methods if tables[m.name] is None]
+        if not missing:
+            return {name: table for name, table in tables.items() if table is not None}
         missing.sort(key=lambda m: isinstance(m, WritingMethod))
         for method, table in zip(missing, self._computed(rows, missing, tell), strict=True):
             write_shard(keys[method.name], table)
             tables[method.name] = table
         return {name: table for name, table in tables.items() if table is not None}
+
+    def missing(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> list[str]:
+        """Return the names of the methods whose numbers for these items are not stored."""
+        return [m.name for m in methods if read_shard(shard_key(self.model_key, m, rows), m, n_rows=len(rows)) is None]
+
+    def computed(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> dict[str, pa.Table]:
+        """Return the methods' columns for these items, scored now and not stored."""
+        chosen = sorted(methods, key=lambda m: isinstance(m, WritingMethod))
+        tables = self._computed(rows, chosen, lambda _share: None)
+        return {method.name: table for method, table in zip(chosen, tables, strict=True)}
+
+    def keep(
+        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tables: Mapping[str, pa.Table]
+    ) -> None:
+        """Store what another process computed."""
+        for method in methods:
+            if method.name in tables:
+                write_shard(shard_key(self.model_key, method, rows), tables[method.name])
 
     def _computed(
         self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]

@@ -32,6 +32,11 @@ GIVEN = {
     "attention": "eager",
     "batch_tokens": 99,
     "trust_remote_code": True,
+    "tokenizer": "gpt2",
+    "served_model": "m",
+    "api": "chat",
+    "concurrency": 3,
+    "timeout_s": 9,
 }
 
 

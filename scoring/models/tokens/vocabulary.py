@@ -99,7 +99,7 @@ def vocabulary_of(model: object) -> Vocabulary:
         ScoringError: something else, or a model without a tokenizer.
     """
     if isinstance(model, str | Path):
-        return TokenizerVocabulary(_loaded(model))
+        return TokenizerVocabulary(tokenizer_named(model))
     if (own := getattr(model, "vocabulary", None)) is not None:
         found: Vocabulary = own
         return found
@@ -111,7 +111,12 @@ def vocabulary_of(model: object) -> Vocabulary:
     return TokenizerVocabulary(tokenizer)
 
 
-def _loaded(name: str | Path) -> PreTrainedTokenizerBase:
+def tokenizer_named(name: str | Path) -> PreTrainedTokenizerBase:
+    """Return the tokenizer of a model by name.
+
+    Raises:
+        ModelLoadError: there is none by this name.
+    """
     import transformers
 
     from pairbank.scoring.models.checkpoints import located

@@ -21,6 +21,7 @@ from pairbank.cli import (
     models,
     neuro,
     new,
+    plan,
     publishing,
     results,
     scoring,
@@ -55,7 +56,15 @@ class _Plain(logging.Formatter):
 
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Data": (corpora.corpora, corpora.build, minimalness.minimalness),
-    "Scoring": (scoring.score, scoring.import_, neuro.neuro, unigrams.unigrams, scoring.bench, models.models),
+    "Scoring": (
+        scoring.score,
+        scoring.import_,
+        neuro.neuro,
+        unigrams.unigrams,
+        scoring.bench,
+        models.models,
+        plan.plan,
+    ),
     "Results": (results.run, results.report, results.bank, browse.browse, browse.site),
     "Publishing": (publishing.check, publishing.publish, publishing.merge, publishing.strip),
 }

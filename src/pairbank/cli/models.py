@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
 import typer
 
+from pairbank.cli.cluster import Cluster
 from pairbank.cli.console import say, show
-from pairbank.cli.progress import Downloads, fresh_stats
+from pairbank.cli.progress import Downloads, fresh_stats, stats_of
 from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:
@@ -77,9 +80,23 @@ def chosen_models(study: Study, named: Sequence[str], lists: Sequence[str], opti
 
 @dataclass(slots=True, kw_only=True)
 class Loader:
-    """Loads models, and keeps what they count of their work when they are gone."""
+    """Loads models, and keeps what they count of their work when they are gone.
+
+    Where workers score, those of one model are let go before the next model's begin, and the last in the end.
+    """
 
     work: dict[str, ScoringStats | None] = field(default_factory=dict)
+    cluster: Cluster | None = None
+    """Starts workers; None = models are loaded here."""
+    _workers: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._workers.close()
 
     def load(self, choice: ModelChoice) -> Scorer:
         """Load a model, with a line in place of the library's progress bar."""
@@ -87,6 +104,11 @@ class Loader:
 
         import pairbank
 
+        if self.cluster is not None:
+            self._workers.close()
+            shared = self._workers.enter_context(self.cluster(choice.id, choice.options))
+            self.work[shared.info.name] = stats_of(shared)
+            return shared
         typer.echo(f"loading model {choice.name}", err=True)
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         scorer: Scorer = pairbank.load_model(choice.id, progress=Downloads(doing="reading").tell, **choice.options)

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pairbank.cli.cluster import (
+    GpusPerWorker,
+    PartOption,
+    Ray,
+    ThreadsPerWorker,
+    Workers,
+    cluster_of,
+    part_of,
+    say_part,
+)
 from pairbank.cli.console import bars, command_line, quiet_bars, say, say_next_steps, say_report, say_work, status
 from pairbank.cli.models import Loader, chosen_models, say_plan
 from pairbank.cli.options import (
@@ -21,6 +31,11 @@ from pairbank.cli.options import (
 )
 from pairbank.cli.progress import Downloads
 from pairbank.scoring.models.options import LoadOptions
+
+if TYPE_CHECKING:
+    from pairbank.scoring.run.units import Part
+    from pairbank.study.one_model import Tellers
+    from pairbank.study.preflight import Plan
 
 
 def report(
@@ -109,6 +124,11 @@ def run(
     ] = None,
     limit: Limit = None,
     unigrams: UnigramFiles = None,
+    part: PartOption = None,
+    ray: Ray = None,
+    workers: Workers = 1,
+    gpus_per_worker: GpusPerWorker = 0.0,
+    threads_per_worker: ThreadsPerWorker = 1,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done, and what is there.")] = False,  # noqa: FBT002
     *,
     options: LoadOptions,
@@ -130,7 +150,10 @@ def run(
         wanted = with_corpora(wanted, corpus)
     if limit is not None:
         wanted = limited(wanted, limit)
-    chosen = chosen_models(wanted, model or [], models or [], options)
+    chosen, of_run = chosen_models(wanted, model or [], models or [], options), part_of(part)
+    cluster = cluster_of(
+        ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
+    )
     failures: list[Failure] = []
 
     def failed(failure: Failure) -> None:
@@ -145,8 +168,10 @@ def run(
         if dry_run:
             say_plan(plan)
             return
-        loader = Loader()
-        with bars(loader.work) as bar:
+        with Loader(cluster=cluster) as loader, bars(loader.work) as bar:
+            if of_run is not None:
+                _score_part(plan, of_run, loader, bar)
+                return
             folder, made = carried_out(plan, command=command_line(), progress=bar, load=loader.load, failed=failed)
     say_work(loader.work)
     say_report(made)
@@ -156,3 +181,14 @@ def run(
         for failure in failures:
             say(f"  {failure}")
         raise typer.Exit(1)
+
+
+def _score_part(plan: Plan, part: Part, loader: Loader, bar: Tellers) -> None:
+    """Score a part of a run with each model, one loaded after the other."""
+    from pairbank.study.parts import score_study_part
+
+    n_before = 0
+    for choice in plan.models:
+        done = score_study_part(plan, choice, part, load=loader.load, progress=bar, n_before=n_before)
+        n_before += done.n_units_of_all
+        say_part(part, done)

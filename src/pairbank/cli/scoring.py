@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
+from pairbank.cli.cluster import (
+    GpusPerWorker,
+    PartOption,
+    Ray,
+    ThreadsPerWorker,
+    Workers,
+    cluster_of,
+    part_of,
+    say_part,
+)
 from pairbank.cli.console import bars, quiet_bars, say, say_report, say_work, show, status, work_of
 from pairbank.cli.options import (
     Columns,
@@ -56,6 +67,11 @@ def score(
     prompts: Prompts = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the examples that @…shot methods draw.")] = 0,
     unigrams: UnigramFiles = None,
+    part: PartOption = None,
+    ray: Ray = None,
+    workers: Workers = 1,
+    gpus_per_worker: GpusPerWorker = 0.0,
+    threads_per_worker: ThreadsPerWorker = 1,
     *,
     options: LoadOptions,
 ) -> None:
@@ -64,10 +80,12 @@ def score(
     Example: pairbank score my_pairs.csv --model demo --out scored.parquet
     """
     import pairbank
+    from pairbank.scoring.score import score_part
 
     if over_length not in ("error", "nan"):
         raise typer.BadParameter(f"{over_length!r}: expected error or nan")
-    with quiet_bars():
+    chosen = part_of(part)
+    with quiet_bars(), contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = load_items(
                 corpus,
@@ -80,20 +98,24 @@ def score(
                 marks=marks,
                 map_file=map_file,
             )
-        scorer = load(model, **options)
+        cluster = cluster_of(
+            ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
+        )
+        scorer = load(model, **options) if cluster is None else stack.enter_context(cluster(model, options))
+        asked: dict[str, Any] = {
+            "methods": method,
+            "over_length": over_length,
+            "per_token": per_token,
+            "prompts": prompts or (),
+            "seed": seed,
+            "unigrams": unigrams or None,
+        }
         with bars(work_of(scorer)) as bar:
             tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
-            scored = pairbank.score(
-                items,
-                scorer,
-                methods=method,
-                progress=tell,
-                over_length="nan" if over_length == "nan" else "error",
-                per_token=per_token,
-                prompts=prompts or (),
-                seed=seed,
-                unigrams=unigrams or None,
-            )
+            if chosen is not None:
+                say_part(chosen, score_part(items, scorer, chosen, progress=tell, **asked))
+                return
+            scored = pairbank.score(items, scorer, progress=tell, **asked)
         say_work(work_of(scorer))
     scored.save(out)
     say_report(pairbank.report([scored]))

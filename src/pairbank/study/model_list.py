@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast, get_type_hints
+from urllib.parse import urlsplit
 
 from pairbank.errors import ModelLoadError
 from pairbank.files import reading
@@ -19,6 +20,7 @@ from pairbank.records import checked
 from pairbank.scoring.api.model import slug
 from pairbank.scoring.models.checkpoints import DEMO, DEMO_NAME
 from pairbank.scoring.models.options import (
+    ADDRESS,
     BACKEND_NAME,
     DEFAULTS,
     LoadOptions,
@@ -38,32 +40,46 @@ class ModelChoice:
     """One model that a study is to be run with."""
 
     id: str
-    """`demo`, a folder, a GGUF file, a Hub id, or what a back end loads, `BACKEND:rest`."""
+    """`demo`, a folder, a GGUF file, a Hub id, a server's address, or what a back end loads, `BACKEND:rest`."""
     options: LoadOptions = field(default_factory=LoadOptions)
     """What `load_model` is given, where it is not as usual."""
     features: ModelFeatures | None = None
     """What is declared about it."""
 
     @property
+    def reference(self) -> str:
+        """What loads it, with its revision: `ID@REVISION`."""
+        revision = self.options.get("revision")
+        return self.id if revision is None else f"{self.id}@{revision}"
+
+    @property
     def name(self) -> str:
         """What it will be called in tables, as far as that is known before it is loaded."""
         if given := self.options.get("name"):
             return given
+        if ADDRESS.match(self.id):
+            return name_at(self._served, self.options.get("revision"))
         if backend := BACKEND_NAME.fullmatch(self.id):
             return backend["rest"] or backend["name"]
         path = Path(self.id).expanduser()
         if self.id == DEMO:
             return DEMO_NAME
-        if path.is_dir():
-            return path.resolve().name
-        if path.suffix == ".gguf" and path.is_file():
-            return path.stem
+        if path.is_dir() or (path.suffix == ".gguf" and path.is_file()):
+            return path.resolve().name if path.is_dir() else path.stem
         return name_at(self.id.rsplit("/", 1)[-1], self.options.get("revision"))
+
+    @property
+    def _served(self) -> str:
+        """The model's name at its server; the server's own where that is to say which."""
+        if served := self.options.get("served_model"):
+            return served.rstrip("/").rsplit("/", 1)[-1]
+        return urlsplit(self.id).netloc.rpartition("@")[2]
 
     def problem(self) -> str | None:
         """Return why it cannot be loaded, as far as that can be seen from its name; None = nothing is seen."""
         is_path = self.id.startswith((".", "/", "~")) or self.id.count("/") > 1 or self.id.endswith(".gguf")
-        if not BACKEND_NAME.fullmatch(self.id) and is_path and not Path(self.id).expanduser().exists():
+        is_named = BACKEND_NAME.fullmatch(self.id) or ADDRESS.match(self.id)
+        if not is_named and is_path and not Path(self.id).expanduser().exists():
             return f"no folder {self.id}; expected 'demo', a folder with a model, a .gguf file, or a Hub id 'org/name'"
         try:
             completed(self.options)

@@ -1,0 +1,196 @@
+"""HTTP to a server: many questions at once, each asked again where the server or the line failed.
+
+In: an address, and JSON bodies. Out: JSON answers. The key comes from the environment (`KEY_VARIABLE`), goes to this
+address alone (redirects are not followed) and stands in no message. Safe in threads.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from pairbank.errors import ModelLoadError, ScoringError
+
+KEY_VARIABLE = "PAIRBANK_API_KEY"
+TRIES = 6
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
+"""Before the second try, and before any later one; a pause is twice the one before, or what the server asks for."""
+PASSING = (408, 409, 425, 429)
+"""Refusals that are worth another try, beside all of 500 and above."""
+SHOWN_CHARACTERS = 300
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class ServerError(ScoringError):
+    """A server that refused a question or gave none of the answers asked for."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        """Of the HTTP answer, where there was one."""
+
+
+class ServerGoneError(ServerError):
+    """A server that did not answer, however often it was asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """A server's address, and how it is asked."""
+
+    url: str
+    """Where the API begins, `http://127.0.0.1:8000/v1`."""
+    concurrency: int
+    """Questions under way at once."""
+    timeout_s: float
+    """Longest wait for an answer."""
+    key: str = field(default="", repr=False)
+
+    def _http(self) -> httpx2.Client:
+        """Return connections; whoever opens them closes them."""
+        return httpx2.Client(
+            headers={"Authorization": f"Bearer {self.key}"} if self.key else {},
+            timeout=httpx2.Timeout(self.timeout_s, connect=min(10.0, self.timeout_s), pool=None),
+            limits=httpx2.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency),
+            trust_env=urlsplit(self.url).hostname not in LOOPBACK,  # no proxy stands before this machine itself
+        )
+
+    def get(self, path: str) -> Any:  # noqa: ANN401 - JSON is any
+        """Return what stands at a path, or None where the server has nothing there."""
+        try:
+            with self._http() as http:
+                return self._asked(http, "GET", path, None, threading.Event())
+        except ServerError as error:
+            if error.status in (404, 405):
+                return None
+            raise
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Return the answer to one question.
+
+        Raises:
+            ServerError: the server refuses it, or gives no answer in `TRIES` tries.
+        """
+        with self._http() as http:
+            return self._asked(http, "POST", path, body, threading.Event())
+
+    def post_all(self, path: str, bodies: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Any]]:
+        """Yield (number of the question, answer) as answers come; bodies are made as there is room for them.
+
+        Raises:
+            ServerError: as `post`; no further question is asked then, and none is still under way.
+        """
+        stop = threading.Event()
+        under_way: dict[Future[Any], int] = {}
+        numbered = enumerate(bodies)
+        pool = ThreadPoolExecutor(self.concurrency, "pairbank-server")
+        http = self._http()
+
+        def ask(n: int) -> None:
+            for number, body in islice(numbered, n):
+                under_way[pool.submit(self._asked, http, "POST", path, body, stop)] = number
+
+        try:
+            ask(self.concurrency)
+            while under_way:
+                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+                for future in done:
+                    number = under_way.pop(future)
+                    answer = future.result()
+                    ask(1)
+                    yield number, answer
+        finally:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            http.close()
+
+    def _asked(
+        self, http: httpx2.Client, verb: str, path: str, body: Mapping[str, Any] | None, stop: threading.Event
+    ) -> Any:  # noqa: ANN401 - JSON is any
+        """Ask until there is an answer, a refusal that will not pass, or no try left."""
+        address = self.root + path if path in ("/tokenize", "/version") else self.url + path
+        problem, status, pause_s = "", None, FIRST_PAUSE_S
+        for n_tries in range(1, TRIES + 1):
+            asked_for_s = 0.0
+            try:
+                answer = http.request(verb, address, json=body)
+            except httpx2.TransportError as error:
+                problem, status = f"{type(error).__name__}: {error}", None
+            else:
+                if answer.status_code == httpx2.codes.OK:
+                    return self._json(answer)
+                problem, status = f"{answer.status_code}: {self.shown(answer.text)}", answer.status_code
+                if status < httpx2.codes.INTERNAL_SERVER_ERROR and status not in PASSING:
+                    raise ServerError(self._refusal(path, problem, status), status=status)
+                asked_for_s = _seconds(answer.headers.get("retry-after", ""))
+            if n_tries < TRIES and stop.wait(min(LONGEST_PAUSE_S, max(pause_s, asked_for_s))):
+                break
+            pause_s *= 2
+        raise ServerGoneError(
+            f"{self.url}: no answer to {path} after {n_tries} tries ({problem}); what was scored before is stored: "
+            "see that the server runs, and run the same command again",
+            status=status,
+        )
+
+    @property
+    def root(self) -> str:
+        """The server's own address, before the API's version."""
+        return self.url.removesuffix("/v1")
+
+    def shown(self, text: str) -> str:
+        """Return the beginning of what a server said, without the key, should it have said that."""
+        return (text.replace(self.key, "[key]") if self.key else text)[:SHOWN_CHARACTERS]
+
+    def _json(self, answer: httpx2.Response) -> Any:  # noqa: ANN401
+        try:
+            return answer.json()
+        except ValueError as error:
+            raise ServerError(
+                f"{self.url}: answered with something else than JSON ({self.shown(answer.text)!r}); expected an "
+                "OpenAI-compatible server: see that the address ends as its API does (…/v1)"
+            ) from error
+
+    def _refusal(self, path: str, problem: str, status: int) -> str:
+        remedy = {
+            401: f"put the server's key into the environment variable {KEY_VARIABLE}",
+            403: f"put a key that may use this model into the environment variable {KEY_VARIABLE}",
+            404: "see that the address ends as the server's API does (…/v1), and name a model that it serves",
+        }.get(status, "see the server's own log")
+        return f"{self.url}: refused {path} ({problem}); {remedy}"
+
+
+def client_for(address: str, *, concurrency: int, timeout_s: float) -> Client:
+    """Return a client for an address as users write it, with the key from the environment.
+
+    >>> client_for("http://127.0.0.1:8000/", concurrency=1, timeout_s=5).url
+    'http://127.0.0.1:8000/v1'
+
+    Raises:
+        ModelLoadError: an address with a key, a password or a query in it, or numbers out of range.
+    """
+    parts = urlsplit(address)
+    if parts.username or parts.password or parts.query or parts.fragment or not parts.hostname:
+        raise ModelLoadError(
+            f"the address of a server is http://HOST:PORT/v1, with no user, key or query in it (they would stand in "
+            f"files); put the key into the environment variable {KEY_VARIABLE}"
+        )
+    if concurrency < 1 or timeout_s <= 0:
+        raise ModelLoadError(
+            f"concurrency {concurrency} and timeout_s {timeout_s}: expected 1 or more, and more than 0"
+        )
+    path = parts.path.rstrip("/") or "/v1"
+    url = f"{parts.scheme}://{parts.netloc}{path}"
+    return Client(url=url, concurrency=concurrency, timeout_s=timeout_s, key=os.environ.get(KEY_VARIABLE, "").strip())
+
+
+def _seconds(text: str) -> float:
+    """Return what a `Retry-After` asks for; 0 where it is a date, or nothing."""
+    return float(text) if text.strip().isdigit() else 0.0

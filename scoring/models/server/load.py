@@ -1,0 +1,145 @@
+"""`load_model("http://HOST:PORT/v1")`: a server's address and what the user states, to a scorer that was tried.
+
+A server tells its models' names, and some their longest sequence; revision, dtype and quantisation it does not tell,
+so that the user states them. The signature says which fact was stated and which was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from pairbank.errors import ModelLoadError
+from pairbank.scoring.api.model import ModelInfo
+from pairbank.scoring.models.options import SERVER_OPTIONS, LoadOptions, name_at, refuse_others
+from pairbank.scoring.models.server.chat import CHAT, ChatScorer, top_tokens
+from pairbank.scoring.models.server.client import Client, ServerError, client_for
+from pairbank.scoring.models.server.known_answers import known_answers
+from pairbank.scoring.models.server.scorer import ServerScorer, first_choice
+from pairbank.scoring.models.tokens.causal_tokens import CausalTokens
+from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for
+from pairbank.scoring.models.tokens.vocabulary import tokenizer_named, vocabulary_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+STATED = ("revision", "dtype", "quantisation", "max_length")
+"""Facts that the signature has of a server's model because the user said so."""
+COMPLETIONS_OPTIONS = ("name", *SERVER_OPTIONS, *STATED, "bos", "prompt_format")
+CHAT_OPTIONS = ("name", "served_model", "api", "concurrency", "timeout_s", "revision", "dtype", "quantisation")
+
+
+def load(address: str, options: LoadOptions) -> ServerScorer | ChatScorer:
+    """Return a scorer of the model behind an address.
+
+    Raises:
+        ModelLoadError: no such server or model, no key, an option that it does not honour, another tokenizer, or a
+            server that gives no log-probabilities of prompts.
+    """
+    if options["api"] not in ("completions", "chat"):
+        raise ModelLoadError(f"api {options['api']!r} is unknown; expected completions or chat")
+    is_chat = options["api"] == "chat"
+    refuse_others(options, CHAT_OPTIONS if is_chat else COMPLETIONS_OPTIONS, where="a server's address")
+    client = client_for(address, concurrency=options["concurrency"], timeout_s=options["timeout_s"])
+    try:
+        card = _card(client, options["served_model"])
+        return _chat(client, card, options) if is_chat else _completions(client, card, options)
+    except ServerError as error:
+        raise ModelLoadError(str(error)) from error
+
+
+def _completions(client: Client, card: Mapping[str, Any], options: LoadOptions) -> ServerScorer:
+    if options["tokenizer"] is None:
+        raise ModelLoadError(
+            f"{client.url}: which tokenizer has {card['id']}? Name it (tokenizer=, --tokenizer FOLDER or Hub id), or "
+            "ask for written answers alone (api='chat', --api chat)"
+        )
+    tokenizer = tokenizer_named(options["tokenizer"])
+    if not tokenizer.is_fast:
+        raise ModelLoadError(f"tokenizer {options['tokenizer']!r} is no fast one; character offsets need one")
+    info = _info(client, card, options, tokenizer)
+    tokens = CausalTokens(tokenizer=tokenizer, info=info)
+    found = known_answers(client, tokens, card["id"])
+    told = _told_length(card)
+    longest = told - found.way.room if told is not None else None
+    if options["max_length"] is not None and longest is not None and not 1 <= options["max_length"] <= longest:
+        raise ModelLoadError(f"max_length {options['max_length']} is out of range; {client.url} takes 1 to {longest}")
+    measured = [*found.measured, *(["max_length"] if longest is not None and options["max_length"] is None else [])]
+    info = replace(info, max_length=options["max_length"] or longest, measured=", ".join(measured))
+    return ServerScorer(client, tokenizer, info, served=card["id"], way=found.way)
+
+
+def _chat(client: Client, card: Mapping[str, Any], options: LoadOptions) -> ChatScorer:
+    """Return a scorer of a chat API, once it has answered a question."""
+    info = replace(_info(client, card, options, None), prompt_format="chat", bos_policy="none")
+    question = [{"role": "user", "content": "Respond with 1 or 2 as your answer."}]
+    body = {"model": card["id"], "messages": question, "max_tokens": 1}
+    try:
+        answer = client.post(CHAT, {**body, "logprobs": True, "top_logprobs": 2})
+    except ServerError as error:
+        if error.status not in (400, 422):
+            raise
+        answer = client.post(CHAT, body)  # it takes no logprobs
+    tells = bool(top_tokens(first_choice(answer), 0))
+    measured = f"top log-probabilities ({'told' if tells else 'not told'})"
+    return ChatScorer(client=client, served=card["id"], info=replace(info, measured=measured), tells_top=tells)
+
+
+def _info(
+    client: Client, card: Mapping[str, Any], options: LoadOptions, tokenizer: PreTrainedTokenizerBase | None
+) -> ModelInfo:
+    revision, quantisation = options["revision"], options["quantisation"]
+    stated = [name for name in STATED if cast("Mapping[str, Any]", options)[name] not in (None, "auto")]
+    name = options["name"] or name_at(str(card["id"]).rstrip("/").rsplit("/", 1)[-1], revision)
+    format_ = "base" if tokenizer is None else prompt_format_for(options["prompt_format"], tokenizer, name)
+    return ModelInfo(
+        name=name,
+        model_id=_public_id(card),
+        revision=revision or "unknown",
+        architecture="unknown",
+        dtype="unknown" if options["dtype"] == "auto" else options["dtype"],
+        quantisation=quantisation or "unknown",
+        device="server",
+        backend=f"server-{options['api']}{_software(client)}",
+        prompt_format=format_,
+        bos_policy=options["bos"],
+        bos_id=None if tokenizer is None else bos_id_for(options["bos"], tokenizer, name),
+        max_length=options["max_length"],
+        stated=", ".join([*stated, *(["tokenizer"] if tokenizer is not None else [])]),
+        tokenizer_sha256="" if tokenizer is None else vocabulary_of(tokenizer).fingerprint,
+    )
+
+
+def _card(client: Client, wanted: str | None) -> Mapping[str, Any]:
+    """Return what the server says of the model asked for, or of the one it serves."""
+    listed = client.get("/models")
+    cards = listed.get("data") if isinstance(listed, dict) else None
+    known = [card for card in cards or () if isinstance(card, dict) and isinstance(card.get("id"), str)]
+    found = [card for card in known if wanted in (None, card["id"])]
+    if not known and wanted is not None:
+        return {"id": wanted}  # an API that lists nothing
+    if len(found) != 1:
+        ids = ", ".join(card["id"] for card in known[:20]) or "no model"
+        asked = f"not {wanted!r}" if wanted is not None else "so that it has to be said which"
+        raise ModelLoadError(f"{client.url} serves {ids}, {asked}; name one (served_model=, --served-model)")
+    return found[0]
+
+
+def _public_id(card: Mapping[str, Any]) -> str:
+    """Return the model's Hub id or name; of a folder on the server's disk its name alone."""
+    root = card.get("root")
+    found = root if isinstance(root, str) and root else str(card["id"])
+    return found.rstrip("/").rsplit("/", 1)[-1] if found.startswith(("/", ".", "~")) or "\\" in found else found
+
+
+def _told_length(card: Mapping[str, Any]) -> int | None:
+    told = card.get("max_model_len")
+    return told if isinstance(told, int) and told > 0 else None
+
+
+def _software(client: Client) -> str:
+    """Return `-vllm-0.32.0`, or nothing where the server does not tell."""
+    told = client.get("/version")
+    version = told.get("version") if isinstance(told, dict) else None
+    return f"-vllm-{version}" if isinstance(version, str) else ""

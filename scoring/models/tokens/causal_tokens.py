@@ -1,0 +1,100 @@
+"""The tokens of a causal model, wherever its weights are: in this process, or behind a server.
+
+In: a tokenizer, and which token stands before a text. Out: prompts as text, requests as token ids, one BOS before them
+(DESIGN.md, correctness rules 1 to 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import jinja2
+
+from pairbank.errors import ScoringError
+from pairbank.scoring.api.model import ExampleTurn, ModelInfo
+from pairbank.scoring.api.names import SPECIAL_TOKEN
+from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
+from pairbank.scoring.models.tokens.tokenizing import (
+    TEMPLATE_FAULTS,
+    accepts_system,
+    adds_bos,
+    base_prompt,
+    text_specials,
+    with_unknown_flag,
+)
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+@dataclass(slots=True, kw_only=True)
+class CausalTokens:
+    """A tokenizer, and what a loaded model's facts say of its use."""
+
+    tokenizer: PreTrainedTokenizerBase
+    info: ModelInfo
+    _adds_bos: bool = field(init=False)
+    _template_ids: frozenset[int] = field(init=False)
+    _specials: frozenset[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._adds_bos = adds_bos(self.tokenizer)
+        added = self.tokenizer.added_tokens_decoder
+        self._template_ids = frozenset(i for i, token in added.items() if token.special and token.rstrip)
+        self._specials = text_specials(self.tokenizer)
+
+    def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
+        """Return question and answer stem: through the chat template, or one line after the other."""
+        if self.info.prompt_format == "base":
+            return base_prompt(user=user, stem=stem)
+        turns = [("user", turn.user, "assistant", turn.assistant) for turn in examples]
+        messages = [{"role": role, "content": text} for t in turns for role, text in (t[:2], t[2:])]
+        messages.append({"role": "user", "content": user})
+        if system and accepts_system(self.tokenizer):
+            messages.insert(0, {"role": "system", "content": system})
+        if stem:
+            messages.append({"role": "assistant", "content": stem})
+        try:
+            text = self.tokenizer.apply_chat_template(
+                messages, tokenize=False, continue_final_message=bool(stem), add_generation_prompt=not stem
+            )
+        except (jinja2.TemplateError, *TEMPLATE_FAULTS) as error:
+            reason = " ".join(str(error).split())[:300] or type(error).__name__
+            raise ScoringError(
+                f"{self.info.name}: its chat template cannot render a prompt ({reason}); load the model with "
+                "prompt_format='base' (--prompt-format base), or mend the template"
+            ) from error
+        return str(text)
+
+    def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
+        """Return the tokens of each context + target, encoded as one string, one BOS before them."""
+        if not requests:
+            return []
+        texts = [request.context + request.target for request in requests]
+        encoding = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
+        found = [
+            encoded(ids, offsets, request, bos_id=self._bos_id(request, ids), template_ids=self._template_ids)
+            for request, ids, offsets in zip(requests, encoding["input_ids"], encoding["offset_mapping"], strict=True)
+        ]
+        # a rendered chat is made of special tokens; in any other text they are read as what nobody wrote
+        found = [
+            one if request.chat or self._specials.isdisjoint(ids) else replace(one, flags=(*one.flags, SPECIAL_TOKEN))
+            for one, request, ids in zip(found, requests, encoding["input_ids"], strict=True)
+        ]
+        return [with_unknown_flag(one, self.tokenizer.unk_token_id) for one in found]
+
+    def prompt_ids(self, texts: Sequence[str], *, chat: bool = False) -> list[list[int]]:
+        """Return the tokens of texts that nothing is scored in, one BOS before each by the rule of `encode`."""
+        found: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
+        requests = [Request(context=text, target="", chat=chat) for text in texts]
+        bos = [self._bos_id(request, ids) for request, ids in zip(requests, found, strict=True)]
+        return [ids if first is None else [first, *ids] for first, ids in zip(bos, found, strict=True)]
+
+    def _bos_id(self, request: Request, ids: Sequence[int]) -> int | None:
+        """Return the BOS to put before a text; a rendered chat that brings its own gets no second one."""
+        if not request.chat:
+            return self.info.bos_id
+        brings_own = list(ids[:1]) == [self.tokenizer.bos_token_id]
+        return self.info.bos_id if self._adds_bos and not brings_own else None

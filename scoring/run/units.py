@@ -1,0 +1,84 @@
+"""Units of work: shards of items by the methods that are scored together, in a fixed order; and parts of them.
+
+In: how many items, which methods. Out: units, the same for every process that asks. What a unit's numbers are depends
+on nothing but the unit, so that it does not matter who scores it, and when.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pairbank.errors import ScoringError
+from pairbank.scoring.api.method import Method
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """Some items, by the methods of one shard size."""
+
+    number: int
+    start: int
+    stop: int
+    """One past the last item."""
+    methods: tuple[Method, ...]
+
+    @property
+    def n_items(self) -> int:
+        """How many items."""
+        return self.stop - self.start
+
+
+def units_of(n_items: int, methods: Sequence[Method]) -> list[Unit]:
+    """Return the units of a run: prompts share instructions, so methods of one shard size go together."""
+    found: list[Unit] = []
+    for size in sorted({method.shard_items for method in methods}, reverse=True):
+        together = tuple(method for method in methods if method.shard_items == size)
+        for start in range(0, n_items, size):
+            found.append(
+                Unit(number=len(found), start=start, stop=min(start + size, n_items), methods=together),
+            )
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One of several parts of a run, which are scored apart and meet in the store."""
+
+    number: int
+    """From 1."""
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def chosen(self, units: Iterable[T], *, n_before: int = 0) -> list[T]:
+        """Return this part's units: every n-th one, so that parts are alike in work.
+
+        Args:
+            units: of one corpus and model.
+            n_before: units of the corpora and models before it, so that small corpora are not all the first part's.
+
+        >>> Part(number=2, of=3).chosen("abcdefg"), Part(number=2, of=3).chosen("abcdefg", n_before=1)
+        (['b', 'e'], ['a', 'd', 'g'])
+        """
+        return [unit for place, unit in enumerate(units, n_before) if place % self.of == self.number - 1]
+
+
+def part_named(text: str) -> Part:
+    """Return a part by its name.
+
+    >>> part_named("2/8")
+    Part(number=2, of=8)
+
+    Raises:
+        ScoringError: something else.
+    """
+    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text.strip())
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise ScoringError(f"part {text!r}; expected I/N with I from 1 to N, as in 2/8")
+    return Part(number=int(found[1]), of=int(found[2]))

@@ -1,0 +1,37 @@
+"""What `score` needs of a model that lives in other processes: it hands out jobs, and gives back tables to store.
+
+In: jobs. Out: tables of columns, in any order. `ray_workers` is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from pairbank.scoring.run.recipe import Recipe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A unit of work as it is sent."""
+
+    unit: int
+    rows: Sequence[Mapping[str, Any]]
+    names: tuple[str, ...]
+    """Of the methods that are not stored yet."""
+
+
+@runtime_checkable
+class Workers(Protocol):
+    """What a scorer has whose model is elsewhere."""
+
+    def carried_out(self, jobs: Sequence[Job], recipe: Recipe) -> Iterator[tuple[Job, Mapping[str, pa.Table]]]:
+        """Yield each job with its tables, by name of method, as they are done.
+
+        Raises:
+            ScoringError: what a worker raised, or no worker is left.
+        """

@@ -1,0 +1,91 @@
+"""Options of commands that score on several machines or in several processes, and what they start."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pairbank.cli.console import say
+from pairbank.scoring.models.options import LoadOptions
+
+if TYPE_CHECKING:
+    from pairbank.scoring.api.model import Scorer
+    from pairbank.scoring.run.units import Part
+    from pairbank.scoring.score import PartScored
+
+_PANEL = "Many machines"
+PartOption = Annotated[
+    str | None,
+    typer.Option(
+        "--part",
+        help="Score one of N parts into the store, I/N, and write nothing else; without it, all is put together.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        help="Share the work out among Ray workers: local, auto (the cluster of this machine) or an address.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Workers = Annotated[int, typer.Option(min=1, help="Ray workers, each with the model.", rich_help_panel=_PANEL)]
+GpusPerWorker = Annotated[float, typer.Option(min=0, help="GPUs of each worker.", rich_help_panel=_PANEL)]
+ThreadsPerWorker = Annotated[
+    int, typer.Option("--threads-per-worker", min=1, help="Threads of each worker.", rich_help_panel=_PANEL)
+]
+
+
+def part_of(text: str | None) -> Part | None:
+    """Return the part that a command was asked for."""
+    from pairbank.scoring.run.units import part_named
+
+    return None if text is None else part_named(text)
+
+
+def say_part(part: Part, done: PartScored) -> None:
+    """Say what a part did, and what is to be done in the end."""
+    say(
+        f"part {part}: {done.n_units:,} of {done.n_units_of_all:,} units are stored; when all parts are, the same "
+        "command without --part puts them together"
+    )
+
+
+Cluster = Callable[[str, LoadOptions], contextlib.AbstractContextManager["Scorer"]]
+"""Starts workers with a model, and lets them go."""
+
+
+def cluster_of(*, ray: str | None, workers: int, gpus_per_worker: float, threads_per_worker: int) -> Cluster | None:
+    """Return what starts the workers that a command was asked for; None where this process scores."""
+    if ray is None:
+        return None
+    return functools.partial(
+        _in_workers, ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
+    )
+
+
+@contextlib.contextmanager
+def _in_workers(
+    model: str, options: LoadOptions, *, ray: str, workers: int, gpus_per_worker: float, threads_per_worker: int
+) -> Iterator[Scorer]:
+    """Yield a model in Ray workers; say in the end how much each did."""
+    from pairbank.scoring.run.ray_workers import RayModel
+
+    typer.echo(f"starting {workers} workers with {model}", err=True)
+    with RayModel(
+        model,
+        options,
+        n_workers=workers,
+        n_gpus_each=gpus_per_worker,
+        n_threads_each=threads_per_worker,
+        address=ray,
+    ) as made:
+        yield made
+        for pid in dict.fromkeys(entry.pid for entry in made.ledger):
+            own = [entry for entry in made.ledger if entry.pid == pid]
+            say(f"worker {pid}: {len(own)} units in {sum(entry.seconds for entry in own):,.1f} s")

@@ -1,0 +1,128 @@
+"""A model behind a chat API: what it writes, and choices among its most probable tokens, against the model here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import torch
+
+import pairbank
+from completions_server import CompletionsServer
+from pairbank.errors import ModelLoadError, ScoringError
+from pairbank.scoring.api.requests import Request
+from pairbank.scoring.models.causal import CausalScorer
+from pairbank.scoring.models.server import client
+from pairbank.scoring.models.server.chat import ChatScorer
+from prompt_files import BOTH_ORDERS
+from tiny_models import ARCHITECTURES, saved_model
+
+MODELS = ("llama", "qwen2", "opt")
+"""Three tokenizers that have a chat template."""
+FREE = BOTH_ORDERS.replace("mine", "free") + 'readout = "generation"\npattern = "\\\\b[AB]\\\\b"\nmax_new_tokens = 4\n'
+Serve = Callable[..., CompletionsServer]
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.001)
+    monkeypatch.delenv(client.KEY_VARIABLE, raising=False)
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CausalScorer]:
+    folder = tmp_path_factory.mktemp("models")
+    found = {name: pairbank.load_model(str(saved_model(ARCHITECTURES[name], folder / name))) for name in MODELS}
+    return cast("dict[str, CausalScorer]", found)
+
+
+@pytest.fixture
+def serve(here: dict[str, CausalScorer]) -> Iterator[Serve]:
+    with ExitStack() as stack:
+
+        def run(name: str, **how: Any) -> CompletionsServer:  # noqa: ANN401 - its fields
+            made = CompletionsServer(model=here[name].model, tokenizer=here[name].tokenizer, dialect="nothing", **how)
+            return stack.enter_context(made)
+
+        yield run
+
+
+def items(folder: Path) -> Any:  # noqa: ANN401 - a Dataset
+    (folder / "mine.csv").write_text("good,bad\nThe keys are here.,The keys is here.\nA dog barks.,A dog bark.\n")
+    return pairbank.load_corpus(folder / "mine.csv")
+
+
+def first_tokens(scorer: CausalScorer, question: str, n: int = 20) -> dict[str, float]:
+    """Return the most probable first tokens of an answer, by a plain forward pass."""
+    tokenizer: Any = scorer.tokenizer
+    turns = [{"role": "user", "content": question}]
+    text = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+    with torch.inference_mode():
+        logits = scorer.model(torch.tensor([tokenizer(text, add_special_tokens=False)["input_ids"]])).logits[0, -1]
+    logprobs = torch.log_softmax(logits.double(), dim=-1)
+    return {tokenizer.decode([token]): float(logprobs[token]) for token in logprobs.topk(n).indices.tolist()}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_written_answers_come_from_the_users_question(name: str, serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "free.toml").write_text(FREE)
+    server = serve(name)
+    there = pairbank.load_model(server.url, api="chat")
+    assert isinstance(there, ChatScorer)
+    assert there.info.measured == "top log-probabilities (told)"
+    server.log.clear()
+    scored = pairbank.score(items(tmp_path), there, methods=["free"], prompts=[tmp_path / "free.toml"])
+    assert all(len(texts) == 2 for texts in scored["free_texts"][:])
+    assert {body["messages"][-1]["content"] for body in server.log} == {
+        f"A: {one} B: {other}"
+        for pair in (("The keys are here.", "The keys is here."), ("A dog barks.", "A dog bark."))
+        for one, other in (pair, pair[::-1])
+    }
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_choice_among_the_most_probable_tokens_has_their_probability_and_a_flag(
+    name: str, here: dict[str, CausalScorer], serve: Serve
+) -> None:
+    there = pairbank.load_model(serve(name).url, api="chat")
+    assert isinstance(there, ChatScorer)
+    for question in ("A: A dog barks. B: A dog bark.", "Respond with 1 or 2 as your answer."):
+        known = first_tokens(here[name], question)
+        words = list(dict.fromkeys(token.strip() for token in known if token.strip().isalnum()))[:3]
+        context = there.render_prompt(system="", user=question, stem="")
+        requests = there.encode([Request(context=context, target=f" {word}", chat=True) for word in words])
+        found = [float(values.sum()) for values in there.token_logprobs(requests, progress=lambda _n: None)]
+        expected = [math.log(sum(math.exp(v) for t, v in known.items() if t.strip() == word)) for word in words]
+        assert found == pytest.approx(expected, abs=1e-4)
+        assert {request.flags for request in requests} == {("top_logprobs",)}
+    assert there.stats.seconds > 0
+
+
+def test_an_option_that_is_not_told_is_refused(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(BOTH_ORDERS.replace('["A", "B"]', '["Antananarivo", "Bratislava"]'))
+    there = pairbank.load_model(serve("llama").url, api="chat")
+    with pytest.raises(ScoringError, match=r"'Antananarivo' is not among the .*so its probability is not known"):
+        pairbank.score(items(tmp_path), there, methods=["mine@chat"], prompts=[tmp_path / "mine.toml"])
+
+
+def test_direct_scores_and_apis_without_log_probabilities_are_refused(serve: Serve, tmp_path: Path) -> None:
+    there = pairbank.load_model(serve("llama").url, api="chat")
+    with pytest.raises(ScoringError, match=r"is behind a chat API, which gives no probability of a text"):
+        pairbank.score(items(tmp_path), there)
+    (tmp_path / "mine.toml").write_text(BOTH_ORDERS)
+    silent = pairbank.load_model(serve("qwen2", chat_logprobs=False).url, api="chat")
+    assert silent.info.measured == "top log-probabilities (not told)"
+    with pytest.raises(ScoringError, match="which tells no log-probabilities; ask for written answers"):
+        pairbank.score(items(tmp_path), silent, methods=["mine@chat"], prompts=[tmp_path / "mine.toml"])
+    (tmp_path / "free.toml").write_text(FREE)
+    written = pairbank.score(items(tmp_path), silent, methods=["free"], prompts=[tmp_path / "free.toml"])
+    assert all(text is not None for texts in written["free_texts"][:] for text in texts)
+
+
+def test_options_of_tokens_are_refused_for_a_chat(serve: Serve) -> None:
+    with pytest.raises(ModelLoadError, match="takes no tokenizer='gpt2'"):
+        pairbank.load_model(serve("llama").url, api="chat", tokenizer="gpt2")

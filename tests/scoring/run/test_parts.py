@@ -1,0 +1,126 @@
+"""Parts of a run meet in the store: the union is what one run gives, to the byte, whoever scores which part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import pairbank
+from pairbank.cli import app
+from pairbank.errors import ScoringError
+from pairbank.scoring.methods.direct import Direct
+from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.methods.registry import method_named
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.run.shard import Run
+from pairbank.scoring.run.units import Part, part_named, units_of
+from pairbank.scoring.score import score_part
+from tiny_bidirectional_models import saved, t5_model
+from tiny_models import ARCHITECTURES, saved_model
+
+METHODS = ("direct", "meta_question_simple")
+Choose = Callable[[str], None]
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Direct, "shard_items", 16)
+    monkeypatch.setattr(Prompted, "shard_items", 4)
+
+
+@given(st.integers(1, 300), st.integers(1, 9))
+def test_every_unit_is_in_one_part(n_items: int, n_parts: int) -> None:
+    units = units_of(n_items, [method_named(name) for name in METHODS])
+    parts = [Part(number=i + 1, of=n_parts).chosen(units) for i in range(n_parts)]
+    assert sorted(unit.number for part in parts for unit in part) == [unit.number for unit in units]
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+    covered = {(method.name, i) for unit in units for method in unit.methods for i in range(unit.start, unit.stop)}
+    assert covered == {(name, i) for name in METHODS for i in range(n_items)}
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/2"])
+def test_a_part_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ScoringError, match="expected I/N"):
+        part_named(text)
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2", "t5"])
+def test_the_union_of_parts_is_one_run_to_the_byte(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = saved(*t5_model(), tmp_path / name) if name == "t5" else saved_model(ARCHITECTURES[name], tmp_path / name)
+    model = pairbank.load_model(str(folder))
+    items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(30))
+    whole = pairbank.score(items, model, methods=METHODS).save(tmp_path / "whole.parquet").read_bytes()
+    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "another"))
+    done = [score_part(items, model, Part(number=i, of=3), methods=METHODS) for i in (3, 1, 2)]
+    assert sum(one.n_units for one in done) == done[0].n_units_of_all == 10
+
+    def scores_nothing(*_: object) -> None:
+        raise AssertionError("all is stored")
+
+    monkeypatch.setattr(Run, "_computed", scores_nothing)
+    assert pairbank.score(items, model, methods=METHODS).save(tmp_path / "union.parquet").read_bytes() == whole
+
+
+@pytest.mark.parametrize("architecture", ["llama", "gpt2", "mistral"])
+def test_bytes_do_not_depend_on_threads(architecture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = saved_model(ARCHITECTURES[architecture], tmp_path / architecture)
+    items = pairbank.load_corpus("starter", subset="minimal-pairs")
+    found, n_before = set(), torch.get_num_threads()
+    try:
+        for n_threads in (1, 2, 3):
+            monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / f"{n_threads}"))
+            torch.set_num_threads(n_threads)
+            scored = pairbank.score(items, pairbank.load_model(str(folder)), methods=METHODS)
+            found.add(scored.save(tmp_path / "one.parquet").read_bytes())
+    finally:
+        torch.set_num_threads(n_before)
+    assert len(found) == 1
+
+
+def test_small_corpora_are_not_all_the_first_parts() -> None:
+    items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(4))
+    counts = [score_part(items, FakeScorer(), Part(number=1, of=2), n_before=n).n_units for n in (0, 1)]
+    assert counts == [1, 0]
+
+
+def test_the_command_line_scores_parts_and_puts_them_together(tmp_path: Path) -> None:
+    pairs = "".join(f"A dog barks {i}.,A dog bark {i}.\n" for i in range(40))
+    (tmp_path / "mine.csv").write_text("good,bad\n" + pairs)
+    words = [
+        "score",
+        str(tmp_path / "mine.csv"),
+        "--model",
+        "fake:a",
+        "-m",
+        "direct",
+        "--out",
+        str(tmp_path / "o.parquet"),
+    ]
+    for part in ("1/2", "2/2"):
+        done = CliRunner().invoke(app, [*words, "--part", part], catch_exceptions=False)
+        assert f"part {part}: " in done.output
+        assert not (tmp_path / "o.parquet").exists()
+    assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
+    assert pairbank.read_scored(tmp_path / "o.parquet")["direct_delta"][0] is not None
+
+
+def test_a_study_is_scored_in_parts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["run", "demo", "--model", "fake:a", "--model", "fake:b", "--limit", "2", "--out", str(tmp_path / "bank")]
+    for part in ("1/3", "2/3", "3/3"):
+        done = CliRunner().invoke(app, [*words, "--part", part], catch_exceptions=False)
+        assert done.output.count(f"part {part}: ") == 2, done.output
+    assert not (tmp_path / "bank").exists()
+
+    def scores_nothing(*_: object) -> None:
+        raise AssertionError("all is stored")
+
+    monkeypatch.setattr(Run, "_computed", scores_nothing)
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "bank" / "manifest.json").is_file()

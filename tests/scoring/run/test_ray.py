@@ -1,0 +1,179 @@
+"""Ray workers: the bytes of one process for any number of workers, whoever dies; nothing lost, nothing scored twice."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pairbank
+from pairbank.errors import ModelLoadError, ScoringError
+from pairbank.scoring.methods.direct import Direct
+from pairbank.scoring.methods.prompted import Prompted
+from tiny_bidirectional_models import saved, t5_model
+from tiny_models import ARCHITECTURES, saved_model
+
+if TYPE_CHECKING:
+    import datasets
+
+    from pairbank.scoring.run.ray_workers import RayModel
+
+needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: pip install 'pairbank[ray]'")
+METHODS = ("direct", "meta_question_simple")
+DRIVER = """
+import os, signal, sys
+import datasets
+datasets.disable_progress_bars()
+import pairbank
+from pairbank.scoring.methods.direct import Direct
+from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.run.ray_workers import RayModel
+Direct.shard_items, Prompted.shard_items = 16, 8
+
+if __name__ == "__main__":
+    folder, out, dies_after = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    items = pairbank.load_corpus("starter", subset="minimal-pairs")
+    with RayModel(folder, n_workers=2) as model:
+
+        def told(_done, _total):
+            if len(model.ledger) == dies_after:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        scored = pairbank.score(items, model, methods=["direct", "meta_question_simple"], progress=told)
+        print("ledger", len(model.ledger), flush=True)
+    scored.save(out)
+"""
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Direct, "shard_items", 16)
+    monkeypatch.setattr(Prompted, "shard_items", 8)
+    # workers are other processes: they find what this one finds
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+
+
+@pytest.fixture
+def items() -> datasets.Dataset:
+    return pairbank.load_corpus("starter", subset="minimal-pairs")
+
+
+@contextlib.contextmanager
+def workers(folder: Path, n: int) -> Iterator[RayModel]:
+    from pairbank.scoring.run.ray_workers import RayModel
+
+    with RayModel(str(folder), {"device": "cpu"}, n_workers=n) as model:
+        yield model
+
+
+def folder_of(name: str, folder: Path) -> Path:
+    return saved(*t5_model(), folder / name) if name == "t5" else saved_model(ARCHITECTURES[name], folder / name)
+
+
+def in_one_process(folder: Path, items: datasets.Dataset, out: Path) -> bytes:
+    model = pairbank.load_model(str(folder), device="cpu")
+    return pairbank.score(items, model, methods=METHODS).save(out / "one.parquet").read_bytes()
+
+
+@pytest.mark.slow
+@needs_ray
+@pytest.mark.parametrize(("name", "n_workers"), [("llama", 2), ("gpt2", 1), ("t5", 2)])
+def test_workers_give_the_bytes_of_one_process(
+    name: str, n_workers: int, items: datasets.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folder_of(name, tmp_path)
+    expected = in_one_process(folder, items, tmp_path)
+    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "another"))
+    with workers(folder, n_workers) as model:
+        found = pairbank.score(items, model, methods=METHODS).save(tmp_path / "ray.parquet")
+        assert set(Counter(entry.unit for entry in model.ledger).values()) == {1}
+        assert len({entry.pid for entry in model.ledger}) == n_workers
+        n_units = len(model.ledger)
+        pairbank.score(items, model, methods=METHODS)
+        assert len(model.ledger) == n_units  # all is stored
+    assert found.read_bytes() == expected
+
+
+@pytest.mark.slow
+@needs_ray
+def test_a_worker_that_is_killed_comes_back_and_nothing_is_lost_or_scored_twice(
+    items: datasets.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folder_of("mistral", tmp_path)
+    expected = in_one_process(folder, items, tmp_path)
+    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "another"))
+    killed: list[int] = []
+    with workers(folder, 2) as model:
+
+        def told(_done: float, _total: int) -> None:
+            if not killed:
+                killed.append(model.ledger[-1].pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        found = pairbank.score(items, model, methods=METHODS, progress=told).save(tmp_path / "ray.parquet")
+        assert set(Counter(entry.unit for entry in model.ledger).values()) == {1}
+    assert killed
+    assert found.read_bytes() == expected
+
+
+@pytest.mark.slow
+@needs_ray
+def test_a_driver_that_is_killed_goes_on_where_it_stopped(
+    items: datasets.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folder_of("qwen2", tmp_path)
+    expected = in_one_process(folder, items, tmp_path)
+    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "another"))
+    (tmp_path / "driver.py").write_text(DRIVER)
+
+    def run(dies_after: int) -> subprocess.CompletedProcess[str]:
+        paths = (str(path) for path in (tmp_path / "driver.py", folder, tmp_path / "ray.parquet"))
+        command = [sys.executable, "-W", "ignore", *paths, str(dies_after)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+    assert run(3).returncode == -signal.SIGKILL
+    again = run(-1)
+    assert again.returncode == 0, again.stderr
+    n_units = -(-len(items) // 16) + -(-len(items) // 8)
+    assert f"ledger {n_units - 2}" in again.stdout or f"ledger {n_units - 3}" in again.stdout
+    assert (tmp_path / "ray.parquet").read_bytes() == expected
+
+
+@pytest.mark.slow
+@needs_ray
+def test_what_a_worker_raises_is_raised_here(tmp_path: Path) -> None:
+    folder = folder_of("gpt2", tmp_path)
+    (tmp_path / "mine.csv").write_text(f"good,bad\n{'word ' * 700}ends.,A dog bark.\n")
+    with (
+        workers(folder, 1) as model,
+        pytest.raises(ScoringError, match="but gpt2 takes 640; shorten the item"),
+    ):
+        pairbank.score(pairbank.load_corpus(tmp_path / "mine.csv"), model)
+    with pytest.raises(ModelLoadError, match=r"no folder .*nothing"), workers(tmp_path / "nothing", 1):
+        pass
+
+
+@pytest.mark.slow
+@needs_ray
+def test_gpus_without_a_stated_batch_are_refused() -> None:
+    from pairbank.scoring.run.ray_workers import RayModel
+
+    with pytest.raises(ModelLoadError, match="workers on GPUs need batch_tokens"):
+        RayModel("demo", n_workers=1, n_gpus_each=1)
+
+
+@pytest.mark.skipif(find_spec("ray") is not None, reason="ray is installed")
+def test_without_ray_there_is_one_line_that_says_what_to_install() -> None:
+    from pairbank.scoring.run.ray_workers import RayModel
+
+    with pytest.raises(ModelLoadError, match=r"pip install 'pairbank\[ray\]'"):
+        RayModel("demo", n_workers=2)

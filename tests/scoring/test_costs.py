@@ -1,0 +1,77 @@
+"""What a plan says against what a run does: tokens as the engine counts them, FLOPs as torch counts them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+from typer.testing import CliRunner
+
+import pairbank
+from pairbank.cli import app
+from pairbank.scoring.costs import TokensOnly, Work, scaled, shape_of, work_of
+from pairbank.scoring.methods.direct import Direct
+from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.models.causal import CausalScorer
+from tiny_models import ARCHITECTURES, saved_model
+
+METHODS = ("direct", "meta_question_simple", "acceptability_judgment_i")
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2", "mistral"])
+def test_tokens_of_a_plan_are_those_that_a_run_computes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Direct, "shard_items", 8)
+    monkeypatch.setattr(Prompted, "shard_items", 8)
+    folder = str(saved_model(ARCHITECTURES[name], tmp_path / name))
+    items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(40))
+    whole = work_of(items, TokensOnly(folder), methods=METHODS, sampled_units=99)
+    model: Any = pairbank.load_model(folder)
+    assert isinstance(model, CausalScorer)
+    before = model.stats.n_computed_tokens
+    pairbank.score(items, model, methods=METHODS)
+    assert whole.n_computed_tokens == pytest.approx(model.stats.n_computed_tokens - before, rel=0.02)
+    assert whole.shared > 0.2
+    sampled = work_of(items, TokensOnly(folder), methods=METHODS, sampled_units=2)
+    assert sampled.n_computed_tokens == pytest.approx(whole.n_computed_tokens, rel=0.15)
+    assert sampled.n_items == 40
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2", "mistral", "qwen2"])
+def test_flops_are_those_that_torch_counts(name: str, tmp_path: Path) -> None:
+    folder = saved_model(ARCHITECTURES[name], tmp_path / name)
+    shape = shape_of(str(folder), dtype="float32")
+    model: Any = pairbank.load_model(str(folder), attention="eager")
+    n = 48
+    counter = FlopCounterMode(display=False)
+    with torch.inference_mode(), counter:
+        model.model(torch.ones(1, n, dtype=torch.long), use_cache=False)
+    work = Work(n_computed_tokens=n, n_attended=n * n, n_read=n)
+    assert work.flops(shape) == pytest.approx(counter.get_total_flops(), rel=0.05)
+    assert shape.n_weights == model.model.num_parameters()
+
+
+def test_a_scaled_model_has_its_weights_and_costs_more(tmp_path: Path) -> None:
+    shape = shape_of(str(saved_model(ARCHITECTURES["llama"], tmp_path / "llama")))
+    large = scaled(shape, 70e9)
+    assert large.weights_bytes == 140e9
+    work = Work(n_computed_tokens=1_000, n_attended=20_000, n_read=500)
+    assert work.flops(large) == pytest.approx(2 * 70e9 * 1_000, rel=0.4)
+
+
+def test_the_command_line_plans_a_study_for_several_models(tmp_path: Path) -> None:
+    folders = [str(saved_model(ARCHITECTURES[name], tmp_path / name)) for name in ("llama", "gpt2", "mistral")]
+    words = ["plan", "demo", "--flops-per-second", "1e12", "--parameters", "7e9"]
+    for folder in folders:
+        words += ["--model", folder]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    for name in ("llama", "7B", "gpt2", "mistral"):
+        assert name in done.output
+    assert "1e+12 FLOP/s a device (as stated)" in done.output
+    refused = CliRunner().invoke(app, ["plan", "demo", "--device", "abacus"], catch_exceptions=False)
+    assert refused.exit_code == 2
