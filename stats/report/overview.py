@@ -55,7 +55,7 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
         id="overview",
         title="Accuracy by probability and by asking",
         text="",
-        answer=_answer(own, layouts, labels),
+        answer=_answer(own, layouts, labels, words=_of_words(summary, labels)),
         tables={"accuracies": _first_table(own)},
         main_table="accuracies",
         figures=overview_figures(summary, own, tables),
@@ -81,11 +81,14 @@ def _layouts(tables: Sequence[ScoredFrame]) -> dict[str, MethodLayout]:
     return {layout.method: layout for table in tables for layout in table.layouts}
 
 
-def _answer(own: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str]) -> str:
-    """Return a sentence on probabilities, one on answers, one on people: smallest and largest, and whose they are."""
+def _answer(own: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str], *, words: str) -> str:
+    """Return a sentence on probabilities, one on answers, one on people: smallest and largest, and whose they are.
+
+    `words` is what stands in their place, or behind them, where items have one side.
+    """
     whole = own[(own["group_by"] == "all") & own["value"].notna()]
     if whole.empty:
-        return "No accuracy: no item with two sides was scored."
+        return words or "No accuracy: no item with two sides was scored."
     asked = whole["method"].map(lambda name: name in layouts and layouts[name].is_prompted)
     people = whole["method"] == HUMAN
     kinds = (
@@ -97,7 +100,16 @@ def _answer(own: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapp
     raters = whole[people].drop_duplicates(["corpus", "value"])
     if len(raters):
         said.append(f"People on average prefer it in {_range(raters, {})}.")
-    return html_as_text(" ".join(said))
+    return " ".join([html_as_text(" ".join(said)), *([words] if words else [])])
+
+
+def _of_words(summary: pd.DataFrame, labels: Mapping[str, str]) -> str:
+    """Return the sentence on items with one side: smallest and largest mean log P."""
+    part = summary[(summary["metric"] == "mean_logprob") & (summary["group_by"] == "all") & summary["value"].notna()]
+    if part.empty:
+        return ""
+    corpora = ", ".join(dict.fromkeys(part["corpus"]))
+    return html_as_text(f"The mean log P of one-sided items ({corpora}) is {_range(part, labels)} nats.")
 
 
 def _of_models(part: pd.DataFrame, labels: Mapping[str, str]) -> str:

@@ -126,11 +126,8 @@ class Report:
         """
         root = Path(folder)
         pages = pages_of(self)
-        for name, text in pages.items():
-            write_text(root / name, text)
-        for stale in {*root.glob(f"{APPENDIX}/*.md")}.difference(root / name for name in pages):
-            stale.unlink()
         write_text(root / "report.html", page_of_html(self.title, pages))
+        self._save_figures(root / FIGURES)
         tables = {
             "summary": self.summary,
             "accuracy": accuracy_table(self.summary),
@@ -140,7 +137,10 @@ class Report:
             tables |= {f"{section.id}_{name}": table for name, table in section.tables.items()}
         for name, table in tables.items():
             write_text(root / f"{name}.csv", _csv(table))
-        self._save_figures(root / FIGURES)
+        for name in reversed(pages):  # the first page last: where it stands, the report is whole
+            write_text(root / name, pages[name])
+        for stale in {*root.glob(f"{APPENDIX}/*.md")}.difference(root / name for name in pages):
+            stale.unlink()
         return root
 
     def _save_figures(self, folder: Path) -> None:

@@ -222,7 +222,9 @@ def test_the_command_line_takes_encoding_and_marks(tmp_path: Path) -> None:
 
 
 def test_options_of_a_file_are_refused_for_a_corpus_that_ships() -> None:
-    with pytest.raises(CorpusError, match="encoding and marks describe a file of your own; 'starter' is built in"):
+    with pytest.raises(
+        CorpusError, match="columns, task, encoding, marks and a map describe a file of your own; 'starter' is"
+    ):
         pairbank.load_corpus("starter", encoding="cp1252")
 
 

@@ -18,6 +18,7 @@ from pairbank.cli import app
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.scored import Scored
 from pairbank.scoring.signature import signature_line
+from pairbank.stats.report.page import pages_of
 
 SENTENCES = {
     "good": ["The hens cluck.", "Ann knits.", "Bo ran."],
@@ -114,7 +115,7 @@ def test_the_report_and_the_card_say_what_the_numbers_are(tmp_path: Path) -> Non
         "slor_bad": [2.0, 0.5, 4.0],
     }
     table = imported(tmp_path, said, **columns)
-    page = pairbank.report([table], n_resamples=20).markdown()
+    page = pages_of(pairbank.report([table], n_resamples=20))["appendix/how.md"]
     assert "## Scores computed elsewhere" in page
     assert "`ppl`: imported: perplexities, lower is better: stored as -ln(perplexity)" in page
     assert "Difference (good - bad) in nats per token. m on theirs." in page

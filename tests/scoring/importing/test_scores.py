@@ -19,6 +19,7 @@ from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.profile import load_profile, profile_names
 from pairbank.scoring.scored import Scored
 from pairbank.scoring.signature import signature_line
+from pairbank.stats.report.page import pages_of
 
 PUBLISHED_SHA256 = "b15001433e9d0d1af14651c1951e60b837e4b5babbc50d1526f6d2c047309723"
 # ANALYSES.md 3.5: Hu & Frank 2024, `log_odds_diff` of the 13 models as they published it
@@ -266,7 +267,7 @@ def test_a_half_empty_row_is_flagged_and_counted_and_the_others_are_imported(tmp
     assert table.signature["n_by_flag"] == {"direct": {"half_empty": 1}, QUESTION: {"half_empty": 1}}
     made = pairbank.report([table], n_resamples=10)
     assert made.summary.query("method == 'direct' and metric == 'accuracy' and group_by == 'all'")["n"].item() == 1
-    assert "closed-1 on closed (1 half empty)" in made.markdown()
+    assert "closed-1 on closed (1 half empty)" in pages_of(made)["appendix/how.md"]
 
 
 def test_a_model_without_any_number_is_an_error_and_one_without_a_method_is_not(tmp_path: Path) -> None:

@@ -72,6 +72,6 @@ def test_the_note_stands_at_the_head_of_a_report() -> None:
     ]
     page = pairbank.report(tables, notes=["Mine."]).markdown()
     n = len(items)
-    said = f"`one` {n}; `&lt;two&gt;` {n - 1}; {n - 1} in common.\n\n{HOW_COMPARED}\n\n## Accuracy"
-    assert f"Mine.\n\n**The models have different items of starter** (`direct`): {said}" in page
+    said = f"`one` {n}; `&lt;two&gt;` {n - 1}; {n - 1} in common.\n\n> {HOW_COMPARED}\n\n## Accuracy"
+    assert f"\n\n> **The models have different items of starter** (`direct`): {said}" in page
     assert HOW_COMPARED not in pairbank.report(tables[:1]).markdown()
