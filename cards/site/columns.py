@@ -18,6 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pairbank.files import write_bytes
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -112,4 +114,4 @@ def write_packed(path: Path, value: Any) -> None:  # noqa: ANN401 - JSON is any
     """Write JSON, gzipped; the same value gives the same bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    path.write_bytes(gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=6, mtime=0))
+    write_bytes(path, gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=6, mtime=0))

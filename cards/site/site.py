@@ -27,6 +27,7 @@ from pairbank.cards.site.report_pages import write_reports
 from pairbank.cards.site.results_data import write_results
 from pairbank.cards.site.source import Folder, Source, manifest_of, open_source
 from pairbank.errors import OutputError
+from pairbank.files import write_bytes
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, find_features
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def citations(manifest: Mapping[str, Any]) -> str:
 def _copy_app(folder: Path) -> None:
     """Copy the page: HTML, style and modules, each to be read without any of the others being changed."""
     for file in (resources.files("pairbank.cards.site") / "app").iterdir():
-        (folder / file.name).write_bytes(file.read_bytes())
+        write_bytes(folder / file.name, file.read_bytes())
 
 
 @contextlib.contextmanager

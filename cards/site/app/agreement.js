@@ -36,7 +36,13 @@ async function usable(table, view, names) {
   const rows = [];
   for (let i = 0; i < keep.length; i++) if (keep[i] && table.isChoice(i)) rows.push(i);
   const all = await Promise.all(names.map((name) => table.delta(name)));
-  return all.map((values) => Float64Array.from(rows, (i) => values[i]));
+  return all.map((values) => taken(values, rows));
+}
+
+function taken(values, rows) {
+  const found = new Float64Array(rows.length);
+  for (let k = 0; k < rows.length; k++) found[k] = values[rows[k]];
+  return found;
 }
 
 function heatMap(names, deltas, view) {
@@ -87,7 +93,7 @@ function pair(names, deltas, view) {
   const [all, others] = places.map((k) => deltas[k]);
   const both = [];
   for (let i = 0; i < all.length; i++) if (Number.isFinite(all[i]) && Number.isFinite(others[i])) both.push(i);
-  const [a, b] = [all, others].map((values) => Float64Array.from(both, (i) => values[i]));
+  const [a, b] = [all, others].map((values) => taken(values, both));
   return h(
     "article.pb-card", {},
     closer(),

@@ -9,7 +9,8 @@ export const PLOT_WIDTH = 600;
 export const PLOT_HEIGHT = 400;
 const HEX_RADIUS = 9;
 const LEVELS = 6;
-const MOST_ROWS = 1_000;
+const MOST_ROWS = 64; // of hexagons; the plot has 31
+const MOST_CODES = 64 * MOST_ROWS; // and 40 columns
 const MOST_TOKENS = 160;
 
 // An axis that holds all values and 0, with some room.
@@ -35,7 +36,7 @@ const even = (value) => { // to the nearest integer, a half to the even one, as 
 export function hexagons(x, y) {
   const dx = HEX_RADIUS * Math.sqrt(3), dy = HEX_RADIUS * 1.5;
   const codes = new Int32Array(x.length);
-  const counts = new Map();
+  const counts = new Int32Array(MOST_CODES);
   for (let k = 0; k < x.length; k++) {
     const px = x[k] * PLOT_WIDTH, py = (1 - y[k]) * PLOT_HEIGHT;
     // The nearer of the two rectangular lattices that a hexagonal grid is made of.
@@ -44,12 +45,14 @@ export function hexagons(x, y) {
     const far0 = (px - i0 * dx) ** 2 + (py - j0 * dy) ** 2;
     const far1 = (px - (i1 + 0.5) * dx) ** 2 + (py - j1 * dy) ** 2;
     codes[k] = far0 <= far1 ? i0 * MOST_ROWS + j0 : i1 * MOST_ROWS + j1;
-    counts.set(codes[k], (counts.get(codes[k]) ?? 0) + 1);
+    counts[codes[k]]++;
   }
-  const cells = [...counts.keys()].sort((a, b) => a - b).map((code) => {
+  const cells = [];
+  for (let code = 0; code < MOST_CODES; code++) {
+    if (!counts[code]) continue;
     const column = Math.floor(code / MOST_ROWS), row = code - column * MOST_ROWS;
-    return { code, name: `${column}.${row}`, x: (column + 0.5 * (row & 1)) * dx, y: row * dy, n: counts.get(code) };
-  });
+    cells.push({ code, name: `${column}.${row}`, x: (column + 0.5 * (row & 1)) * dx, y: row * dy, n: counts[code] });
+  }
   return { codes, cells };
 }
 

@@ -3,7 +3,7 @@
 import { axisOf, hexagons, MOST_DOTS, scatter } from "./charts.js";
 import { empty, h, note, pick } from "./dom.js";
 import { axisLabel, SHORT_COLUMNS, sides, who } from "./items.js";
-import { chosen } from "./rows.js";
+import { chosen, chosenKey } from "./rows.js";
 import { pearson } from "./statistics.js";
 import { clipped, interval, logprob, nats, share, whole } from "./text.js";
 import { HUMAN } from "./view.js";
@@ -12,15 +12,25 @@ const MOST_LISTED = 12;
 const TIP_LENGTH = 110;
 const valueOf = (name, value) => (name === HUMAN ? logprob(value) : nats(value));
 
-// The items of the view that are a choice and have both differences: {rows, x, y}.
+// The items of the view that are a choice and have both differences, and their correlation: {rows, x, y, r}.
 export async function shared(table, view, x, y) {
   const keep = await chosen(table, view);
-  const rows = [];
+  const key = JSON.stringify(["shared", chosenKey(view), view.method, view.versus, view.tab, view.against]);
+  return table.once(key, () => both(table, keep, x, y));
+}
+
+function both(table, keep, x, y) {
+  const rows = new Int32Array(keep.length), first = new Float64Array(keep.length), second = new Float64Array(keep.length);
+  let n = 0;
   for (let i = 0; i < keep.length; i++) {
-    if (keep[i] && Number.isFinite(x[i]) && Number.isFinite(y[i]) && table.isChoice(i)) rows.push(i);
+    if (!keep[i] || !Number.isFinite(x[i]) || !Number.isFinite(y[i]) || !table.isChoice(i)) continue;
+    rows[n] = i;
+    first[n] = x[i];
+    second[n] = y[i];
+    n++;
   }
-  const take = (values) => Float64Array.from(rows, (i) => values[i]);
-  return { rows, x: take(x), y: take(y) };
+  const found = { rows: rows.slice(0, n), x: first.slice(0, n), y: second.slice(0, n) };
+  return { ...found, r: pearson(found.x, found.y) };
 }
 
 export async function panel(bank, view, { table }) {
@@ -49,7 +59,7 @@ export async function panel(bank, view, { table }) {
 }
 
 export function titleOf(found) {
-  const r = pearson(found.x, found.y);
+  const { r } = found;
   const value = Number.isFinite(r.value) ? `r = ${share(r.value)} ${interval(r.low, r.high)}`.trim() : `r undefined: ${r.reason}`;
   return `${value}, n = ${whole(found.rows.length)}`;
 }
@@ -65,7 +75,7 @@ export function split(title, subject, plot, beside, view, more = null) {
 
 export async function plotOf(table, view, found, { names, axes, corners }) {
   const few = found.rows.length <= MOST_DOTS;
-  const cells = few ? await table.rows(found.rows, ["item_id", "target_good"]) : [];
+  const cells = few ? await table.rows(Array.from(found.rows), ["item_id", "target_good"]) : [];
   const tipOf = (k) => {
     const text = clipped(cells[k].target_good || cells[k].item_id, TIP_LENGTH);
     return `${text}\n${who(names[0])} ${valueOf(names[0], found.x[k])}, ${who(names[1])} ${valueOf(names[1], found.y[k])}`;
@@ -86,7 +96,7 @@ export async function selected(table, view, found, plot) {
     const { codes, cells } = hexagons(found.x.map(plot.axes[0].at), found.y.map(plot.axes[1].at));
     const cell = cells.find((one) => one.name === view.cell);
     if (cell) {
-      const inside = found.rows.filter((_, k) => codes[k] === cell.code);
+      const inside = Array.from(found.rows.filter((_, k) => codes[k] === cell.code));
       const head = `${whole(inside.length)} item${inside.length === 1 ? "" : "s"} here`;
       return [
         await listed(table, inside.slice(0, MOST_LISTED), head, found, plot),
@@ -98,11 +108,10 @@ export async function selected(table, view, found, plot) {
 }
 
 async function listed(table, rows, head, found, { names }) {
-  const at = new Map(found.rows.map((row, k) => [row, k]));
   const cells = await table.rows(rows, SHORT_COLUMNS);
   const cards = cells.map((row, k) => {
-    const place = at.get(rows[k]);
-    const values = place === undefined ? [NaN, NaN] : [found.x[place], found.y[place]];
+    const place = found.rows.indexOf(rows[k]);
+    const values = place < 0 ? [NaN, NaN] : [found.x[place], found.y[place]];
     const deltas = names.map((name, j) => h("span", {}, who(name, true), " ", h("b", {}, valueOf(name, values[j]))));
     const open = h("button.pb-link", { type: "button", ...pick("open", row.item_id) }, `${row.item_id} →`);
     return h("article.pb-card", {}, sides(row), h("div.pb-deltas", {}, deltas), open);

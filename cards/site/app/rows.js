@@ -7,9 +7,10 @@ export const TEXTS = ["context_good", "target_good", "context_bad", "target_bad"
 
 // Which rows the view's filters keep, one byte a row.
 export async function chosen(table, view) {
-  const key = JSON.stringify(["chosen", view.q, view.show, view.method, ...FILTERS.map((name) => view[name])]);
-  return table.once(key, () => keptBy(table, view));
+  return table.once(chosenKey(view), () => keptBy(table, view));
 }
+
+export const chosenKey = (view) => JSON.stringify([view.q, view.show, view.show === "all" ? "" : view.method, ...FILTERS.map((name) => view[name])]);
 
 async function keptBy(table, view) {
   const keep = new Uint8Array(table.nRows).fill(1);

@@ -5,6 +5,7 @@ import { HUMAN } from "./view.js";
 
 const asIs = (value) => value;
 const END = ".json.gz";
+const MOST_KEPT = 48;
 
 export class Bank {
   constructor(site) {
@@ -59,6 +60,7 @@ export class Table {
     this.columns = this.facts?.columns ?? corpus.more.columns;
     this.oneSided = corpus.more.one_sided;
     this.kept = new Map();
+    this.values = new Map();
   }
 
   // Read where the rows stand among the items, once.
@@ -103,22 +105,25 @@ export class Table {
     return found;
   }
 
+  // What is made of the columns, kept for the next click; the least recently used goes when there is too much.
   async once(key, make) {
-    if (!this.kept.has(key)) this.kept.set(key, make());
-    return this.kept.get(key);
+    const found = this.kept.get(key) ?? make();
+    this.kept.delete(key);
+    this.kept.set(key, found);
+    if (this.kept.size > MOST_KEPT) this.kept.delete(this.kept.keys().next().value);
+    return found;
   }
 
   // The different values of a text column of the rows, sorted.
   valuesOf(name) {
     const column = this.corpus.filters[name];
     if (!column) return [];
-    const key = `values ${name}`;
-    if (!this.kept.has(key)) {
+    if (!this.values.has(name)) {
       const found = new Set();
       for (let i = 0; i < this.nRows; i++) found.add(column.at(this.place(i)));
-      this.kept.set(key, [...found].filter((value) => value !== null).sort());
+      this.values.set(name, [...found].filter((value) => value !== null).sort());
     }
-    return this.kept.get(key);
+    return this.values.get(name);
   }
 
   isChoice(row) {
