@@ -11,13 +11,14 @@ from typing import Any
 
 import pandas as pd
 
+from pairbank.builders.schema.flags import NO_TRUTH
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.report.overview_figures import overview_figures
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.frame import ScoredFrame, flagged
 
 POOLED = "accuracy_pooled"
 MOST_LINES = 25
@@ -51,11 +52,13 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     """
     layouts, labels = _layouts(tables), labels_of(tables)
     own = own_accuracies(summary, layouts)
+    without = [table.corpus for table in tables if len(table.frame) and flagged(table.frame, "flags", NO_TRUTH).all()]
+    answer = _answer(own, layouts, labels, without=tuple(dict.fromkeys(without)))
     return Section(
         id="overview",
         title="Accuracy by probability and by asking",
         text="",
-        answer=_answer(own, layouts, labels),
+        answer=answer,
         tables={"accuracies": _first_table(own)},
         main_table="accuracies",
         figures=overview_figures(summary, own, tables),
@@ -81,11 +84,14 @@ def _layouts(tables: Sequence[ScoredFrame]) -> dict[str, MethodLayout]:
     return {layout.method: layout for table in tables for layout in table.layouts}
 
 
-def _answer(own: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str]) -> str:
+def _answer(
+    own: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str], *, without: tuple[str, ...]
+) -> str:
     """Return a sentence on probabilities, one on answers, one on people: smallest and largest, and whose they are."""
     whole = own[(own["group_by"] == "all") & own["value"].notna()]
+    no_truth = f"In {' and '.join(without)} neither side of an item is right: no accuracy." if without else ""
     if whole.empty:
-        return "No accuracy: no item with two sides was scored."
+        return html_as_text(no_truth) or "No accuracy: no item with two sides was scored."
     asked = whole["method"].map(lambda name: name in layouts and layouts[name].is_prompted)
     people = whole["method"] == HUMAN
     kinds = (
@@ -97,7 +103,7 @@ def _answer(own: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapp
     raters = whole[people].drop_duplicates(["corpus", "value"])
     if len(raters):
         said.append(f"People on average prefer it in {_range(raters, {})}.")
-    return html_as_text(" ".join(said))
+    return html_as_text(" ".join([*said, no_truth] if no_truth else said))
 
 
 def _of_models(part: pd.DataFrame, labels: Mapping[str, str]) -> str:

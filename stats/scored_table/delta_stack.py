@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from pairbank.builders.schema.flags import NO_TRUTH
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.scored_table.frame import flagged
 from pairbank.stats.scored_table.scored_table import read_table
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ class DeltaStack:
     """Prompted deltas (good - bad), shape (prompts, models, items); NaN likewise."""
     n_identical: int
     """Items left out because both sides are the same to a model, which is no choice."""
+    has_truth: bool = True
+    """Whether one side of the items is right; if not, nothing is said of correctness."""
 
     def __post_init__(self) -> None:
         shape = (len(self.models), len(self.item_ids))
@@ -95,6 +99,7 @@ def stack_deltas(tables: Sequence[ScoredFrame]) -> DeltaStack:
         direct_nats=values[0],
         meta_nats=values[1:],
         n_identical=len(identical),
+        has_truth=not all(flagged(table.frame, "flags", NO_TRUTH).all() for table in tables),
     )
 
 
