@@ -134,8 +134,8 @@ def _pairs(found: Introspection, known: Mapping[str, ModelFeatures | None]) -> F
         name=file_name("introspection", "pairs", found.items, found.corpus.replace("-", "_")),
         caption=(
             f"{found.corpus}, {found.items} items (n = {found.n_items:,}): Pearson r of every pair of models, by "
-            "family and size. Left: differences of A and B, both read directly. Right: of A read directly and B asked (mean "
-            f"over prompts), from {own.min():.2f} to {own.max():.2f}; the diagonal is a model with itself."
+            "family and size. Left: differences of A and B, both read directly. Right: of A read directly and B asked "
+            f"(mean over prompts), from {own.min():.2f} to {own.max():.2f}; the diagonal is a model with itself."
         ),
         draw=partial(matrices, panels, value_label="Pearson r", x_label="B", y_label="A, read directly"),
     )

@@ -42,9 +42,10 @@ DEFINITIONS = """\
   a model that nobody declared are `undeclared` (ours).
 - **Disagreed items**: at least 5 % of the answers differ, i.e. the share of negative differences lies in [.05, .95]
   both for direct and for prompted differences, over all rows of model x prompt (section 3.1).
-- **Accuracy and kappa by model**: share of items whose difference is positive, ties one half, and Cohen's kappa of the
-  signs with those of `direct`, ties left out (figures 2a, 5 and 8). Models stand by declared size, a vertical line where
-  the next is over 2.5 times as big; in heat maps by family, then size. Where neither side is right there is no accuracy.
+- **Accuracy and kappa by model**: share of items whose difference is positive, ties one half, and Cohen's kappa of
+  the signs with those of `direct`, ties left out (figures 2a, 5 and 8). Models stand by declared size, a vertical line
+  where the next is over 2.5 times as big; in heat maps by family, then size. Where neither side is right there is no
+  accuracy.
 - **Test**: `lm(meta_direct ~ direct_direct + match_type)`, self as the reference, classical standard errors, natural
   logarithms of sizes where there are any (appendix G, Tables 5 to 8). Introspection makes the coefficients negative.
   The similarity of self is exactly 1, so that the line of similarity is extended to where no other pair lies. Without

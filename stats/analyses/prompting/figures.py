@@ -59,8 +59,8 @@ def _consistency(found: pd.DataFrame, models: Sequence[str]) -> Figure:
         name=CONSISTENCY,
         caption=(
             "Pearson r, over items, between what a model says when asked and its probabilities: a row a task, a "
-            f"column a prompt, a panel a model, mean over corpora ({n_said(found['n'])} items). Of words to predict r is of log "
-            "P, else of differences (good - bad)."
+            f"column a prompt, a panel a model, mean over corpora ({n_said(found['n'])} items). Of words to predict r "
+            "is of log P, else of differences (good - bad)."
         ),
         draw=partial(matrices, panels, value_label="Pearson r", limits=(-1, 1), n_columns=n_columns),
     )
