@@ -13,6 +13,7 @@ from functools import partial
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.corpora.words import word_flags
 from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.schema.flags import NO_TRUTH
 from pairbank.builders.sources.readers import read_delimited
 from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
@@ -23,9 +24,8 @@ EXTRA = (
     Column(name="log_freq_good", type="float64", nullable=False, meaning="log lemma frequency of the better word"),
     Column(name="log_freq_bad", type="float64", nullable=False, meaning="log lemma frequency of the worse word"),
 )
-NO_TRUTH = "no_truth"
-"""Flag: `good` is the word that the generator drew; neither word is right, so accuracy means nothing here."""
 WITHOUT_TRUTH = ("nonsense", "randomseq")
+"""Corpora whose `good` is the word that the generator drew."""
 
 
 def rows(name: str, file: str, files: Mapping[str, LocatedFile], _options: BuildOptions) -> Iterator[Item]:

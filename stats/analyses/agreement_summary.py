@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.markdown import html_as_text
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 ALL_MODELS = "all models"
 ALL_METHODS = "all methods"
+_RANGE = ("method", "mean", "lowest", "highest", "n_cells", "n_undefined", "reason")
 _NEEDED = ("model", "corpus", "group_by", "method", "versus", "metric", "value")
 
 
@@ -143,8 +145,9 @@ def _range_row(method: str, values: pd.Series[float], metric: str) -> dict[str, 
 
 
 DEFINITIONS = """\
-- **Mean r**: Pearson's r over items between the direct and the prompted difference (good - bad) of a model, for each
-  corpus and method; then the unweighted mean over corpora, then over models (Hu & Levy 2023, figures 3 and 6).
+- **Mean r**: Pearson's r over items between the direct and the prompted difference (good - bad) of a model (of words to
+  predict: between the two log-probabilities), for each corpus and method; then the unweighted mean over corpora, then
+  over models (Hu & Levy 2023, figures 3 and 6).
 - **Kappa**: Cohen's kappa between the signs of the two differences, ties left out; mean, lowest and highest over models
   and corpora (Song, Hu & Mahowald 2025, figure 5).
 - Undefined numbers are left out of means and counted. Items with identical sides are left out. Nothing is drawn at
@@ -172,11 +175,14 @@ def section(tables: Sequence[ScoredFrame], *, seed: int = 0, n_resamples: int = 
     cells = pd.DataFrame([row for table in tables for row in _model_cells(table)])
     if cells.empty:
         raise BankError("no table is scored both directly and with a prompt; agreement needs both")
-    means, kappas = mean_agreement(cells), agreement_ranges(cells)
+    means = mean_agreement(cells)
+    kappas = agreement_ranges(cells) if (cells["metric"] == "kappa").any() else pd.DataFrame(columns=_RANGE)
     return Section(
         id="agreement_summary",
         title="Agreement between direct and prompted scores, over models",
         text=_text(means, kappas),
+        answer=_answer(cells),
+        main_table="kappa_range" if len(kappas) else "mean_r",
         definitions=DEFINITIONS,
         tables={"mean_r": means, "kappa_range": kappas},
         references=REFERENCES,
@@ -190,9 +196,13 @@ def _model_cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
     for scores in read.methods:
         if direct is None or not scores.layout.is_prompted:
             continue
-        used = direct.applies & scores.applies & read.is_choice
-        x, y = direct.delta_nats[used], scores.delta_nats[used]
-        found: dict[str, Estimate] = {"pearson": pearson(x, y), "kappa": cohens_kappa(x, y)}
+        if scores.predicts.any():  # words have one side: r of log-probabilities, and no choice (their footnote 7)
+            used = direct.predicts & scores.predicts
+            found: dict[str, Estimate] = {"pearson": pearson(direct.word_nats[used], scores.word_nats[used])}
+        else:
+            used = direct.applies & scores.applies & read.is_choice
+            x, y = direct.delta_nats[used], scores.delta_nats[used]
+            found = {"pearson": pearson(x, y), "kappa": cohens_kappa(x, y)}
         for metric, estimate in found.items():
             yield {
                 "model": table.model,
@@ -205,16 +215,40 @@ def _model_cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
             }
 
 
+def _answer(cells: pd.DataFrame) -> str:
+    """Return the lowest and highest r and kappa, and whose they are."""
+    said = []
+    for metric, name in (("pearson", "r with `direct`"), ("kappa", "Cohen's kappa with the choices of `direct`")):
+        known = cells[(cells["metric"] == metric) & cells["value"].notna()].sort_values("value", kind="stable")
+        if known.empty:
+            continue
+        keys = [key for key in ("model", "method", "corpus") if known[key].nunique() > 1]
+        ends = [known.iloc[0], known.iloc[-1]][: len(known)]
+        numbers = " to ".join(f"{row['value']:.2f}{_whose(row, keys)}" for row in ends)
+        size = ", ".join(_counted(known[key].nunique(), key) for key in ("model", "method", "corpus"))
+        said.append(f"{name} is {numbers} in {size}.")
+    return html_as_text(" ".join(said)) or "No correlation is defined for these tables."
+
+
+def _whose(row: pd.Series[Any], keys: Sequence[str]) -> str:
+    names = [f"`{row[key]}`" if key == "method" else str(row[key]) for key in keys]
+    return f" ({', '.join(names)})" if names else ""
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {'corpora' if what == 'corpus' else f'{what}s'}"
+
+
 def _text(means: pd.DataFrame, kappas: pd.DataFrame) -> str:
     overall = means[(means["model"] == ALL_MODELS) & (means["n_models"] > 0)].to_dict("records")
     lines = [
         f"- {row['method']}: mean r = {row['value']:.2f} over {row['n_models']} model(s) and {row['n_corpora']} corpora"
         for row in overall
     ]
-    total = kappas[kappas["method"] == ALL_METHODS].iloc[0]
-    if total["n_cells"]:
-        lines.append(
-            f"- Cohen's kappa is {total['mean']:.2f} on average and lies between {total['lowest']:.2f} and "
-            f"{total['highest']:.2f} (n = {total['n_cells']} model x corpus x method)"
-        )
+    totals = kappas[(kappas["method"] == ALL_METHODS) & (kappas["n_cells"] > 0)].to_dict("records")
+    lines += [
+        f"- Cohen's kappa is {total['mean']:.2f} on average and lies between {total['lowest']:.2f} and "
+        f"{total['highest']:.2f} (n = {total['n_cells']} model x corpus x method)"
+        for total in totals
+    ]
     return "\n".join(lines) if lines else "No correlation is defined for these tables; the tables below say why."

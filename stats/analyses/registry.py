@@ -23,6 +23,7 @@ ANALYSES: dict[str, str] = {
     "mixed": "pairbank.stats.analyses.mixed",
     "paradigms": "pairbank.stats.analyses.paradigms",
     "people": "pairbank.stats.analyses.human_correlation",
+    "prompting": "pairbank.stats.analyses.prompting.section",
     "prediction": "pairbank.stats.analyses.prediction",
 }
 """Name -> module with a function `section`."""

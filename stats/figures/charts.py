@@ -45,6 +45,7 @@ def intervals(
     title: str = "",
     chance: float | None = None,
     limits: tuple[float, float] | None = None,
+    zero: bool = False,
 ) -> Drawing:
     """Draw values with their intervals, one line a row, one colour and marker a series.
 
@@ -56,6 +57,7 @@ def intervals(
         title: Heading.
         chance: Where guessing would be; a dashed line.
         limits: Ends of the axis.
+        zero: Whether a line stands at 0, as in plots of differences and correlations.
 
     Raises:
         BankError: The table is empty.
@@ -73,6 +75,8 @@ def intervals(
             look = series_look(nth) | {"label": label(kind), "markersize": 5, "elinewidth": 1.3, "linestyle": "none"}
             axes.errorbar(value, at, xerr=error, **look)
         _chance_line(axes, chance)
+        if zero:
+            axes.axvline(0, color=INK, linewidth=1.2)
         axes.set_yticks(range(len(names)), [label(name) for name in names])
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.hlines(

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.figures.style import CHANCE, COLOURS, MARKERS, drawing, label, legend, levels, styled
+from pairbank.stats.figures.style import CHANCE, COLOURS, DOUBLE, INK, MARKERS, drawing, label, legend, levels, styled
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
+_TITLE_LETTERS = 26
+"""Of a line over a small panel."""
 _MOST_VECTOR_POINTS = 3_000
 """More points than this are drawn as one picture inside the SVG."""
 
@@ -27,6 +32,7 @@ def scatter(
     title: str = "",
     series: str | None = None,
     signs: bool = False,
+    line: tuple[float, float] | None = None,
 ) -> Drawing:
     """Draw points; many are drawn faint.
 
@@ -39,6 +45,7 @@ def scatter(
         title: Heading.
         series: Column of the colours; later ones are drawn on top.
         signs: Whether zero lines part the four quadrants.
+        line: Intercept and slope of a line across the points, e.g. a trend.
 
     Raises:
         BankError: No point has both numbers.
@@ -63,8 +70,77 @@ def scatter(
                 "rasterized": len(points) > _MOST_VECTOR_POINTS,
             }
             axes.scatter(part[x], part[y], label=label(kind), **look)
+        if line is not None:
+            ends = np.array([points[x].min(), points[x].max()])
+            axes.plot(ends, line[0] + line[1] * ends, color=INK, linewidth=1.2, linestyle="--", scaley=False)
         legend(made, axes, len(kinds))
     return made
+
+
+def scatter_grid(
+    panels: Mapping[str, pd.DataFrame],
+    *,
+    x: str,
+    y: str,
+    x_label: str,
+    y_label: str,
+    series: str,
+    lines: Mapping[str, tuple[float, float]] | None = None,
+    diagonal: Collection[str] = (),
+    zero: bool = False,
+    n_columns: int = 2,
+) -> Drawing:
+    """Draw a scatter a panel, a colour a series, with one legend.
+
+    Args:
+        panels: By heading: the points; rows with NaN are left out.
+        x: Column of the horizontal position.
+        y: Column of the vertical position.
+        x_label: What x is, with the unit.
+        y_label: What y is, with the unit.
+        series: Column of the colours; later ones are drawn on top.
+        lines: By heading, intercept and slope of a line across the points.
+        diagonal: Headings of the panels with the line x = y.
+        zero: Whether zero lines part the four quadrants.
+        n_columns: Panels beside each other.
+
+    Raises:
+        BankError: There is no panel.
+    """
+    if not panels:
+        raise BankError(f"{y_label}: no panel to draw")
+    names = list(dict.fromkeys(name for points in panels.values() for name in points[series]))
+    n_columns = min(n_columns, len(panels))
+    n_rows = -(-len(panels) // n_columns)
+    n_points = max(len(points) for points in panels.values())
+    with styled():
+        made = drawing(DOUBLE if n_columns > 1 else 5.4, 0.9 + (5.4 / n_columns if n_columns > 1 else 3.6) * n_rows)
+        for nth, (heading, table) in enumerate(panels.items()):
+            points = table.dropna(subset=[x, y])
+            axes = made.add_subplot(n_rows, n_columns, nth + 1)
+            axes.set_title("\n".join(wrap(label(heading), 64 // n_columns)), fontsize=8)
+            axes.tick_params(labelsize=7.5)
+            axes.set_xlabel(x_label if nth + n_columns >= len(panels) else "", fontsize=8)
+            axes.set_ylabel("" if nth % n_columns else y_label, fontsize=8)
+            for place, name in enumerate(names):
+                part = points[points[series] == name]
+                look: dict[str, Any] = {"c": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
+                look |= {"s": 10, "alpha": _opacity(n_points), "linewidths": 0}
+                axes.scatter(part[x], part[y], label=label(name), rasterized=n_points > 500, **look)
+            if zero:
+                axes.axhline(0, color=CHANCE, linewidth=0.8)
+                axes.axvline(0, color=CHANCE, linewidth=0.8)
+            _lines(axes, points, x=x, line=(lines or {}).get(heading), is_diagonal=heading in diagonal)
+        legend(made, made.axes[0], len(names))
+    return made
+
+
+def _lines(axes: Axes, points: pd.DataFrame, *, x: str, line: tuple[float, float] | None, is_diagonal: bool) -> None:
+    if line is not None and len(points):
+        ends = np.array([points[x].min(), points[x].max()])
+        axes.plot(ends, line[0] + line[1] * ends, color=INK, linewidth=1.2, linestyle="--", scaley=False)
+    if is_diagonal:
+        axes.axline((0, 0), slope=1, color=INK, linewidth=1)
 
 
 def scatter_panels(table: pd.DataFrame, *, x: str, y: str, panel: str, x_label: str, y_label: str) -> Drawing:
@@ -90,7 +166,8 @@ def scatter_panels(table: pd.DataFrame, *, x: str, y: str, panel: str, x_label: 
         for nth, name in enumerate(names):
             part = points[points[panel] == name]
             axes = made.add_subplot(n_rows, n_columns, nth + 1)
-            axes.set_title(f"{label(name)}\nn = {len(part):,}", fontsize=8, fontweight="normal")
+            heading = "\n".join(wrap(label(name), _TITLE_LETTERS))
+            axes.set_title(f"{heading}\nn = {len(part):,}", fontsize=7.5, fontweight="normal")
             axes.axhline(0, color=CHANCE, linewidth=0.7)
             axes.axvline(0, color=CHANCE, linewidth=0.7)
             look: dict[str, Any] = {"c": COLOURS[0], "s": 7, "linewidths": 0, "alpha": _opacity(len(part))}

@@ -31,6 +31,8 @@ DIVERGING = "RdBu"
 SEQUENTIAL = "cividis"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LONGEST_LABEL = 44
+_LEGEND_MARK, _LEGEND_LETTER = 0.62, 0.083
+"""Widths in inches of a mark with its margins, and of a letter."""
 DPI, SCREEN_DPI = 300, 110
 ENDINGS = ("png", "svg", "pdf")
 SINGLE, DOUBLE = 3.5, 7.2
@@ -128,7 +130,9 @@ def legend(made: Drawing, axes: Axes, n_series: int) -> None:
     """Draw a legend below, where there are two series or more; its marks are opaque."""
     if n_series > 1:
         handles, names = axes.get_legend_handles_labels()
-        drawn = made.legend(handles, names, loc="outside lower left", ncols=min(4, n_series))
+        longest = max((len(str(name)) for name in names), default=0)
+        n_that_fit = int(made.get_figwidth() / (_LEGEND_MARK + _LEGEND_LETTER * longest))
+        drawn = made.legend(handles, names, loc="outside lower left", ncols=max(1, min(4, n_series, n_that_fit)))
         for handle in drawn.legend_handles:
             if handle is not None:
                 handle.set_alpha(1)

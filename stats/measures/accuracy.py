@@ -71,11 +71,22 @@ def accuracy_pooled(
     >>> accuracy_pooled(always_one, layout).value
     0.5
     """
+    return _share_of_trials(credit_of_presentations(logprobs, layout), level=level)
+
+
+def credit_of_presentations(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
+    """Return 1 where the correct option is the most probable, a part in a tie, else 0; shape (items, presentations).
+
+    Args:
+        logprobs: Log-probabilities in nats, shape (items, presentations, options).
+        layout: Says which option is correct in each presentation.
+
+    Raises:
+        BankError: As `accuracy_pooled`.
+    """
     if layout.is_prompted and not layout.is_judged:
         raise BankError(f"{layout.method} is a {layout.kind}; it has no correct options, so use accuracy()")
-    chosen = _chosen(logprobs, layout)
-    credit = chosen[:, np.arange(len(layout.correct)), list(layout.correct)]
-    return _share_of_trials(credit, level=level)
+    return _chosen(logprobs, layout)[:, np.arange(len(layout.correct)), list(layout.correct)]
 
 
 def position_bias(

@@ -6,18 +6,19 @@ and whose figures have captions that a reader can quote. A line over several mod
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from pairbank.builders.schema.flags import NO_TRUTH
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.report.overview_figures import overview_figures
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.frame import ScoredFrame, flagged
 
 POOLED = "accuracy_pooled"
 MOST_LINES = 25
@@ -51,11 +52,13 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     """
     layouts, labels = _layouts(tables), labels_of(tables)
     own = own_accuracies(summary, layouts)
+    without = [table.corpus for table in tables if len(table.frame) and flagged(table.frame, "flags", NO_TRUTH).all()]
+    besides = list(_besides(summary, labels, without=list(dict.fromkeys(without))))
     return Section(
         id="overview",
         title="Accuracy by probability and by asking",
         text="",
-        answer=_answer(own, layouts, labels, words=_of_words(summary, labels)),
+        answer=_answer(own, layouts, labels, besides=besides),
         tables={"accuracies": _first_table(own)},
         main_table="accuracies",
         figures=overview_figures(summary, own, tables),
@@ -81,14 +84,16 @@ def _layouts(tables: Sequence[ScoredFrame]) -> dict[str, MethodLayout]:
     return {layout.method: layout for table in tables for layout in table.layouts}
 
 
-def _answer(own: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str], *, words: str) -> str:
+def _answer(
+    own: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str], *, besides: Sequence[str]
+) -> str:
     """Return a sentence on probabilities, one on answers, one on people: smallest and largest, and whose they are.
 
-    `words` is what stands in their place, or behind them, where items have one side.
+    `besides` is what stands behind them, or in their place: of corpora without truth, of items with one side.
     """
     whole = own[(own["group_by"] == "all") & own["value"].notna()]
     if whole.empty:
-        return words or "No accuracy: no item with two sides was scored."
+        return html_as_text(" ".join(besides)) or "No accuracy: no item with two sides was scored."
     asked = whole["method"].map(lambda name: name in layouts and layouts[name].is_prompted)
     people = whole["method"] == HUMAN
     kinds = (
@@ -100,16 +105,17 @@ def _answer(own: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapp
     raters = whole[people].drop_duplicates(["corpus", "value"])
     if len(raters):
         said.append(f"People on average prefer it in {_range(raters, {})}.")
-    return " ".join([html_as_text(" ".join(said)), *([words] if words else [])])
+    return html_as_text(" ".join([*said, *besides]))
 
 
-def _of_words(summary: pd.DataFrame, labels: Mapping[str, str]) -> str:
-    """Return the sentence on items with one side: smallest and largest mean log P."""
-    part = summary[(summary["metric"] == "mean_logprob") & (summary["group_by"] == "all") & summary["value"].notna()]
-    if part.empty:
-        return ""
-    corpora = ", ".join(dict.fromkeys(part["corpus"]))
-    return html_as_text(f"The mean log P of one-sided items ({corpora}) is {_range(part, labels)} nats.")
+def _besides(summary: pd.DataFrame, labels: Mapping[str, str], *, without: Sequence[str]) -> Iterator[str]:
+    """Yield what is to be said of corpora in which neither side is right, and of items with one side."""
+    if without:
+        yield f"In {' and '.join(without)} neither side of an item is right: no accuracy."
+    words = summary[(summary["metric"] == "mean_logprob") & (summary["group_by"] == "all") & summary["value"].notna()]
+    if len(words):
+        corpora = ", ".join(dict.fromkeys(words["corpus"]))
+        yield f"The mean log P of one-sided items ({corpora}) is {_range(words, labels)} nats."
 
 
 def _of_models(part: pd.DataFrame, labels: Mapping[str, str]) -> str:

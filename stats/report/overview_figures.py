@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
@@ -56,7 +57,8 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
             draw = partial(intervals, part, rows="where", series="method", **look)
         elif min(n_models, n_methods) > MOST_SERIES:
             matrix = part.pivot_table(index="model", columns="method", values="value", sort=False)
-            draw = partial(heat_map, matrix, title=str(place), value_label="accuracy", limits=(0, 1), diverging=False)
+            ends = _ends(matrix)
+            draw = partial(heat_map, matrix, title=str(place), value_label="accuracy", limits=ends, diverging=False)
         else:
             rows, series = ("model", "method") if n_models > MOST_SERIES else ("method", "model")
             draw = partial(intervals, part, rows=rows, series=series, **look)
@@ -69,6 +71,17 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
             ),
             draw=draw,
         )
+
+
+def _ends(matrix: pd.DataFrame) -> tuple[float, float]:
+    """Return ends of a colour scale on which the values can be told apart: round tenths around them.
+
+    >>> _ends(pd.DataFrame({"direct": [0.62, 0.82], "meta": [0.5, None]}))
+    (0.5, 0.9)
+    """
+    values = matrix.to_numpy(dtype=float)
+    low, high = float(np.floor(np.nanmin(values) * 10 + 1e-9) / 10), float(np.ceil(np.nanmax(values) * 10 - 1e-9) / 10)
+    return (low, high) if high > low else (max(0.0, low - 0.1), min(1.0, high + 0.1))
 
 
 def _people_once(chosen: pd.DataFrame) -> pd.DataFrame:

@@ -106,31 +106,29 @@ def _accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
         rows = group.rows[scores.applies[group.rows]]
         if not rows.size:
             continue
-        used = rows[table.is_choice[rows]]
-        here = replace(place, method=scores.layout.method, metric="accuracy")
-        yield here.row(accuracy(scores.delta_nats[used]), n_rows=rows.size)
-        if scores.layout.has_decisions:
-            yield from _decision_rows(scores, used, here, n_rows=rows.size)
-        if not scores.layout.has_logprobs:
-            continue
-        if scores.layout.kind == "rating":
-            yield from _rating_rows(table, scores, used, here, n_rows=rows.size)
-        if scores.layout.is_judged:
-            logprobs, layout = scores.logprobs_nats[used], scores.layout
-            here = replace(here, metric="accuracy_pooled")
-            yield here.row(accuracy_pooled(logprobs, layout), n_rows=rows.size)
-            here = replace(here, metric="position_bias")
-            yield here.row(position_bias(logprobs, layout), n_rows=rows.size)
+        place = replace(place, method=scores.layout.method)
+        if (judged := rows[table.has_truth[rows]]).size:
+            yield from _right_rows(table, scores, judged, place)
+        used, bias = rows[table.is_choice[rows]], replace(place, metric="position_bias")
+        if scores.layout.has_logprobs and scores.layout.is_judged:
+            yield bias.row(position_bias(scores.logprobs_nats[used], scores.layout), n_rows=rows.size)
+        if scores.layout.has_decisions and scores.layout.orders == "known":
+            yield bias.row(decided_position_bias(scores.decisions[used], scores.layout), n_rows=rows.size)
 
 
-def _decision_rows(scores: MethodScores, used: IntArray, here: SummaryRow, *, n_rows: int) -> Iterator[dict[str, Any]]:
-    """Yield, of methods whose decisions alone are known, the accuracy of all answers, and the position bias."""
-    choices, layout = scores.decisions[used], scores.layout
-    here = replace(here, metric="accuracy_pooled")
-    yield here.row(decided_accuracy(choices, layout), n_rows=n_rows)
-    if layout.orders == "known":
-        here = replace(here, metric="position_bias")
-        yield here.row(decided_position_bias(choices, layout), n_rows=n_rows)
+def _right_rows(
+    table: ScoredTable, scores: MethodScores, rows: IntArray, place: SummaryRow
+) -> Iterator[dict[str, Any]]:
+    """Yield the accuracies of a method on rows of which one side is the better one."""
+    layout, used = scores.layout, rows[table.is_choice[rows]]
+    here, pooled = replace(place, metric="accuracy"), replace(place, metric="accuracy_pooled")
+    yield here.row(accuracy(scores.delta_nats[used]), n_rows=rows.size)
+    if layout.has_decisions:
+        yield pooled.row(decided_accuracy(scores.decisions[used], layout), n_rows=rows.size)
+    if layout.has_logprobs and layout.kind == "rating":
+        yield from _rating_rows(table, scores, used, here, n_rows=rows.size)
+    if layout.has_logprobs and layout.is_judged:
+        yield pooled.row(accuracy_pooled(scores.logprobs_nats[used], layout), n_rows=rows.size)
 
 
 def _unparsed_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:

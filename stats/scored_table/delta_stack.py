@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from pairbank.builders.schema.flags import NO_TRUTH
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.scored_table.frame import flagged
 from pairbank.stats.scored_table.scored_table import read_table
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class DeltaStack:
     """Items left out because both sides are the same to a model, which is no choice."""
     clusters: IntArray | None = None
     """Number of each item's paradigm, from 0, where paradigms are the draws; None where items are."""
+    has_truth: bool = True
+    """Whether one side of the items is right; if not, nothing is said of correctness."""
 
     def __post_init__(self) -> None:
         shape = (len(self.models), len(self.item_ids))
@@ -103,6 +107,7 @@ def stack_deltas(tables: Sequence[ScoredFrame]) -> DeltaStack:
         meta_nats=values[1:],
         n_identical=len(identical),
         clusters=_paradigms(tables, used),
+        has_truth=not all(flagged(table.frame, "flags", NO_TRUTH).all() for table in tables),
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.schema.flags import IDENTICAL_SIDES
+from pairbank.builders.schema.flags import IDENTICAL_SIDES, NO_TRUTH
 from pairbank.errors import BankError
 from pairbank.stats.scored_table.frame import flagged, number_column
 from pairbank.stats.scored_table.method_scores import (
@@ -81,6 +81,11 @@ class ScoredTable:
     def item_ids(self) -> list[str]:
         """The ids of the rows."""
         return self.frame["item_id"].to_list()
+
+    @cached_property
+    def has_truth(self) -> BoolArray:
+        """False where neither side is right, so that no accuracy is computed, shape (rows,)."""
+        return ~flagged(self.frame, "flags", NO_TRUTH)
 
     @cached_property
     def choices(self) -> ScoredTable:

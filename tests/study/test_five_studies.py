@@ -14,9 +14,11 @@ from pairbank.study.run import run_study
 from tiny_models import ARCHITECTURES, saved_model
 
 STUDIES = {
-    "hu-levy-2023": ((), {"agreement_summary", "prediction"}),
+    "hu-levy-2023": ((), {"prompting", "agreement_summary"}),
+    "hu-levy-2023-mandarin": ((), {"prompting", "agreement_summary"}),
     "xcomps": (("starter:concepts",), {"languages", "neuro"}),
     "introspection": ((), {"introspection", "agreement_summary"}),
+    "introspection-2": ((), {"introspection", "agreement_summary"}),
     "ewok-plausibility": (("starter:contexts",), {"choice_likert"}),
     "grammaticality": ((), {"grammaticality", "people"}),
 }

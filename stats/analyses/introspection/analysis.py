@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -115,13 +115,14 @@ def _regressions(
     stack: DeltaStack, pairs: pd.DataFrame, features: Mapping[str, ModelFeatures | None]
 ) -> Iterator[tuple[str, Regression]]:
     """Yield the published regressions; those on big models and on seed variants where there are at least two."""
-    yield "Table 5: correctness by method and size", correctness_by_size(_cells(stack, features))
+    if stack.has_truth:
+        yield "Table 5: correctness by method and size", correctness_by_size(_cells(stack, features))
     yield "Table 6: consistency by size", consistency_by_size(pairs)
     yield SIMILARITY_TABLE, consistency_by_similarity(pairs)
     big = big_models(pairs)
     if len(big) > 1:
         yield "Table 7b: as 7a, models of 70 billion parameters or more", consistency_by_similarity(big)
-    for family, siblings in _with_seed_variants(stack, features).items():
+    for family, siblings in with_seed_variants(stack.models, features).items():
         yield (
             f"Table 8: consistency by self, {family}, a family with seed variants",
             consistency_by_self(of_models(pairs, siblings)),
@@ -130,12 +131,16 @@ def _regressions(
     yield "section 3.2.2: similarity by match type", by_match_type(pairs, outcome="direct_direct")
 
 
-def _with_seed_variants(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) -> dict[str, list[str]]:
+def with_seed_variants(models: Sequence[str], features: Mapping[str, ModelFeatures | None]) -> dict[str, list[str]]:
     """Return the models of each family that has a seed variant in it (OLMo in the paper).
 
     Families are not pooled: a model is more like itself than like another family's, which is no advantage of self.
+
+    Args:
+        models: The models' names.
+        features: By model name; None or absent where nothing is declared.
     """
-    known = {name: found for name in stack.models if (found := features.get(name)) is not None}
+    known = {name: found for name in models if (found := features.get(name)) is not None}
     families = [
         known[a].family for a, b in combinations(known, 2) if match_type(a, known[a], b, known[b]) == SEED_VARIANT
     ]

@@ -7,18 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.introspection.analysis import ALL_ITEMS, DISAGREED, Introspection, introspect
+from pairbank.stats.analyses.introspection.answer import answer, answer_table, headline_sets
+from pairbank.stats.analyses.introspection.by_model import by_model
 from pairbank.stats.analyses.introspection.disagreement import LEAST_SHARE, Disagreement, disagreement
-from pairbank.stats.analyses.introspection.figures import introspection_figures
+from pairbank.stats.analyses.introspection.figures import (
+    SCATTERS,
+    introspection_figures,
+    scatter_name,
+    scatters_of_corpora,
+)
 from pairbank.stats.analyses.introspection.model_features import SELF, ModelFeatures, find_features
+from pairbank.stats.analyses.introspection.model_figures import model_figures
 from pairbank.stats.analyses.introspection.tables import introspection_tables
+from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.delta_stack import DeltaStack, stack_deltas
 from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
 
 DEFINITIONS = """\
 - **Pair of models**: A is read directly, B is asked; all ordered pairs, a model with itself included. **Consistency**
@@ -31,6 +42,10 @@ DEFINITIONS = """\
   a model that nobody declared are `undeclared` (ours).
 - **Disagreed items**: at least 5 % of the answers differ, i.e. the share of negative differences lies in [.05, .95]
   both for direct and for prompted differences, over all rows of model x prompt (section 3.1).
+- **Accuracy and kappa by model**: share of items whose difference is positive, ties one half, and Cohen's kappa of
+  the signs with those of `direct`, ties left out (figures 2a, 5 and 8). Models stand by declared size, a vertical line
+  where the next is over 2.5 times as big; in heat maps by family, then size. Where neither side is right there is no
+  accuracy.
 - **Test**: `lm(meta_direct ~ direct_direct + match_type)`, self as the reference, classical standard errors, natural
   logarithms of sizes where there are any (appendix G, Tables 5 to 8). Introspection makes the coefficients negative.
   The similarity of self is exactly 1, so that the line of similarity is extended to where no other pair lies. Without
@@ -81,6 +96,7 @@ def section(
     seed: int = 0,
     n_resamples: int = 1000,
     features: Mapping[str, ModelFeatures] | None = None,
+    least_share: float = LEAST_SHARE,
 ) -> Section:
     """Return the introspection analysis of each corpus, on all items and on those the models disagree on.
 
@@ -90,6 +106,8 @@ def section(
         n_resamples: Resamples of items.
         features: The user's declarations by model name, before the shipped ones; `features_from_entries` reads them
             from a study file.
+        least_share: Share of the answers that must differ on an item that the models disagree on: 0.05 as published
+            for Experiment 1; 0 takes all items alone, as published for Experiment 2.
 
     Raises:
         BankError: If no corpus has a direct and a prompted method, or a table breaks the schema.
@@ -101,21 +119,49 @@ def section(
             "such as direct and meta_question_simple"
         )
     declared = _declared(tables, features or {})
-    filters = {stack.corpus: disagreement(stack.direct_nats, stack.meta_nats) for stack in stacks}
+    filters = {
+        s.corpus: disagreement(s.direct_nats, s.meta_nats, least_share=least_share) for s in stacks if least_share
+    }
     done: list[Introspection] = []
     for stack in stacks:
-        for items, part in ((ALL_ITEMS, stack), (DISAGREED, stack.select(filters[stack.corpus].keep))):
-            known = declared[stack.corpus]
-            done.append(introspect(part, known, items=items, seed=seed, n_resamples=n_resamples))
+        sets = {ALL_ITEMS: stack}
+        if stack.corpus in filters:
+            sets[DISAGREED] = stack.select(filters[stack.corpus].keep)
+        known = declared[stack.corpus]
+        done += [introspect(x, known, items=name, seed=seed, n_resamples=n_resamples) for name, x in sets.items()]
+    shares = pd.concat([by_model(stack, declared[stack.corpus]) for stack in stacks], ignore_index=True)
+    chosen = headline_sets(done)
     return Section(
         id="introspection",
         title="Introspection: does a model know its own probabilities best?",
         text=_text(stacks, filters, done, declared, seed=seed, n_resamples=n_resamples),
+        answer=answer(done),
         definitions=DEFINITIONS,
-        tables=introspection_tables(stacks, filters, done, declared),
-        figures=tuple(introspection_figures(done)),
+        tables={
+            "answers": answer_table(done),
+            "models_and_prompts": shares,
+            **introspection_tables(stacks, filters, done, declared),
+        },
+        main_table="answers",
+        main_figure=scatter_name(chosen[0]) if len(chosen) == 1 else SCATTERS,
+        figures=(
+            *scatters_of_corpora(chosen),
+            *introspection_figures(done),
+            *model_figures(shares, done, declared, _people(tables)),
+        ),
         references=REFERENCES,
     )
+
+
+def _people(tables: Sequence[ScoredFrame]) -> dict[str, tuple[float, int]]:
+    """Return by corpus the share of rated items whose better side people rate higher, and how many there are."""
+    found = {}
+    for table in tables:
+        delta = read_table(table).choices.human_delta
+        if table.corpus not in found and not np.isnan(delta).all():
+            share = accuracy(delta[~np.isnan(delta)])
+            found[table.corpus] = (share.value, share.n)
+    return found
 
 
 def _by_corpus(tables: Sequence[ScoredFrame]) -> list[list[ScoredFrame]]:
@@ -156,7 +202,7 @@ def _text(
     parts = []
     for stack in stacks:
         parts.append(f"### {stack.corpus}")
-        parts.append(_facts(stack, filters[stack.corpus]))
+        parts.append(_facts(stack, filters.get(stack.corpus)))
         if strangers := [name for name in stack.models if declared[stack.corpus].get(name) is None]:
             parts.append(
                 f"Nothing is declared about {', '.join(strangers)}: pairs with other models have the match type "
@@ -171,17 +217,25 @@ def _text(
     return "\n\n".join(parts)
 
 
-def _facts(stack: DeltaStack, filtered: Disagreement) -> str:
-    counts = filtered.counts
+def _facts(stack: DeltaStack, filtered: Disagreement | None) -> str:
     identical = f" ({stack.n_identical} more with identical sides are left out)" if stack.n_identical else ""
     models, prompts = _counted(len(stack.models), "model"), _counted(len(stack.prompts), "prompted method")
     items = _counted(len(stack.item_ids), "item")
-    return (
-        f"{models}, {prompts} ({', '.join(stack.prompts)}), {items}{identical}. At least "
-        f"{LEAST_SHARE:.0%} of the answers differ on {counts['kept']} items; direct answers agree too much on "
-        f"{counts['direct answers agree']}, prompted ones on {counts['prompted answers agree']}, both on "
-        f"{counts['both agree']}."
-    )
+    told = [f"{models}, {prompts} ({', '.join(stack.prompts)}), {items}{identical}."]
+    if filtered is None:
+        told.append("No item is left out for being easy.")
+    else:
+        counts = filtered.counts
+        told.append(
+            f"At least {filtered.least_share:.0%} of the answers differ on {counts['kept']} items; direct answers "
+            f"agree too much on {counts['direct answers agree']}, prompted ones on "
+            f"{counts['prompted answers agree']}, both on {counts['both agree']}."
+        )
+    if not stack.has_truth:
+        told.append("Neither side of its items is right: no accuracy, and no regression on correctness.")
+    if len(stack.models) == 1:
+        told.append("One model makes a single pair: no scatter, bars, lines or heat map of models is drawn.")
+    return " ".join(told)
 
 
 def _counted(n: int, what: str) -> str:

@@ -37,8 +37,8 @@ def introspection_tables(
 
     Args:
         stacks: The deltas of each corpus.
-        filters: Which items are kept, by corpus.
-        done: The analyses, two a corpus.
+        filters: Which items are kept, by corpus; none where all are.
+        done: The analyses, one or two a corpus.
         declared: Features by corpus and model.
     """
     return {
@@ -49,7 +49,7 @@ def introspection_tables(
         "own_advantage": under_each_other((found, own_table(found.own, n_models=found.n_models)) for found in done),
         "own_advantage_by_model": under_each_other((found, own_by_model(found.own, found.models)) for found in done),
         "pairs": under_each_other((found, found.pairs) for found in done),
-        "filter": pd.concat([_filter_rows(stack, filters[stack.corpus]) for stack in stacks], ignore_index=True),
+        "filter": _filters(stacks, filters),
         "models": pd.DataFrame(
             [
                 _model_row(stack.corpus, name, declared[stack.corpus].get(name))
@@ -93,6 +93,12 @@ def _regression_rows(found: Introspection) -> pd.DataFrame:
         part.insert(0, "table", name)
         parts.append(part)
     return pd.concat(parts, ignore_index=True)
+
+
+def _filters(stacks: Sequence[DeltaStack], filters: Mapping[str, Disagreement]) -> pd.DataFrame:
+    parts = [_filter_rows(stack, filters[stack.corpus]) for stack in stacks if stack.corpus in filters]
+    columns = ["corpus", "item_id", "direct_negative_share", "meta_negative_share", "kept", "outcome"]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 
 def _filter_rows(stack: DeltaStack, filtered: Disagreement) -> pd.DataFrame:

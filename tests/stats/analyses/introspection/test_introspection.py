@@ -145,13 +145,17 @@ def test_figures_are_drawn_with_n_in_their_captions(hu_frank_section: Section, t
         "introspection_match_types_hu_frank_2024_syntax",
         "introspection_scatter_all_hu_frank_2024_syntax",
         "introspection_scatter_disagreed_hu_frank_2024_syntax",
+        "introspection_accuracy",
+        "introspection_kappa",
+        "introspection_pairs_all_hu_frank_2024_syntax",
+        "introspection_pairs_disagreed_hu_frank_2024_syntax",
     ]
     drawn = [figure.draw() for figure in hu_frank_section.figures]
     for figure in drawn[:2]:
-        png, svg = save_figure(figure, tmp_path / "figure")
+        png, svg, _ = save_figure(figure, tmp_path / "figure")
         assert png.stat().st_size > 5_000
         assert svg.is_file()
-    legend = drawn[-1].legends[0]
+    legend = drawn[2].legends[0]
     assert [text.get_text() for text in legend.get_texts()] == ["other", "same family", "self"]  # self on top
     assert "(n = 240)" in hu_frank_section.figures[2].caption
 
@@ -162,7 +166,8 @@ def test_a_report_asks_for_both_sections_by_name(published: list[pairbank.Scored
     assert [found.id for found in report.sections] == ["introspection", "agreement_summary"]
     text = report.markdown()
     assert "Whether answers follow a model's own probabilities beyond its relatives' cannot be told" in text
-    assert "hf24_paired: mean r = " in text
+    assert "hf24_paired: mean r = " in report.sections[1].text
+    assert "r with Direct is " in text
 
 
 # Made-up scores
@@ -251,7 +256,7 @@ def test_answers_that_never_differ_have_reasons_and_no_numbers() -> None:
     assert pairs["meta_direct"].isna().all()
     assert set(pairs[pairs["items"] == "all"]["reason"]) == {"the deltas of no prompt vary"}
     assert set(pairs[pairs["items"] == "disagreed"]["reason"]) == {"there are no items"}
-    assert found.figures == ()
+    assert [figure.name for figure in found.figures] == ["introspection_accuracy"]
 
 
 def test_identical_models_are_no_error() -> None:

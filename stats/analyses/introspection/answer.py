@@ -1,0 +1,127 @@
+"""The answer of the introspection report for its first page: in, analyses of sets of items; out, sentences and a table.
+
+The wording is that of the verdicts (`own_verdict`), whose error rates stand in `docs/statistics.md`; nothing is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from pairbank.markdown import html_as_text
+from pairbank.stats.analyses.introspection.analysis import ALL_ITEMS
+from pairbank.stats.analyses.introspection.model_features import SELF
+from pairbank.stats.analyses.introspection.own.beyond_relatives import LEAST_ITEMS
+from pairbank.stats.analyses.introspection.own.own_verdict import Beyond, own_words, why_not_told
+from pairbank.stats.analyses.introspection.words import bare, with_interval
+
+if TYPE_CHECKING:
+    from pairbank.stats.analyses.introspection.analysis import Introspection
+    from pairbank.stats.estimates.estimate import Estimate
+
+_SAID: dict[Beyond, str] = {
+    "beyond relatives": "answers follow own probabilities beyond relatives'",
+    "beyond declared relatives only": "mixed, ahead of the declared relatives' only",
+    "not shown": "no advantage of own probabilities over relatives' is shown",
+    "relatives' more": "answers follow the relatives' more than their own",
+    "cannot be told": "it cannot be told",
+}
+
+
+def headline_sets(done: Sequence[Introspection]) -> list[Introspection]:
+    """Return the analysis of each corpus that answers: of the items the models disagree on, if these are enough.
+
+    Args:
+        done: The analyses, all items of a corpus before those that the models disagree on.
+    """
+    return list({found.corpus: found for found in done if found.items == ALL_ITEMS or _can_answer(found)}.values())
+
+
+def _can_answer(found: Introspection) -> bool:
+    return len(found.models) > 1 and found.n_items >= LEAST_ITEMS
+
+
+def answer(done: Sequence[Introspection]) -> str:
+    """Return two sentences that say whether answers follow own probabilities beyond relatives', with their numbers.
+
+    Args:
+        done: As for `headline_sets`.
+    """
+    chosen = headline_sets(done)
+    if len(chosen) > 1:
+        return f"{_of_corpora(chosen)} {_own_r(chosen)}"
+    (found,) = chosen
+    headline, _ = own_words(found.own)
+    where = html_as_text(f"{found.corpus}, {found.items} items (n = {found.n_items:,})")
+    more = f" {_own_r(chosen)}" if found.verdict.beyond != "not shown" else ""
+    return f"{where}: {headline}{more}"
+
+
+def answer_table(done: Sequence[Introspection]) -> pd.DataFrame:
+    """Return a line a corpus and set of items: what the answer rests on.
+
+    Args:
+        done: The analyses.
+    """
+    return pd.DataFrame([_row(found) for found in done])
+
+
+def _of_corpora(chosen: Sequence[Introspection]) -> str:
+    parts = []
+    for beyond, said in _SAID.items():
+        here = [found for found in chosen if found.verdict.beyond == beyond]
+        if here:
+            parts.append(f"**{said}** on {', '.join(html_as_text(found.corpus) + _evidence(found) for found in here)}")
+    return f"Beyond relatives' probabilities: {'; '.join(parts)}."
+
+
+def _evidence(found: Introspection) -> str:
+    n = f"n = {found.n_items:,}"
+    if found.verdict.beyond == "cannot be told":
+        return f" ({why_not_told(found.own)}; {n})"
+    interval = f"{with_interval(found.own.over_relatives)} in r, {n}"
+    if found.verdict.beyond == "not shown":
+        return f" ({interval}; {bare(f'{found.own.smallest:.3f}')} or more would have been found four times in five)"
+    return f" ({interval})"
+
+
+def _own_r(chosen: Sequence[Introspection]) -> str:
+    """Say how high r of answers with own probabilities gets, and whose it is."""
+    pairs = pd.concat([found.pairs.assign(corpus=found.corpus) for found in chosen])
+    own = pairs[(pairs["match_type"] == SELF) & pairs["meta_direct"].notna()].sort_values("meta_direct", kind="stable")
+    if own.empty:
+        return "r of answers with a model's own probabilities is undefined."
+    ends = [own.iloc[0], own.iloc[-1]]
+    if len(own) == 1:
+        return f"r of its answers with its own probabilities is {ends[0]['meta_direct']:.2f}."
+    several = len(chosen) > 1
+    said = [
+        html_as_text(f"{row['meta_direct']:.2f} ({row['direct_model']}{', ' + row['corpus'] if several else ''})")
+        for row in ends
+    ]
+    n_models = own["direct_model"].nunique()
+    of = "1 model" if n_models == 1 else f"{n_models} models"
+    return f"r of answers with a model's own probabilities lies between {' and '.join(said)} in {of}."
+
+
+def _row(found: Introspection) -> dict[str, Any]:
+    own = found.pairs.loc[found.pairs["match_type"] == SELF, "meta_direct"].dropna()
+    return {
+        "corpus": found.corpus,
+        "items": found.items,
+        "n": found.n_items,
+        "models": found.n_models,
+        "r with own, range": f"{own.min():.2f} to {own.max():.2f}" if len(own) else "undefined",
+        "own over relatives": _cell(found.own.over_relatives),
+        "found 4 in 5": found.own.smallest,
+        "own over most similar": _cell(found.own.over_most_similar),
+        "answer": found.verdict.beyond,
+        "published test": found.verdict.outcome,
+    }
+
+
+def _cell(estimate: Estimate) -> str:
+    """Return an estimate with its interval; why there is none stands in the verdict."""
+    return with_interval(estimate).partition(" [no interval")[0] if estimate.is_defined else "undefined"

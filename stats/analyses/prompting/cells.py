@@ -1,0 +1,204 @@
+"""How well each question does, and how closely it follows probability: in, scored tables; out, a row a comparison.
+
+Hu & Levy 2023: the task performance of a question is the mean log P of the word that came next (Experiment 1) or its
+accuracy by the paper's own definition (2 to 3b); several corpora of a task are pooled, item by item (their Figure 2).
+Internal consistency is Pearson's r with `direct`, of log P or of differences, averaged over corpora (Figures 3, 6).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.estimates.shares import mean_of_items, share_of_items, share_of_trials
+from pairbank.stats.estimates.ties import signs
+from pairbank.stats.measures.accuracy import credit_of_presentations
+from pairbank.stats.measures.agreement import pearson
+from pairbank.stats.measures.paired_tests import paired_difference
+from pairbank.stats.scored_table.scored_table import read_table
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray
+    from pairbank.stats.estimates.estimate import Estimate
+    from pairbank.stats.scored_table.frame import ScoredFrame
+    from pairbank.stats.scored_table.method_scores import MethodScores
+    from pairbank.stats.scored_table.scored_table import ScoredTable
+
+LOG_P, ACCURACY = "mean log P (nats)", "accuracy"
+POOLED = "pooled"
+"""In the column `corpus`: the items of all corpora of the task."""
+_LABEL = re.compile(r"^(?P<prompt>.+?) \((?P<task>Exp\. [^()]+)\)$")
+_TASKS = {"sentence_pair": "sentences", "continuation_pair": "continuations", "word_prediction": "next word"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One question on one corpus by one model, item by item: the items that `direct` scores too."""
+
+    model: str
+    corpus: str
+    method: str
+    task: str
+    """The paper's experiment, or what kind of question on what kind of items."""
+    prompt: str
+    measure: str
+    """`LOG_P` or `ACCURACY`."""
+    direct: FloatArray
+    """Log P of the word, or credit of the choice, by probability, shape (items,)."""
+    asked: FloatArray
+    """The same by asking, shape (items, presentations)."""
+    direct_nats: FloatArray
+    """What r is of: log P or differences by probability, shape (items,)."""
+    asked_nats: FloatArray
+    """The same by asking, shape (items,)."""
+
+
+def questions(table: ScoredFrame) -> Iterator[Asked]:
+    """Yield each question that a table has an answer and a probability for; items without a truth are left out.
+
+    Args:
+        table: One corpus scored by one model.
+    """
+    read = read_table(table)
+    direct = read.method(DIRECT)
+    if direct is None:
+        return
+    for scores in read.methods:
+        if not scores.layout.is_prompted or scores.layout.kind == "rating":
+            continue
+        predicts = bool(scores.predicts.any())
+        there = scores.predicts & direct.predicts if predicts else scores.applies & direct.applies & read.is_choice
+        there &= read.has_truth
+        if there.any():
+            yield _asked(read, direct, scores, np.flatnonzero(there), predicts=predicts)
+
+
+def _asked(read: ScoredTable, direct: MethodScores, scores: MethodScores, rows: Any, *, predicts: bool) -> Asked:  # noqa: ANN401
+    layout = scores.layout
+    task, prompt = names_of(layout.label, layout.method, kind=layout.kind, items=_kind_of_items(read, rows))
+    x = (direct.word_nats if predicts else direct.delta_nats)[rows]
+    y = (scores.word_nats if predicts else scores.delta_nats)[rows]
+    asked = y if predicts else (signs(y) + 1) / 2
+    if layout.is_judged and layout.has_logprobs and layout.accuracy == "pooled":
+        asked = credit_of_presentations(scores.logprobs_nats[rows], layout)
+    return Asked(
+        model=read.model,
+        corpus=read.corpus,
+        method=layout.method,
+        task=task,
+        prompt=prompt,
+        measure=LOG_P if predicts else ACCURACY,
+        direct=x if predicts else (signs(x) + 1) / 2,
+        asked=asked.reshape(len(rows), -1),
+        direct_nats=x,
+        asked_nats=y,
+    )
+
+
+def _kind_of_items(read: ScoredTable, rows: Any) -> str:  # noqa: ANN401 - row numbers
+    if "task" not in read.frame.columns:
+        return ""
+    tasks = [str(task) for task in read.frame["task"].iloc[rows].unique()]
+    return ", ".join(_TASKS.get(task, task.replace("_", " ")) for task in tasks)
+
+
+def names_of(label: str, method: str, *, kind: str, items: str) -> tuple[str, str]:
+    """Return task and prompt as the paper calls them, from the label of a method; else from kind, items and name.
+
+    >>> names_of("MetaInstruct (Exp. 3a)", "hl23_sent_judge_meta_instruct", kind="judgment", items="sentences")
+    ('Exp. 3a', 'MetaInstruct')
+    >>> names_of("ProductionChoice", "production_choice", kind="forced_choice", items="sentences")
+    ('forced choice, sentences', 'ProductionChoice')
+    """
+    if found := _LABEL.match(label):
+        return found["task"], found["prompt"]
+    return ", ".join(part for part in (kind.replace("_", " "), items) if part), label or method
+
+
+def comparisons(asked: Sequence[Asked]) -> pd.DataFrame:
+    """Return every question on each corpus, and on the items of all corpora of its task where there are several.
+
+    Args:
+        asked: What `questions` yielded, of all tables.
+
+    Returns:
+        One row a model, task, prompt and corpus: `measure`; `asked` and `direct` with their intervals; `difference`
+        (asked - direct, the same items) with its interval; `r` with its interval, for `pooled` the unweighted mean
+        over corpora, without one; `n`; and `reason` of an undefined r.
+    """
+    groups: dict[tuple[str, str, str, str], list[Asked]] = {}
+    for one in asked:
+        groups.setdefault((one.task, one.model, one.prompt, one.measure), []).append(one)
+    rows: list[dict[str, Any]] = []
+    for parts in groups.values():
+        own = [_row(part) for part in parts]
+        rows += own
+        if len(parts) > 1:
+            rows.append(_pooled(parts, own))
+    found = pd.DataFrame(rows)
+    tasks = sorted(dict.fromkeys(found["task"]))
+    return found.sort_values("task", key=lambda names: names.map(tasks.index), kind="stable").reset_index(drop=True)
+
+
+def whole(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return one row a model, task and prompt: that of all corpora, or of the one corpus.
+
+    Args:
+        cells: What `comparisons` returned.
+    """
+    keys = ["model", "task", "prompt"]
+    is_pooled = cells["corpus"] == POOLED
+    n_corpora = (~is_pooled).groupby([cells[key] for key in keys]).transform("sum")
+    return cells[is_pooled | (n_corpora == 1)].reset_index(drop=True)
+
+
+def _row(part: Asked) -> dict[str, Any]:
+    r = pearson(part.direct_nats, part.asked_nats)
+    return _performance(part) | {"r": r.value, "r_low": r.low, "r_high": r.high, "reason": r.reason}
+
+
+def _pooled(parts: Sequence[Asked], own: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    first = parts[0]
+    width = max(part.asked.shape[1] for part in parts)
+    together = Asked(
+        model=first.model,
+        corpus=POOLED,
+        method=first.method,
+        task=first.task,
+        prompt=first.prompt,
+        measure=first.measure,
+        direct=np.concatenate([part.direct for part in parts]),
+        asked=np.concatenate([np.broadcast_to(part.asked, (len(part.asked), width)) for part in parts]),
+        direct_nats=np.empty(0),
+        asked_nats=np.empty(0),
+    )
+    known = [row["r"] for row in own if not np.isnan(row["r"])]
+    mean = float(np.mean(known)) if known else np.nan
+    reason = "the mean over corpora has no interval" if known else "undefined on every corpus"
+    return _performance(together) | {"r": mean, "r_low": np.nan, "r_high": np.nan, "reason": reason}
+
+
+def _performance(part: Asked) -> dict[str, Any]:
+    """Return the numbers of asking, of reading, and of their difference on the same items."""
+    of_item = part.asked.mean(axis=1)
+    if part.measure == LOG_P:
+        asked, direct, gain = mean_of_items(of_item), mean_of_items(part.direct), mean_of_items(of_item - part.direct)
+    else:
+        items = np.repeat(np.arange(len(part.asked)), part.asked.shape[1])
+        asked = share_of_trials(part.asked.ravel(), items)
+        direct, gain = share_of_items(part.direct), paired_difference(of_item - part.direct)
+    names = ("task", "model", "prompt", "method", "corpus", "measure")
+    cells: dict[str, Any] = {name: getattr(part, name) for name in names}
+    for name, found in (("asked", asked), ("direct", direct), ("difference", gain)):
+        cells |= _with_interval(name, found)
+    return cells | {"n": len(part.direct)}
+
+
+def _with_interval(name: str, found: Estimate) -> dict[str, float]:
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}

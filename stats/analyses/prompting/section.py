@@ -1,0 +1,178 @@
+"""Is asking a substitute for probability? Scored tables in; out, a section with answer, consistency and performance.
+
+Hu & Levy 2023, Figures 2 to 10; the tasks and prompts are those of the methods, whatever they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.markdown import html_as_text
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.introspection.by_model import by_size
+from pairbank.stats.analyses.introspection.model_features import ModelFeatures, find_features
+from pairbank.stats.analyses.prompting.cells import ACCURACY, LOG_P, POOLED, comparisons, questions, whole
+from pairbank.stats.analyses.prompting.figures import CONSISTENCY, prompting_figures
+from pairbank.stats.scored_table.frame import ScoredFrame
+
+MOST_LINES = 25
+_UNITS = {LOG_P: "nats", ACCURACY: "accuracy"}
+REFERENCES = (
+    "Hu & Levy 2023: Prompting is not a substitute for probability measurements in large language models. EMNLP.",
+)
+DEFINITIONS = """\
+- **Task**: an experiment of the paper, or a kind of question on a kind of items. **Performance**: of words to predict
+  the mean log P (nats) of the word that came next; else accuracy by each method's own paper: of the difference of both
+  sides, or (`pooled`) the share of presentations, over both orders or both sentences, answered rightly, which for
+  yes-no questions is balanced accuracy. Ties are one half.
+- **pooled**, in the column `corpus`: the items of all corpora of a task under each other (the paper's Figure 2), not
+  the mean of their means. Intervals: Wilson's (clustered by item), Student's t for log P.
+- **difference**: asked minus direct on the same items; adjusted Wald interval (Bonett & Price 2012), of log P
+  Student's t.
+- **r**: Pearson's r over items between asked and direct: of log P, or of differences (good - bad); jackknife interval.
+  For `pooled` the unweighted mean over corpora (Figures 3 and 6), without an interval.
+- Items with identical sides, and corpora of which neither side is right, are left out. Nothing is drawn at random.
+"""
+
+
+def section(tables: Sequence[ScoredFrame], *, seed: int = 0, n_resamples: int = 1000) -> Section:  # noqa: ARG001
+    """Return how well asking does beside reading probabilities, and how closely it follows them.
+
+    Args:
+        tables: Scored tables, one a corpus and model.
+        seed: Not used: nothing is drawn.
+        n_resamples: Not used either.
+
+    Raises:
+        BankError: If no table has a direct and a prompted method on items with a truth.
+    """
+    asked = [one for table in tables for one in questions(table)]
+    if not asked:
+        raise BankError("no table is scored both directly and with a prompt, on items of which one side is right")
+    cells = comparisons(asked)
+    known = {table.model: _features(table) for table in tables}
+    models = by_size(list(dict.fromkeys(one.model for one in asked)), known)
+    found = whole(cells)
+    return Section(
+        id="prompting",
+        title="Is asking a substitute for probability?",
+        text=_text(found),
+        answer=_answer(found),
+        definitions=DEFINITIONS,
+        tables={"consistency": first_table(found, models), "comparisons": cells},
+        main_table="consistency",
+        main_figure=CONSISTENCY,
+        figures=tuple(prompting_figures(cells, asked, models)),
+        references=REFERENCES,
+    )
+
+
+def _features(table: ScoredFrame) -> ModelFeatures | None:
+    model_id = str(table.signature.get("model", {}).get("model_id", ""))
+    return find_features(table.model, model_id=model_id, corpus=table.corpus)
+
+
+def first_table(found: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
+    """Return performance and r: a line a model and task, a column a prompt; with many models a line each.
+
+    Args:
+        found: What `whole` returned.
+        models: Their order.
+    """
+    tasks, prompts = (list(dict.fromkeys(found[key])) for key in ("task", "prompt"))
+    rows: list[dict[str, Any]] = []
+    for model in models:
+        mine = found[found["model"] == model]
+        if len(models) * len(tasks) > MOST_LINES:
+            rows.append({"model": model} | {task: _in_short(mine[mine["task"] == task]) for task in tasks})
+            continue
+        for task in tasks:
+            here = mine[mine["task"] == task].set_index("prompt")
+            if here.empty:
+                continue
+            first = here.iloc[0]
+            row = {"model": model, "task": task, "n": int(here["n"].max()), "measure": first["measure"]}
+            row |= {"direct": f"{first['direct']:.2f}"}
+            row |= {prompt: _cell(here.loc[prompt]) if prompt in here.index else "" for prompt in prompts}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _cell(row: pd.Series[Any]) -> str:
+    return f"{row['asked']:.2f} (r = {row['r']:.2f})" if pd.notna(row["r"]) else f"{row['asked']:.2f} (r undefined)"
+
+
+def _in_short(part: pd.DataFrame) -> str:
+    if part.empty:
+        return ""
+    return f"{part['direct'].iloc[0]:.2f} / {_ends(part['asked'])}, r {_ends(part['r'].dropna())}"
+
+
+def _ends(values: pd.Series[float]) -> str:
+    if values.empty:
+        return "undefined"
+    low, high = f"{values.min():.2f}", f"{values.max():.2f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _answer(found: pd.DataFrame) -> str:
+    """Return how often asking scores lower, by how much, and how high r is in each task."""
+    signs = found.groupby(["model", "task"], sort=False)["difference"].agg(["max", "min"])
+    n_lower, n_higher, n_cases = int((signs["max"] < 0).sum()), int((signs["min"] > 0).sum()), len(signs)
+    n_models = found["model"].nunique()
+    of = _counted(n_cases, "task") if n_models == 1 else f"{n_cases} cases ({n_models} models, each on its tasks)"
+    below, above = int((found["difference_high"] < 0).sum()), int((found["difference_low"] > 0).sum())
+    who = str(found["model"].iloc[0]) if n_models == 1 else "a model"
+    apart = "; ".join(
+        _apart(found[found["measure"] == measure], measure) for measure in dict.fromkeys(found["measure"])
+    )
+    first = (
+        f"Asked, {who} scores lower than by its probabilities with every prompt in **{n_lower} of {of}**, higher with "
+        f"every prompt in {n_higher}; {below} of {_counted(len(found), 'interval')} of the difference lie below 0, "
+        f"{above} above: {apart} (n = {_n(found)} items)."
+    )
+    r = found[found["r"].notna()]
+    if r.empty:
+        return html_as_text(f"{first} No r is defined.")
+    by_task = ", ".join(f"{task} {_ends(part['r'])}" for task, part in r.groupby("task", sort=False))
+    over = "prompts" if n_models == 1 else "models and prompts"
+    return html_as_text(f"{first} r of answers with probabilities, range over {over}: {by_task}.")
+
+
+def _apart(part: pd.DataFrame, measure: str) -> str:
+    """Return the lowest and the highest difference, and whose they are."""
+    known = part.sort_values("difference", kind="stable")
+    several = known["model"].nunique() > 1
+    ends = [known.iloc[0], known.iloc[-1]][: len(known)]
+    said = [
+        f"{row['difference']:+.2f} [{row['difference_low']:+.2f}, {row['difference_high']:+.2f}] "
+        f"({row['model'] + ', ' if several else ''}{row['prompt']}, {row['task']})"
+        for row in ends
+    ]
+    return f"{_UNITS[measure]} {' to '.join(said)}"
+
+
+def _n(found: pd.DataFrame) -> str:
+    least, most = int(found["n"].min()), int(found["n"].max())
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def _text(found: pd.DataFrame) -> str:
+    """Return a bullet a task: direct, asked and r, as ranges over models and prompts."""
+    lines = []
+    for task, part in found.groupby("task", sort=False):
+        corpora = " (corpora pooled)" if (part["corpus"] == POOLED).any() else f" on {part['corpus'].iloc[0]}"
+        lines.append(
+            f"- **{task}**{corpora}, n = {_n(part)} items, {_counted(part['model'].nunique(), 'model')}: "
+            f"{part['measure'].iloc[0]} {_ends(part['direct'])} by probability, {_ends(part['asked'])} asked; r "
+            f"{_ends(part['r'].dropna())}."
+        )
+    return html_as_text("\n".join(lines))

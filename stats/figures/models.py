@@ -1,0 +1,252 @@
+"""Figures in which each of several models has a place of its own: in, tidy tables; out, matplotlib figures.
+
+Lines over models in a given order, bars grouped by model, and matrices side by side. Nothing is averaged here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pairbank.errors import BankError
+from pairbank.stats.figures.style import (
+    CHANCE,
+    COLOURS,
+    DIVERGING,
+    DOUBLE,
+    FAINT,
+    INK,
+    SEQUENTIAL,
+    drawing,
+    grid,
+    label,
+    legend,
+    levels,
+    series_look,
+    styled,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+MOST_NUMBERED = 12
+"""Rows or columns of a matrix in whose cells numbers are written."""
+_STRONG: dict[str, Any] = {"color": INK, "linewidth": 2.4, "marker": "o", "markersize": 4, "zorder": 3}
+_THIN: dict[str, Any] = {"linewidth": 1.1, "markersize": 3.2}
+_MOST_WIDE = 6
+"""Models whose names stand level under bars."""
+
+
+def over_models(
+    panels: Mapping[str, pd.DataFrame],
+    *,
+    series: str,
+    y_label: str,
+    strong: str = "",
+    chance: float | None = None,
+    breaks: Sequence[float] = (),
+    people: Mapping[str, float] | None = None,
+) -> Drawing:
+    """Draw a line a series through each model's value, one panel under the other.
+
+    Args:
+        panels: By heading: columns `model`, `value` and that of the series; NaN is left out. Models stand in the order
+            of the first panel's rows.
+        series: Column of the lines.
+        y_label: What the values are.
+        strong: The series whose line is black and thick.
+        chance: Where guessing would be; a dashed line.
+        breaks: Places between models (1.5 = after the second) at which a vertical line stands.
+        people: By heading, a value of people, drawn once across all models.
+
+    Raises:
+        BankError: There is nothing to draw.
+    """
+    models = list(dict.fromkeys(model for table in panels.values() for model in table["model"]))
+    names = list(dict.fromkeys(name for table in panels.values() for name in table[series]))
+    if not models:
+        raise BankError(f"{y_label}: no model to draw")
+    with styled():
+        made = drawing(DOUBLE, 1.4 + 1.9 * len(panels) + 0.16 * -(-len(names) // 4))
+        all_axes = made.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        asked = [name for name in names if name != strong]
+        for axes, (heading, table) in zip(all_axes, panels.items(), strict=True):
+            axes.set_title(label(heading))
+            grid(axes, axis="y")
+            for place in breaks:
+                axes.axvline(place - 0.5, color=FAINT, linewidth=1)
+            _zero_or_chance(axes, chance)
+            for name in names:
+                part = table[(table[series] == name) & table["value"].notna()]
+                look = _STRONG if name == strong else series_look(asked.index(name)) | _THIN
+                axes.plot([models.index(model) for model in part["model"]], part["value"], label=label(name), **look)
+            if people and heading in people:
+                axes.axhline(people[heading], color=INK, linestyle=":", linewidth=1.4, label="people (mean ratings)")
+        made.supylabel(y_label, fontsize=9.5)
+        all_axes[-1].set_xticks(range(len(models)), [label(m) for m in models], rotation=45, ha="right", fontsize=8)
+        all_axes[-1].set_xlim(-0.5, len(models) - 0.5)
+        legend(made, all_axes[0], len(names) + bool(people))
+    return made
+
+
+def bars(
+    panels: Mapping[str, pd.DataFrame],
+    *,
+    groups: str,
+    series: str,
+    y_labels: Mapping[str, str],
+    chance: Mapping[str, float] | None = None,
+    n_columns: int = 2,
+) -> Drawing:
+    """Draw a group of bars a model, a colour a series, with intervals, one panel a heading.
+
+    Args:
+        panels: By heading: columns `value`, `low`, `high` and those of groups and series.
+        groups: Column of the groups, in order of appearance.
+        series: Column of the colours; the first is black.
+        y_labels: What the values are, by heading.
+        chance: By heading, where guessing would be.
+        n_columns: Panels beside each other.
+
+    Raises:
+        BankError: There is nothing to draw.
+    """
+    if not panels:
+        raise BankError("no panel of bars to draw")
+    models = list(dict.fromkeys(model for table in panels.values() for model in levels(table, groups)))
+    names = list(dict.fromkeys(name for table in panels.values() for name in table[series]))
+    if len(models) > _MOST_WIDE:
+        n_columns = 1
+    n_columns = min(n_columns, len(panels))
+    n_rows = -(-len(panels) // n_columns)
+    with styled():
+        made = drawing(DOUBLE, 1.2 + (1.7 if n_columns == 1 else 2.1) * n_rows + 0.16 * -(-len(names) // 4))
+        for nth, (heading, table) in enumerate(panels.items()):
+            axes = made.add_subplot(n_rows, n_columns, nth + 1)
+            axes.set_title(label(heading))
+            axes.set_ylabel(y_labels.get(heading, ""))
+            grid(axes, axis="y")
+            _zero_or_chance(axes, (chance or {}).get(heading))
+            _grouped(axes, table, models=models, names=names, groups=groups, series=series)
+            tilt: dict[str, Any] = {"rotation": 30 if len(models) <= _MOST_WIDE else 45, "ha": "right", "fontsize": 8}
+            is_last = nth + n_columns >= len(panels)
+            names_here = [label(model) if is_last or n_columns > 1 else "" for model in models]
+            axes.set_xticks(range(len(models)), names_here, **(tilt if len(models) > 1 else {}))
+            axes.set_xlim(*((-0.9, 0.9) if len(models) == 1 else (-0.6, len(models) - 0.4)))
+        legend(made, made.axes[0], len(names))
+    return made
+
+
+def _grouped(
+    axes: Axes, table: pd.DataFrame, *, models: Sequence[str], names: Sequence[str], groups: str, series: str
+) -> None:
+    width = 0.8 / len(names)
+    for nth, name in enumerate(names):
+        part = table[(table[series] == name) & table["value"].notna()]
+        at = np.array([models.index(model) for model in part[groups]], dtype=float) + (nth + 0.5) * width - 0.4
+        value, low, high = (part[column].to_numpy(dtype=float) for column in ("value", "low", "high"))
+        error = np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None))
+        colour = INK if nth == 0 else COLOURS[(nth - 1) % len(COLOURS)]
+        look: dict[str, Any] = {
+            "color": colour,
+            "label": label(name),
+            "error_kw": {"elinewidth": 0.9, "ecolor": CHANCE},
+        }
+        axes.bar(at, value, width=width, yerr=error, **look)
+
+
+def matrices(
+    panels: Mapping[str, pd.DataFrame],
+    *,
+    value_label: str,
+    limits: tuple[float, float] | None = None,
+    n_columns: int = 2,
+    x_label: str = "",
+    y_label: str = "",
+) -> Drawing:
+    """Draw tables as coloured cells beside each other; numbers where they can be read.
+
+    Args:
+        panels: By heading: names of rows and columns are the labels; NaN is an empty cell.
+        value_label: What the numbers are.
+        limits: Values of the ends of one colour scale, whose middle means something; None: each panel has a scale of
+            its own, from its lowest to its highest number, light is high.
+        n_columns: Panels beside each other.
+        x_label: What the columns are.
+        y_label: What the rows are.
+
+    Raises:
+        BankError: There is nothing to draw.
+    """
+    if not panels or any(matrix.empty for matrix in panels.values()):
+        raise BankError(f"{value_label}: no cell to draw")
+    n_columns = min(n_columns, len(panels))
+    n_rows = -(-len(panels) // n_columns)
+    most_rows, most_columns = (max(matrix.shape[axis] for matrix in panels.values()) for axis in (0, 1))
+    longest = max(len(label(name)) for matrix in panels.values() for name in matrix.columns)
+    size = 8 if max(most_rows, most_columns) <= MOST_NUMBERED else 5.5
+    cell = min(0.34, max(0.13, 2.8 / max(most_rows, most_columns))) * (2 / n_columns if n_columns > 2 else 1)
+    with styled():
+        names_once = limits is not None and _same_columns(panels)
+        height = n_rows * (0.45 + max(0.8, cell * most_rows)) + 0.4
+        height += 0.0055 * size * longest * (1 if names_once else n_rows)
+        made = drawing(DOUBLE, height)
+        grid_of = made.subplots(n_rows, n_columns, squeeze=False).ravel()
+        image: Any = None
+        for nth, axes in enumerate(grid_of):
+            if nth >= len(panels):
+                axes.set_axis_off()
+                continue
+            heading = list(panels)[nth]
+            axes.set_title("\n".join(wrap(label(heading), 60 // n_columns)), fontsize=8.5 if n_columns < 4 else 7.5)
+            image = _cells(axes, panels[heading], limits=limits, size=size)
+            if limits is None:
+                made.colorbar(image, ax=axes, label=value_label, shrink=0.7, aspect=25).outline.set_visible(False)
+            if nth % n_columns:
+                if list(panels[heading].index) == list(panels[list(panels)[nth - 1]].index):
+                    axes.set_yticks([])
+            else:
+                axes.set_ylabel(y_label, fontsize=8)
+            if nth + n_columns < len(panels) and _same_columns(panels):
+                axes.set_xticks([])
+            else:
+                axes.set_xlabel(x_label, fontsize=8)
+        if limits is not None:
+            bar = made.colorbar(image, ax=list(grid_of), label=value_label, shrink=min(0.8, 2.6 / height), aspect=22)
+            bar.outline.set_visible(False)
+    return made
+
+
+def _same_columns(panels: Mapping[str, pd.DataFrame]) -> bool:
+    return len({tuple(matrix.columns) for matrix in panels.values()}) == 1
+
+
+def _cells(axes: Axes, matrix: pd.DataFrame, *, limits: tuple[float, float] | None, size: float) -> Any:  # noqa: ANN401
+    """Draw one table; return its image."""
+    values = matrix.to_numpy(dtype=float)
+    ends = limits or ((np.nanmin(values), np.nanmax(values)) if not np.isnan(values).all() else (0.0, 1.0))
+    image = axes.imshow(
+        values, cmap=SEQUENTIAL if limits is None else DIVERGING, vmin=ends[0], vmax=ends[1], aspect="auto"
+    )
+    if max(values.shape) <= MOST_NUMBERED:
+        for row, column in np.argwhere(~np.isnan(values)):
+            number = f"{values[row, column]:.2f}".replace("0.", ".", 1)
+            red, green, blue, _ = image.to_rgba(values[row, column])
+            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
+            axes.text(column, row, number, ha="center", va="center", color="white" if dark else INK, fontsize=6.5)
+    tilt: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(range(values.shape[1]), [label(c) for c in matrix.columns], fontsize=size, **tilt)
+    axes.set_yticks(range(values.shape[0]), [label(r) for r in matrix.index], fontsize=size)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    return image
+
+
+def _zero_or_chance(axes: Axes, chance: float | None) -> None:
+    if chance is not None:
+        axes.axhline(chance, color=CHANCE, linestyle="--", linewidth=1.1)

@@ -1,0 +1,137 @@
+"""Figures 2, 5 and 8 to 10 of Song, Hu & Mahowald 2025: numbers drawn, order of models, corpora without truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import metrics
+
+from pairbank.stats import summarise
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.introspection.by_model import by_family, by_size, size_breaks
+from pairbank.stats.analyses.introspection.figures import trend
+from pairbank.stats.analyses.introspection.model_features import features_in_paper
+from pairbank.stats.analyses.introspection.section import section
+from pairbank.stats.report.overview import overview_section
+from pairbank.stats.scored_table.frame import ScoredFrame
+from scored_frames import related_frames
+
+PUBLISHED = features_in_paper("song-2025")
+FOUR = ["Llama3.1 8B", "Qwen 1.5B", "Llama3.1 405B", "OLMo 7B", "OLMo 7B-seed1"]
+
+
+def without_truth(table: ScoredFrame, corpus: str) -> ScoredFrame:
+    frame = table.frame.assign(corpus=corpus, flags=pd.Series([["no_truth"]] * len(table.frame)))
+    return replace(table, corpus=corpus, frame=frame)
+
+
+@pytest.fixture(scope="module")
+def tables() -> list[ScoredFrame]:
+    real = related_frames(FOUR, n_items=150, n_prompts=2)
+    return [*real, *(without_truth(x, "nonsense") for x in related_frames(FOUR, n_items=90, n_prompts=2, seed=3))]
+
+
+@pytest.fixture(scope="module")
+def found(tables: list[ScoredFrame]) -> Section:
+    return section(tables, seed=0, n_resamples=20, features=dict(PUBLISHED), least_share=0)
+
+
+def test_models_stand_by_size_and_by_family() -> None:
+    ordered = by_size(list(PUBLISHED), PUBLISHED)
+    sizes = [PUBLISHED[name].size_billions for name in ordered]
+    assert sizes == sorted(sizes)
+    # the paper's figure 2a: 1.5 | 7 to 13 | 70 to 123 | 405 billion parameters
+    assert [sizes[int(place) - 1 : int(place) + 1] for place in size_breaks(ordered, PUBLISHED)] == [
+        [1.5, 7], [13, 70], [123, 405],
+    ]  # fmt: skip
+    families = [PUBLISHED[name].family for name in by_family(list(PUBLISHED), PUBLISHED)]
+    assert len(families) == 21
+    assert sum(a != b for a, b in pairwise(families)) == len(set(families)) - 1
+    assert by_size(["b", *FOUR, "a"], PUBLISHED)[-2:] == ["b", "a"]
+
+
+def test_a_corpus_without_truth_has_no_accuracy_and_no_regression_on_correctness(
+    tables: list[ScoredFrame], found: Section
+) -> None:
+    fits = found.tables["regressions"]
+    assert fits["table"].str.startswith("Table 5").groupby(fits["corpus"]).any().to_dict() == {
+        "nonsense": False, "toy": True,
+    }  # fmt: skip
+    shares = found.tables["models_and_prompts"]
+    assert set(shares.loc[shares["corpus"] == "nonsense", "what"]) == {"share of drawn words preferred"}
+    assert "On nonsense neither word is right" in {x.name: x for x in found.figures}["introspection_accuracy"].caption
+    assert found.text.count("Neither side of its items is right") == 1
+    nonsense = tables[-1]
+    summary = summarise(nonsense.frame, nonsense.layouts, model=nonsense.model)
+    assert set(summary["metric"]) == {"position_bias", "pearson", "spearman", "kappa", "raw_agreement"}
+    answer = overview_section(summary, [nonsense]).answer
+    assert answer == "In nonsense neither side of an item is right: no accuracy."
+
+
+def test_all_items_are_taken_where_the_paper_filters_none(found: Section) -> None:
+    assert found.tables["verdicts"]["items"].tolist() == ["all", "all"]
+    assert found.tables["filter"].empty
+    assert "No item is left out for being easy" in found.text
+
+
+def test_lines_and_matrices_draw_the_numbers_of_the_tables(found: Section) -> None:
+    figures = {figure.name: figure for figure in found.figures}
+    ordered = by_size(FOUR, PUBLISHED)
+    shares = found.tables["models_and_prompts"].query("corpus == 'toy'")
+    axes = figures["introspection_accuracy"].draw().axes[0]
+    direct = next(line for line in axes.lines if line.get_label() == "direct")
+    expected = shares[shares["method"] == "direct"].set_index("model")["share"].reindex(ordered)
+    np.testing.assert_allclose(np.asarray(direct.get_ydata(), dtype=float), expected)
+    kappas = figures["introspection_kappa"].draw().axes[0]
+    line = next(line for line in kappas.lines if line.get_label() == "prompt_1")
+    expected = shares[shares["method"] == "prompt_1"].set_index("model")["kappa"].reindex(ordered)
+    np.testing.assert_allclose(np.asarray(line.get_ydata(), dtype=float), expected)
+    drawn = {axes.get_title(loc="left"): axes for axes in figures["introspection_pairs_all_toy"].draw().axes}
+    image = np.asarray(drawn["Direct of A, Meta of B"].images[0].get_array())
+    pairs = found.tables["pairs"].query("corpus == 'toy'").set_index(["direct_model", "meta_model"])["meta_direct"]
+    rows = by_family(FOUR, PUBLISHED)
+    assert image[1, 3] == pytest.approx(pairs[rows[1], rows[3]])
+    variants = figures["introspection_seed_variants_OLMo"].draw().axes[0].images[0].get_array()
+    assert np.asarray(variants)[0, 1] == pytest.approx(pairs["OLMo 7B", "OLMo 7B-seed1"])
+
+
+def test_kappa_is_that_of_scikit_learn(tables: list[ScoredFrame], found: Section) -> None:
+    frame = tables[1].frame
+    expected = metrics.cohen_kappa_score(frame["direct_delta"] > 0, frame["prompt_0_delta"] > 0)
+    row = found.tables["models_and_prompts"].query("corpus == 'toy' and model == 'Qwen 1.5B' and method == 'prompt_0'")
+    assert row["kappa"].iloc[0] == pytest.approx(expected)
+    assert row["n_kappa"].iloc[0] == 150
+
+
+def test_the_answer_names_each_corpus_and_one_figure_shows_them_all(found: Section) -> None:
+    assert found.answer.startswith("Beyond relatives' probabilities: **")
+    for corpus in ("toy", "nonsense"):
+        assert f"{corpus} (" in found.answer
+    assert "no evidence" not in found.answer.lower()
+    assert found.first_figure is not None
+    assert found.first_figure.name == "introspection_scatters"
+    titles = [axes.get_title(loc="left") for axes in found.first_figure.draw().axes]
+    assert titles == ["toy", "nonsense"]
+    assert len(found.tables["answers"]) == 2
+
+
+def test_one_model_draws_nothing_and_the_text_says_why() -> None:
+    one = section(related_frames(["Qwen 1.5B"], n_items=60, n_prompts=2), seed=0, n_resamples=5)
+    assert one.figures == ()
+    assert one.first_figure is None
+    assert "One model makes a single pair" in one.text
+    assert "cannot be told" in one.answer
+    assert "r of its answers with its own probabilities is " in one.answer
+
+
+def test_a_trend_is_that_of_least_squares_through_pairs_of_different_models() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.2, 0.8, 30)
+    pairs = pd.DataFrame({"match_type": "other", "direct_direct": x, "meta_direct": 0.1 + 0.5 * x})
+    own = pd.DataFrame({"match_type": ["self"] * 5, "direct_direct": 1.0, "meta_direct": 0.9})
+    assert trend(pd.concat([pairs, own])) == pytest.approx((0.1, 0.5))
+    assert trend(pairs.head(6)) is None

@@ -1,0 +1,149 @@
+"""Hu & Levy 2023: consistency, performance with corpora pooled, the answer in words, and what the figures draw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.patches import Rectangle
+from scipy import stats
+from sklearn import metrics
+
+from asked_frames import CORPORA, PROMPTS, asked_table, asked_tables, layouts_of
+from pairbank.errors import BankError
+from pairbank.scoring.prompts.registry import prompts
+from pairbank.stats.analyses import agreement_summary
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.prompting.cells import POOLED, names_of
+from pairbank.stats.analyses.prompting.section import section
+from pairbank.stats.figures.style import save_figure
+from rated_tables import keyed
+from scored_frames import scored_frame
+
+MODELS = ["gpt2", "gpt2-large", "flan-t5-small"]
+
+
+@pytest.fixture(scope="module")
+def found() -> Section:
+    return section(asked_tables(MODELS))
+
+
+def row(found: Section, task: str, prompt: str, corpus: str, model: str = "gpt2") -> dict[str, object]:
+    return keyed(found.tables["comparisons"], "task", "prompt", "corpus", "model")[task, prompt, corpus, model]
+
+
+def test_r_of_words_is_that_of_log_probabilities_and_of_pairs_that_of_differences(found: Section) -> None:
+    words = asked_table("p18", "gpt2", seed=0).frame
+    expected = stats.pearsonr(words["direct_good"], words["1_1_good"]).statistic
+    assert row(found, "Exp. 1", "MetaInstruct", "p18")["r"] == pytest.approx(expected, abs=1e-12)
+    pairs = asked_table("dtfit", "gpt2", seed=0).frame
+    expected = stats.pearsonr(pairs["direct_delta"], pairs["2_2_delta"]).statistic
+    assert row(found, "Exp. 2", "MetaQuestionComplex", "dtfit")["r"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_r_of_a_task_is_the_unweighted_mean_over_corpora(found: Section) -> None:
+    own = [row(found, "Exp. 3b", PROMPTS[0], corpus)["r"] for corpus in ("syntaxgym", "hu-levy-blimp")]
+    assert row(found, "Exp. 3b", PROMPTS[0], POOLED)["r"] == pytest.approx(np.mean(np.array(own, dtype=float)))
+
+
+def test_accuracy_of_a_task_pools_the_items_of_its_corpora_and_is_balanced(found: Section) -> None:
+    # 45 + 90 pairs: the mean over items, not over corpora; scikit-learn's balanced accuracy of Yes against No
+    answers = [np.array(asked_table(c, "gpt2", seed=0).frame["3a_0_logprobs"].to_list()) for c in list(CORPORA)[3:]]
+    together = np.concatenate(answers).reshape(-1, 2, 2)
+    says_yes = (together[:, :, 0] > together[:, :, 1]).ravel()
+    expected = metrics.balanced_accuracy_score(np.tile([True, False], len(together)), says_yes)
+    pooled = row(found, "Exp. 3a", PROMPTS[0], POOLED)
+    assert pooled["asked"] == pytest.approx(expected)
+    assert pooled["n"] == 45 + 90
+    means = [row(found, "Exp. 3a", PROMPTS[0], corpus)["asked"] for corpus in ("syntaxgym", "hu-levy-blimp")]
+    assert pooled["asked"] == pytest.approx((45 * float(str(means[0])) + 90 * float(str(means[1]))) / 135)
+
+
+def test_words_of_both_corpora_are_pooled_and_compared_item_by_item(found: Section) -> None:
+    frames = [asked_table(corpus, "gpt2", seed=0).frame for corpus in ("p18", "news-2023")]
+    direct, asked = (
+        np.concatenate([frame[name] for frame in frames]).astype(float) for name in ("direct_good", "1_0_good")
+    )
+    pooled = row(found, "Exp. 1", PROMPTS[0], POOLED)
+    assert (pooled["direct"], pooled["asked"]) == (pytest.approx(direct.mean()), pytest.approx(asked.mean()))
+    interval = stats.ttest_rel(asked, direct).confidence_interval()
+    assert (pooled["difference_low"], pooled["difference_high"]) == pytest.approx((interval.low, interval.high))
+
+
+def test_the_answer_counts_the_tasks_in_which_asking_is_lower(found: Section) -> None:
+    one = section(asked_tables(["gpt2"]))
+    cells = one.tables["comparisons"]
+    whole = cells[(cells["corpus"] == POOLED) | (cells["task"] == "Exp. 2")]
+    n_lower = int((whole.groupby("task")["difference"].max() < 0).sum())
+    assert (
+        f"Asked, gpt2 scores lower than by its probabilities with every prompt in **{n_lower} of 4 tasks**"
+        in one.answer
+    )
+    assert f"{(whole['difference_high'] < 0).sum()} of 12 intervals of the difference lie below 0" in one.answer
+    assert "r of answers with probabilities, range over prompts: Exp. 1 " in one.answer
+    assert "of 12 cases (3 models, each on its tasks)" in found.answer
+    for model in MODELS:
+        assert (found.tables["consistency"]["model"] == model).sum() == 4
+    assert len(section(asked_tables([f"m{nth}" for nth in range(7)])).tables["consistency"]) == 7
+
+
+def test_the_consistency_figure_has_a_panel_a_model_with_its_r(found: Section, tmp_path: Path) -> None:
+    figures = {figure.name: figure for figure in found.figures}
+    assert found.first_figure is figures["prompting_consistency"]
+    drawn = figures["prompting_consistency"].draw()
+    panels = {axes.get_title(loc="left"): axes for axes in drawn.axes if axes.images and axes.get_title(loc="left")}
+    assert list(panels) == ["flan-t5-small", "gpt2", "gpt2-large"]  # by declared size
+    image = np.asarray(panels["gpt2"].images[0].get_array())
+    assert image.shape == (4, 3)
+    assert image[2, 1] == pytest.approx(row(found, "Exp. 3a", "MetaInstruct", POOLED)["r"])
+    bars = figures["prompting_performance"].draw().axes[0].containers
+    assert len(bars) >= 4
+    assert {f"prompting_scatter_Exp._{task}" for task in ("1", "2", "3a", "3b")} <= set(figures)
+    assert "the line is where both are equal" in figures["prompting_scatter_Exp._1"].caption
+    points = figures["prompting_scatter_Exp._3a"].draw().axes
+    assert [len(np.asarray(axes.collections[0].get_offsets())) for axes in points] == [
+        45
+    ] * 9  # 3 models x 3 prompts, none left out
+    png, *_ = save_figure(drawn, tmp_path / "figure")
+    assert png.stat().st_size > 5_000
+
+
+def test_bars_show_the_pooled_accuracy_of_the_paper(found: Section) -> None:
+    (figure,) = [figure for figure in found.figures if figure.name == "prompting_performance"]
+    axes = {axes.get_title(loc="left"): axes for axes in figure.draw().axes}["Exp. 3b"]
+    heights = [
+        patch.get_height() for patch in axes.patches if isinstance(patch, Rectangle)
+    ]  # direct of 3 models, then each prompt's
+    expected = [
+        row(found, "Exp. 3b", PROMPTS[0], POOLED, model)["asked"] for model in ("flan-t5-small", "gpt2", "gpt2-large")
+    ]
+    assert heights[3:6] == pytest.approx(expected)
+
+
+def test_every_prompt_of_the_paper_has_its_experiment_in_its_label() -> None:
+    labels = {name: prompt.label for name, prompt in prompts().items() if name.startswith("hl23_")}
+    found = {names_of(label, name, kind="", items="") for name, label in labels.items()}
+    assert {(task, prompt) for task in ("Exp. 1", "Exp. 2", "Exp. 3a", "Exp. 3b") for prompt in PROMPTS} <= found
+    assert {("Exp. 3a, Mandarin", prompt) for prompt in PROMPTS} <= found
+    assert all(task.startswith("Exp. ") for task, _ in found)
+
+
+def test_agreement_of_words_is_that_of_log_probabilities(found: Section) -> None:
+    means = agreement_summary.section([asked_table("p18", "gpt2", seed=0)])
+    assert means.tables["mean_r"]["reason"].isna().all()
+    (r,) = means.tables["mean_r"].query("method == '1_0' and model == 'gpt2'")["value"]
+    assert r == pytest.approx(row(found, "Exp. 1", PROMPTS[0], "p18")["r"])
+    assert means.answer.startswith("r with `direct` is ")
+
+
+def test_tables_without_questions_or_without_truth_are_refused() -> None:
+    with pytest.raises(BankError, match="scored both directly and with a prompt"):
+        section([scored_frame("m", np.ones(4), {})])
+    table = scored_frame("m", np.array([1.0, -1.0, 2.0]), {"p": np.array([1.0, 2.0, 3.0])})
+    assert section([table]).tables["comparisons"]["n"].tolist() == [3]
+    table.frame["flags"] = pd.Series([["no_truth"]] * 3)
+    with pytest.raises(BankError, match="of which one side is right"):
+        section([table])
+    assert len(layouts_of("Exp. 2")) == 3
