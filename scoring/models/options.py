@@ -41,7 +41,8 @@ class LoadOptions(TypedDict, total=False):
     bos: Annotated[
         Literal["auto", "bos", "eos-as-bos", "cls", "none"],
         "Causal models: what stands before a text. auto = the tokenizer's BOS, else its EOS, so that the first word "
-        "counts; cls = [CLS], for causal models with BERT's tokenizer; none leaves the first token unscored. Other models use their own special tokens.",
+        "counts; cls = [CLS], for causal models with BERT's tokenizer; none leaves the first token unscored. Other "
+        "models use their own special tokens.",
     ]
     prompt_format: Annotated[
         Literal["auto", "base", "chat"],
