@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check setup clean
+.PHONY: demo test check gallery setup clean
 
 demo: $(READY)
 	@$(BIN)/pairbank run demo --model demo --out demo-bank
@@ -18,6 +18,9 @@ check: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@PYTHONPATH=src $(BIN)/lint-imports
+
+gallery: $(READY)
+	@cd tests/support && ../../$(BIN)/python -m gallery
 
 setup: $(READY)
 

@@ -14,7 +14,7 @@ MOST_LINES = 25
 """Of a table on a report's first page."""
 
 
-def cell(row: Mapping[Any, Any], *, interval: bool = True) -> str:
+def cell(row: Mapping[Any, Any] | pd.Series[Any], *, interval: bool = True) -> str:
     """Return a value with its interval.
 
     >>> cell({"value": 0.5, "low": 0.4, "high": 0.61}), cell({"value": float("nan"), "low": 0.4, "high": 0.61})

@@ -63,7 +63,7 @@ FIGURES = {
         "grammaticality_distributions_toy",
         "grammaticality_roc_toy",
     ],
-    "paradigms": ["paradigms_toy"],
+    "paradigms": ["paradigms_toy{}"],
 }
 
 
@@ -71,11 +71,12 @@ FIGURES = {
 def test_every_section_has_its_figures_and_all_can_be_saved(n_models: int, tmp_path: Path) -> None:
     found = sections(n_models)
     for name, expected in FIGURES.items():
-        names = [x.format("" if n_models == 1 else "_toy") for x in expected]
+        names = [x.format("" if n_models == 1 else {"paradigms": "_direct"}.get(name, "_toy")) for x in expected]
         if n_models > 1:  # four models have a scatter of their own; the panels of nine would be too many
             more = [f"grammaticality_scatter_model_{nth}_x" for nth in range(1, 4)]
             names = [one for name in names for one in ([name, *more] if name.endswith("model_0_x") else [name])]
             names = [one for one in names if one != "people_scatter"]
+            names += ["paradigms_toy_meta"] if name == "paradigms" else []
         assert [figure.name for figure in found[name].figures] == names
     assert len(found["languages"].figures) == n_models
     figures = [figure for section in found.values() for figure in section.figures]
@@ -137,6 +138,20 @@ def test_the_legend_of_a_roc_curve_has_its_area() -> None:
     area = found.tables["separability"].query("metric == 'auc'")["value"].iloc[0]
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == [f"direct: {area:.2f}"]
+
+
+def test_phenomena_of_several_models_are_columns_of_their_own() -> None:
+    tables = [rated_table(seed=seed, model=f"m{seed}") for seed in range(3)]
+    found = paradigms.section(tables, seed=0, n_resamples=5)
+    (figure,) = [x for x in found.figures if x.name == "paradigms_toy_direct"]
+    axes = figure.draw().axes[0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["m0", "m1", "m2"]
+    drawn = np.asarray(axes.images[0].get_array(), dtype=float)
+    rows = [text.get_text() for text in axes.get_yticklabels()]
+    for nth, table in enumerate(tables):
+        used = table.frame.iloc[1:]
+        right = (used["direct_delta"] > 0).groupby(used["paradigm"]).mean()
+        np.testing.assert_allclose(drawn[:, nth], right[rows])
 
 
 def test_a_matrix_of_differences_is_antisymmetric() -> None:
