@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check gpu setup clean
+.PHONY: demo test check gpu gallery setup clean
 
 demo: $(READY)
 	@$(BIN)/pairbank run demo --model demo --out demo-bank
@@ -22,6 +22,9 @@ check: $(READY)
 # Needs a CUDA device; writes what it finds to docs/gpu.md.
 gpu: $(READY)
 	@PAIRBANK_GPU_PAGE=docs/gpu.md $(BIN)/python -m pytest -q -m gpu tests/gpu
+
+gallery: $(READY)
+	@cd tests/support && ../../$(BIN)/python -m gallery
 
 setup: $(READY)
 

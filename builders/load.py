@@ -10,6 +10,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.corpora.map_file import map_beside, read_map
 from pairbank.builders.corpora.registry import corpus_named
@@ -24,6 +26,8 @@ from pairbank.files import sha256_of_file
 
 if TYPE_CHECKING:
     import datasets
+
+    from pairbank.arrays import IntArray
 
 logger = logging.getLogger(__name__)
 
@@ -162,16 +166,35 @@ def located_files(
 def first_of_each_paradigm(dataset: datasets.Dataset, limit: int) -> datasets.Dataset:
     """Return at most `limit` items of each paradigm (within its subset and language), in their order.
 
+    Single sentences that are labelled acceptable or not have as many of either label.
+
     Raises:
         CorpusError: a limit below 1.
     """
+    return dataset.select(np.flatnonzero(_places(dataset, limit, "paradigm") < limit))
+
+
+def first_of_each_subset(dataset: datasets.Dataset, limit: int) -> datasets.Dataset:
+    """Return at most `limit` items of each subset (within its language), in their order.
+
+    They are taken from all its paradigms in turn; of labelled sentences, as many of either label.
+
+    Raises:
+        CorpusError: a limit below 1.
+    """
+    in_turn = np.argsort(_places(dataset, limit, "paradigm"), kind="stable")
+    kept = in_turn[_places(dataset.select(in_turn), limit) < limit]
+    return dataset.select(np.sort(kept))
+
+
+def _places(dataset: datasets.Dataset, limit: int, *more: str) -> IntArray:
+    """Return the place of each item among those of its group, from 0."""
     if limit < 1:
         raise CorpusError(f"limit is {limit}, expected at least 1 item a paradigm")
-    seen: Counter[tuple[str | None, ...]] = Counter()
-    kept: list[int] = []
-    groups = zip(*(dataset[name][:] for name in ("subset", "language", "paradigm")), strict=True)
-    for index, group in enumerate(groups):
+    names = ("subset", "language", *more, *(name for name in ("label",) if name in dataset.column_names))
+    seen: Counter[tuple[str | int | None, ...]] = Counter()
+    places: list[int] = []
+    for group in zip(*(dataset[name][:] for name in names), strict=True):
+        places.append(seen[group])
         seen[group] += 1
-        if seen[group] <= limit:
-            kept.append(index)
-    return dataset.select(kept)
+    return np.array(places, dtype=np.int64)

@@ -80,7 +80,8 @@ def add_minimalness(
         progress: called after each file of embeddings.
 
     Raises:
-        ScoringError: items that have such columns already, or an over-long sentence.
+        ScoringError: items that have such columns already (the same edit distances may be there), or an over-long
+            sentence.
         ModelLoadError: sentence-transformers is not installed, or no such model.
     """
     embedder = (
@@ -89,6 +90,9 @@ def add_minimalness(
         else model
     )
     table = _table(items)
+    there = [name for name in COLUMNS if name in table.column_names]
+    if there not in ([], ["edit_distance"]):
+        raise _already(there[0])
     good, bad = _sides(table)
     distances = _cosine_distances(
         good, bad, table["item_id"][:], embedder, over_length=over_length, tell=progress or (lambda _n, _all: None)
@@ -103,7 +107,7 @@ def add_edit_distance(items: Items) -> Items:
     """Return items, or a scored table, with `edit_distance` alone; needs no model.
 
     Raises:
-        ScoringError: items that have the column already.
+        ScoringError: items that have such a column already, with other numbers.
     """
     table = _table(items)
     table = _with_edit_distance(table, *_sides(table))
@@ -210,13 +214,19 @@ def _with_edit_distance(
     table: datasets.Dataset, good: Sequence[str | None], bad: Sequence[str | None]
 ) -> datasets.Dataset:
     values = [None if a is None or b is None else levenshtein(a, b) for a, b in zip(good, bad, strict=True)]
+    if "edit_distance" in table.column_names and table["edit_distance"][:] == values:
+        return table  # a corpus may bring the same numbers: HLL does
     return _with_column(table, "edit_distance", pa.array(values, pa.int32()))
 
 
 def _with_column(table: datasets.Dataset, name: str, values: pa.Array) -> datasets.Dataset:
     if name in table.column_names:
-        raise ScoringError(f"items already have the column {name!r}; drop it with remove_columns({name!r}) first")
+        raise _already(name)
     return table.add_column(name, values)
+
+
+def _already(name: str) -> ScoringError:
+    return ScoringError(f"items already have the column {name!r}; drop it with remove_columns({name!r}) first")
 
 
 def _cosine_distances(

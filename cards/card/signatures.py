@@ -13,6 +13,7 @@ BOS = {
     "auto": "its own BOS token, else its EOS, before every text",
     "bos": "its BOS token before every text",
     "eos-as-bos": "its EOS token before every text",
+    "cls": "its [CLS] token before every text",
     "none": "no token before a text, whose first token is not scored",
 }
 PLL = {

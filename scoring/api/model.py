@@ -18,7 +18,7 @@ from pairbank.files import sha256_of_text
 from pairbank.scoring.api.requests import EncodedRequest, Request
 
 SLUG_BYTES = 96
-BosPolicy = Literal["auto", "bos", "eos-as-bos", "none"]
+BosPolicy = Literal["auto", "bos", "eos-as-bos", "cls", "none"]
 OverLength = Literal["error", "nan"]
 """What is done with a text longer than the model's context: an error that names the item, or NaN and a flag."""
 Progress = Callable[[int], None]

@@ -295,7 +295,7 @@ def kind_of(config: PretrainedConfig) -> Kind | None:
 def _check_options(kind: Kind, name: str, chosen: LoadOptions) -> None:
     """Refuse an option that this kind of model cannot honour."""
     allowed: tuple[tuple[str, str, str, tuple[str, ...], Kind], ...] = (
-        ("bos", chosen["bos"], "auto", ("bos", "eos-as-bos", "none"), "causal"),
+        ("bos", chosen["bos"], "auto", ("bos", "eos-as-bos", "cls", "none"), "causal"),
         ("prompt_format", chosen["prompt_format"], "auto", ("base", "chat"), "causal"),
         ("pll", chosen["pll"], "original", ("within_word_l2r",), "masked"),
         ("seq2seq_mode", chosen["seq2seq_mode"], "auto", ("sentinel", "conditional"), "seq2seq"),

@@ -47,9 +47,10 @@ class LoadOptions(TypedDict, total=False):
     ]
     gguf_file: Annotated[str | None, "The GGUF file in the folder or on the Hub; it is dequantised."]
     bos: Annotated[
-        Literal["auto", "bos", "eos-as-bos", "none"],
+        Literal["auto", "bos", "eos-as-bos", "cls", "none"],
         "Causal models: what stands before a text. auto = the tokenizer's BOS, else its EOS, so that the first word "
-        "counts; none leaves the first token unscored. Other models use their own special tokens.",
+        "counts; cls = [CLS], for causal models with BERT's tokenizer; none leaves the first token unscored. Other "
+        "models use their own special tokens.",
     ]
     prompt_format: Annotated[
         Literal["auto", "base", "chat"],

@@ -291,7 +291,9 @@ def comparison_figures(found: pd.DataFrame) -> Iterator[Figure]:
             yield Figure(
                 name=file_name("comparisons", corpus, compared),
                 caption=f"{note}; lines are 95 % intervals (adjusted Wald, for pairs).",
-                draw=partial(intervals, shown, rows="pair", series="within", x_label="difference in accuracy"),
+                draw=partial(
+                    intervals, shown, rows="pair", series="within", x_label="difference in accuracy", chance=0
+                ),
             )
             continue
         first = DIRECT if DIRECT in set(part["within"]) else part["within"].iloc[0]

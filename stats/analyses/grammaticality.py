@@ -1,60 +1,59 @@
 """What string probability says about grammaticality: scored tables in, a section out.
 
 Hu et al. 2026, TACL: the two log-probabilities of a pair correlate (prediction 1a) and the less so the less minimal
-the pair is (1b, ten bins of cosine distance); pooled, no linking function tells grammatical from ungrammatical
-strings well (prediction 3), although the better string of a pair is usually the more probable one.
+the pair is (1b, ten bins of cosine distance); their difference follows people's (2); pooled, no linking function tells
+grammatical from ungrammatical strings well (3), although the better string of a pair is usually the more probable one.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.close_pairs import close_pairs
+from pairbank.stats.analyses.grammaticality_figures import AREAS, points_of, string_figures
+from pairbank.stats.analyses.grammaticality_words import DEFINITIONS, answer, text
 from pairbank.stats.analyses.human_correlation import BIN_COLUMNS, DISTANCES
+from pairbank.stats.analyses.ranges import wide
+from pairbank.stats.analyses.string_pools import ScoredStrings, histogram, scored_strings, together
 from pairbank.stats.estimates.estimate import undefined
-from pairbank.stats.figures.charts import roc_curves
-from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.shared import MOST_SERIES, bin_figures, file_name, place_said
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.distance_bins import correlation_by_bin
-from pairbank.stats.measures.roc import Strings, auc, labelled_strings, pooled_pairs, roc_curve
+from pairbank.stats.measures.roc import Strings, auc, roc_curve
 from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
-
-STRING_TASKS = ("sentence_pair", "sentence")
-"""Tasks whose scores are of whole strings; a continuation given its context is none."""
+_LEAST_RATED = 3
+_POOL = tuple[str, str, str]
+"""Model, language and method of strings that are pooled over corpora."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Scored:
-    """The strings of one table with one linking function."""
+@dataclass(slots=True)
+class _Found:
+    """Rows of the tables, as they are made."""
 
-    method: str
-    good: FloatArray
-    """Scores of the pairs' good strings; empty for a corpus of single labelled sentences."""
-    bad: FloatArray
-    strings: Strings
-    """All strings, paired or not."""
-    pairs: ScoredTable
-    """The pairs' rows."""
-    n_rows: int
-    """Rows the function applies to, identical sides included."""
+    correlations: list[dict[str, Any]] = field(default_factory=list)
+    people: list[dict[str, Any]] = field(default_factory=list)
+    binned: list[dict[str, Any]] = field(default_factory=list)
+    separated: list[dict[str, Any]] = field(default_factory=list)
+    curves: list[pd.DataFrame] = field(default_factory=list)
+    histograms: list[pd.DataFrame] = field(default_factory=list)
+    points: list[pd.DataFrame] = field(default_factory=list)
+    pools: dict[_POOL, dict[str, Strings]] = field(default_factory=lambda: defaultdict(dict))
+    without: dict[str, str] = field(default_factory=dict)
+    """Corpus -> why its strings cannot be told apart."""
 
 
-def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
+def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int, filtered: tuple[str, ...] = ()) -> Section:
     """Return correlations of the two strings of a pair, and how well a threshold separates all strings.
 
     Args:
@@ -62,81 +61,97 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
             (`direct` and its linking functions).
         seed: Not used: nothing is drawn.
         n_resamples: Not used either.
+        filtered: Corpora of which only pairs of small edit distance are used (`close_pairs`).
 
     Raises:
-        BankError: If no table has scored strings of both classes.
+        BankError: If no table has scored strings of both classes, or one to be filtered has no edit distances.
     """
-    correlations: list[dict[str, Any]] = []
-    binned: list[dict[str, Any]] = []
-    separated: list[dict[str, Any]] = []
-    curves: list[pd.DataFrame] = []
-    for part in (part for table in tables for part in read_table(table).parts()):
-        for scored in _scored(part):
+    used, notes = close_pairs(tables, filtered)
+    found = _Found()
+    for part in (part for table in used for part in read_table(table).parts()):
+        for scored in scored_strings(part):
             place = SummaryRow(method=scored.method, **part.place, seed=seed, n_resamples=n_resamples)
-            if scored.good.size:
-                correlations.append(_correlation(scored, place))
-                binned += _by_bins(scored, place)
-            separated += _separation(scored, place)
-            curves.append(_curve(scored, place))
-    if not separated:
+            _add(found, scored, place)
+    if not found.separated:
         raise BankError(
             f"none of {sorted({t.corpus for t in tables})} has whole strings of both classes scored by `direct` or a "
             "linking function; score a corpus of sentence pairs, or of labelled sentences, with `direct`"
         )
-    found = {
-        "correlation": long_table(correlations),
-        "by_bin": long_table(binned, BIN_COLUMNS),
-        "separability": long_table(separated),
-        "roc": pd.concat(curves, ignore_index=True),
+    _add_pools(found, SummaryRow(model="", corpus="", group_by="all", group="", seed=seed, n_resamples=n_resamples))
+    return _section(found, notes)
+
+
+def _section(found: _Found, notes: Sequence[str]) -> Section:
+    made = {
+        "correlation": long_table(found.correlations),
+        "with_people": long_table(found.people),
+        "by_bin": long_table(found.binned, BIN_COLUMNS),
+        "separability": long_table(found.separated),
+        "roc": pd.concat(found.curves, ignore_index=True),
+        "distributions": pd.concat(found.histograms, ignore_index=True),
     }
+    areas = made["separability"].query("metric == 'auc' and group_by == 'all'")
     return Section(
         id="grammaticality",
         title="Probability and grammaticality",
-        text=_text(found["correlation"], found["separability"]),
+        text=text(made, notes),
+        answer=answer(made, found.without),
+        main_table="areas",
+        main_figure=AREAS,
         definitions=DEFINITIONS,
-        tables=found,
-        figures=(
-            *bin_figures(found["by_bin"], section="grammaticality", y_label="Pearson r of the two sides"),
-            *roc_figures(found["roc"], found["separability"]),
-        ),
+        tables={"areas": wide(areas)} | made,
+        figures=tuple(string_figures(made, found.points)),
         references=(
-            "Hu et al. 2026, TACL: sections 4 and 6",
+            "Hu et al. 2026, TACL: sections 4 to 6",
             "Obuchowski 1997, Biometrics 53:567-578",
             "DeLong, DeLong & Clarke-Pearson 1988, Biometrics 44:837-845",
         ),
     )
 
 
-def _scored(table: ScoredTable) -> Iterator[_Scored]:
-    kept = table.rows(table.has_value("task", *STRING_TASKS))
-    used = kept.choices
-    labels = used.numbers("label")
-    for layout in table.layouts:
-        if layout.is_prompted:
+def _add(found: _Found, scored: ScoredStrings, place: SummaryRow) -> None:
+    """Add what one method says of one corpus, or one of its subsets."""
+    is_whole = not place.group
+    if scored.good.size:
+        sides = replace(place, metric="pearson_sides").row(pearson(scored.good, scored.bad), n_rows=scored.n_rows)
+        found.correlations.append(sides)
+        found.people += _with_people(scored, place)
+        found.binned += _by_bins(scored, place)
+        if is_whole:
+            found.points.append(points_of(scored, place))
+    if scored.strings.problem:
+        if is_whole:
+            found.without.setdefault(place.corpus, scored.strings.problem)
+        return
+    found.separated += _separation(scored, place)
+    found.curves.append(_curve(scored.strings, place))
+    if is_whole:
+        found.histograms.append(_histogram(scored.strings, place))
+        if scored.language:
+            found.pools[place.model, scored.language, scored.method][place.corpus] = scored.strings
+
+
+def _add_pools(found: _Found, anywhere: SummaryRow) -> None:
+    """Add what one threshold does on the strings of all corpora of a language together, where there are several."""
+    for (model, language, method), parts in found.pools.items():
+        if len(parts) < 2:
             continue
-        good, bad = used.side(layout.method, "good"), used.side(layout.method, "bad")
-        paired, single = ~np.isnan(good + bad), ~np.isnan(good + labels) & np.isnan(bad)
-        if paired.any():
-            strings = pooled_pairs(good[paired], bad[paired])
-        else:
-            strings = labelled_strings(good[single], labels[single])
-        if strings.problem:
-            continue
-        yield _Scored(
-            method=layout.method,
-            good=good[paired],
-            bad=bad[paired],
-            strings=strings,
-            pairs=used.rows(paired),
-            n_rows=int((~np.isnan(kept.side(layout.method, "good"))).sum()),
-        )
+        strings = together(list(parts.values()))
+        place = replace(anywhere, model=model, corpus=f"{len(parts)} corpora ({language})", method=method)
+        found.separated.append(replace(place, metric="auc").row(auc(strings), n_rows=strings.n_items))
+        found.curves.append(_curve(strings, place))
+        found.histograms.append(_histogram(strings, place))
 
 
-def _correlation(scored: _Scored, place: SummaryRow) -> dict[str, Any]:
-    return replace(place, metric="pearson_sides").row(pearson(scored.good, scored.bad), n_rows=scored.n_rows)
+def _with_people(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    rated = ~np.isnan(scored.human_delta)
+    if rated.sum() >= _LEAST_RATED:
+        delta = scored.good[rated] - scored.bad[rated]
+        estimate = pearson(delta, scored.human_delta[rated])
+        yield replace(place, versus="human", metric="pearson_human").row(estimate, n_rows=int(rated.sum()))
 
 
-def _by_bins(scored: _Scored, place: SummaryRow) -> Iterator[dict[str, Any]]:
+def _by_bins(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str, Any]]:
     for column in DISTANCES:
         distance = scored.pairs.numbers(column)
         known = ~np.isnan(distance)
@@ -146,7 +161,7 @@ def _by_bins(scored: _Scored, place: SummaryRow) -> Iterator[dict[str, Any]]:
             yield here.row(found.estimate, n_rows=b.rows.size) | b.cells | {"subset": place.group}
 
 
-def _separation(scored: _Scored, place: SummaryRow) -> Iterator[dict[str, Any]]:
+def _separation(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str, Any]]:
     here = replace(place, metric="auc")
     yield here.row(auc(scored.strings), n_rows=scored.n_rows)
     here = replace(place, metric="accuracy")
@@ -157,8 +172,8 @@ def _separation(scored: _Scored, place: SummaryRow) -> Iterator[dict[str, Any]]:
     yield here.row(estimate, n_rows=scored.n_rows)
 
 
-def _curve(scored: _Scored, place: SummaryRow) -> pd.DataFrame:
-    curve = roc_curve(scored.strings)
+def _curve(strings: Strings, place: SummaryRow) -> pd.DataFrame:
+    curve = roc_curve(strings)
     return pd.DataFrame(
         {
             "model": place.model,
@@ -171,101 +186,5 @@ def _curve(scored: _Scored, place: SummaryRow) -> pd.DataFrame:
     )
 
 
-def _text(correlations: pd.DataFrame, separated: pd.DataFrame) -> str:
-    """Return the findings, corpus by corpus; numbers of several models are means with their range."""
-    parts = []
-    for corpus, part in separated[separated["group_by"] == "all"].groupby("corpus", sort=False):
-        area, right = part[part["metric"] == "auc"], part[part["metric"] == "accuracy"]
-        means = area.groupby("method", sort=False)["value"].mean().sort_values(ascending=False, kind="stable")
-        best = str(means.index[0])
-        said = [f"**{corpus}** ({_count(area['n'])} items, {_count_models(part)})."]
-        whole = (correlations["corpus"] == corpus) & (correlations["group_by"] == "all")
-        mine = correlations[whole & (correlations["method"] == DIRECT)]
-        if mine["value"].notna().any():
-            said.append(f"log P of the two strings of a pair correlate at r = {_mean(mine['value'])}.")
-        others = _others(area, best)
-        better = f" (highest of {len(others) + 1}; {'; '.join(others)})" if others else ""
-        said.append(
-            f"Pooled, the AUC of grammatical against ungrammatical strings by `{best}` is "
-            f"{_area_said(area[area['method'] == best])}{better}, where .50 is chance."
-        )
-        in_pairs = right.loc[right["method"] == best, "value"]
-        if in_pairs.notna().any():
-            said.append(f"Within pairs the same score is right in {_mean(in_pairs)}.")
-        parts.append(" ".join(said))
-    parts.append(
-        "Pairs with identical sides are left out. AUC intervals count items (both strings of a pair together); "
-        "`by_bin` has r within ten bins of minimalness where the items have a distance, `roc` the curves."
-    )
-    return "\n\n".join(parts)
-
-
-def _others(area: pd.DataFrame, best: str) -> list[str]:
-    names = [name for name in area["method"].unique() if name != best]
-    return [f"`{name}` {_mean(area.loc[area['method'] == name, 'value'])}" for name in names]
-
-
-def _area_said(rows: pd.DataFrame) -> str:
-    known = rows[rows["low"].notna()]
-    if len(rows) > 1 or known.empty:
-        return _mean(rows["value"])
-    return f"{_mean(known['value'])} [{known['low'].iloc[0]:.2f}, {known['high'].iloc[0]:.2f}]"
-
-
-def _mean(values: pd.Series[float]) -> str:
-    known = values.dropna()
-    if known.empty:
-        return "undefined"
-    one = f"{known.mean():.2f}"
-    return one if len(known) == 1 else f"{one} ({known.min():.2f} to {known.max():.2f})"
-
-
-def _count(values: pd.Series[int]) -> str:
-    return f"{values.min():,}" if values.nunique() == 1 else f"{values.min():,} to {values.max():,}"
-
-
-def _count_models(part: pd.DataFrame) -> str:
-    n_models = part["model"].nunique()
-    return "one model" if n_models == 1 else f"{n_models} models: mean, with its range"
-
-
-DEFINITIONS = """\
-- **pearson_sides**: Pearson r of the score of the good string with that of the bad string over pairs, jackknife
-  interval (prediction 1a); in ten equally sized bins by the distance of the two strings in `by_bin` (1b).
-- **auc**: all strings of the corpus are pooled, grammatical = 1, ungrammatical = 0: the share of all combinations of
-  one of each in which the grammatical string scores higher, ties one half (section 6.3). Obuchowski's
-  interval on the logit scale, for which both strings of a pair stay together.
-- **accuracy**: share of pairs whose good string scores higher, ties one half; there is none for single sentences.
-- Scores: `direct` is the summed log-probability (nats); the other methods are linking functions of it. Only tasks
-  whose targets are whole strings are used.
-"""
-
-
-def roc_figures(roc: pd.DataFrame, separability: pd.DataFrame) -> Iterator[Figure]:
-    """Yield the ROC curves: by method for one model, else by model for `direct`, for each corpus.
-
-    Args:
-        roc: Points: model, corpus, subset, method, false_positive_rate, true_positive_rate.
-        separability: Long table with the areas (metric `auc`).
-    """
-    keys = ["corpus", "group", "model", "method"]
-    areas = separability[separability["metric"] == "auc"].set_index(keys)["value"].to_dict()
-    for (corpus, subset), part in roc.groupby(["corpus", "subset"], sort=False):
-        several = part["model"].nunique() > 1
-        first = DIRECT if DIRECT in set(part["method"]) else part["method"].iloc[0]
-        mine = part[part["method"] == first] if several else part
-        found: dict[str, tuple[FloatArray, FloatArray]] = {}
-        for (model, method), points in mine.groupby(["model", "method"], sort=False):
-            if len(found) < MOST_SERIES:
-                name = f"{model if several else method}: {areas[corpus, subset, model, method]:.2f}"
-                found[name] = (points["false_positive_rate"].to_numpy(), points["true_positive_rate"].to_numpy())
-        where = place_said(corpus, subset)
-        who = f"the {len(found)} models' `{first}`" if several else f"each score of {part['model'].iloc[0]}"
-        yield Figure(
-            name=file_name("grammaticality_roc", where),
-            caption=(
-                f"Separating grammatical from ungrammatical strings of {where} by one threshold on "
-                f"{who}; the area under each curve stands in the legend, .50 is chance."
-            ),
-            draw=partial(roc_curves, found, title=where),
-        )
+def _histogram(strings: Strings, place: SummaryRow) -> pd.DataFrame:
+    return histogram(strings, {"model": place.model, "corpus": place.corpus, "method": place.method})

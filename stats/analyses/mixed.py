@@ -249,7 +249,9 @@ def _figures(effects: pd.DataFrame) -> list[Figure]:
                 f"Effects on standardised deltas of {corpus}, {part['n'].max():,} {part['unit'].iloc[0]}s as a random "
                 "sample. Lines are 95 % intervals."
             ),
-            draw=partial(intervals, part, rows="level", series="term", x_label="difference (standard deviations)"),
+            draw=partial(
+                intervals, part, rows="level", series="term", x_label="difference (standard deviations)", chance=0
+            ),
         )
         for corpus, part in shown.groupby("corpus", sort=False)
         if len(part) <= 40

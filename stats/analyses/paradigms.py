@@ -185,6 +185,9 @@ def _low_said(name: str, rows: pd.DataFrame) -> str:
     return f"{name} ({row['value']:.2f}{interval})"
 
 
+MOST_METHODS = 4
+"""Whose accuracies are drawn, where there are several models."""
+
 DEFINITIONS = """\
 - **accuracy**: share of items whose difference (good - bad, averaged over presentations) is positive, ties one half;
   Wilson's score interval at level .95.
@@ -197,7 +200,9 @@ DEFINITIONS = """\
 
 
 def paradigm_figures(found: pd.DataFrame) -> Iterator[Figure]:
-    """Yield accuracies by phenomenon (or paradigm where there is none) and method, for each corpus.
+    """Yield accuracies by phenomenon (or paradigm where there is none), for each corpus.
+
+    One model has a column a method; several have a figure a method and a column a model.
 
     Args:
         found: Long table of `paradigms`, metric `accuracy`.
@@ -206,18 +211,23 @@ def paradigm_figures(found: pd.DataFrame) -> Iterator[Figure]:
     for corpus, part in right.groupby("corpus", sort=False):
         column = "phenomenon" if "phenomenon" in set(part["group_by"]) else "paradigm"
         mine = part[part["group_by"] == column]
-        matrix = mine.pivot_table(index="group", columns="method", values="value", sort=False)
-        ordered = matrix.loc[matrix.mean(axis=1).sort_values(kind="stable").index]
-        over = "" if mine["model"].nunique() == 1 else f", mean over {mine['model'].nunique()} models"
-        yield Figure(
-            name=file_name("paradigms", corpus),
-            caption=f"Accuracy on {corpus} by {column} and method, lowest first ({n_said(mine['n'])} each{over}).",
-            draw=partial(
-                heat_map,
-                first_cells(ordered),
-                title=str(corpus),
-                value_label="accuracy",
-                limits=(0, 1),
-                diverging=False,
-            ),
-        )
+        if mine["model"].nunique() == 1:
+            yield _heat_map(mine, str(corpus), column, across="method", title=str(corpus))
+            continue
+        for method in list(dict.fromkeys(mine["method"]))[:MOST_METHODS]:
+            of_method = mine[mine["method"] == method]
+            yield _heat_map(of_method, str(corpus), column, across="model", title=f"{corpus}\n{method}")
+
+
+def _heat_map(mine: pd.DataFrame, corpus: str, column: str, *, across: str, title: str) -> Figure:
+    matrix = mine.pivot_table(index="group", columns=across, values="value", sort=False)
+    ordered = matrix.loc[matrix.mean(axis=1).sort_values(kind="stable").index]
+    method = "" if across == "method" else str(mine["method"].iloc[0])
+    by = f", `{method}`," if method else ""
+    return Figure(
+        name=file_name("paradigms", corpus, method) if method else file_name("paradigms", corpus),
+        caption=f"Accuracy on {corpus}{by} by {column} and {across}, lowest first ({n_said(mine['n'])} each).",
+        draw=partial(
+            heat_map, first_cells(ordered), title=title, value_label="accuracy", limits=(0, 1), diverging=False
+        ),
+    )

@@ -13,17 +13,20 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.figures.style import (
-    CHANCE,
     COLOURS,
     DIVERGING,
+    DOUBLE,
     FAINT,
     INK,
     SEQUENTIAL,
+    SINGLE,
     drawing,
     grid,
+    heading,
     label,
     legend,
     levels,
+    reference,
     series_look,
     styled,
 )
@@ -32,8 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
     from numpy.typing import ArrayLike
-
-_WIDTH = 7.2
 
 
 def intervals(
@@ -55,7 +56,7 @@ def intervals(
         series: Column of the colours, e.g. `method`.
         x_label: What the values are, with the unit.
         title: Heading.
-        chance: Where guessing would be; a dashed line.
+        chance: Where guessing would be (a dashed line), or 0 in a plot of differences.
         limits: Ends of the axis.
         zero: Whether a line stands at 0, as in plots of differences and correlations.
 
@@ -64,8 +65,8 @@ def intervals(
     """
     names, kinds = levels(table, rows), levels(table, series)
     with styled():
-        made = drawing(_WIDTH, 1.1 + 0.3 * len(names) * max(1.0, 0.62 * len(kinds)))
-        axes = made.add_subplot(title=label(title), xlabel=x_label)
+        made = drawing(DOUBLE, 1.1 + 0.3 * len(names) * max(1.0, 0.62 * len(kinds)))
+        axes = made.add_subplot(title=heading(title), xlabel=x_label)
         grid(axes, axis="x")
         for nth, kind in enumerate(kinds):
             part = table[(table[series] == kind) & table["value"].notna()]
@@ -114,8 +115,8 @@ def heat_map(
     n_rows, n_columns = values.shape
     with styled():
         longest = max(len(label(name)) for name in matrix.columns)
-        made = drawing(max(3.2, 2.2 + 0.62 * n_columns), 0.5 + 0.05 * longest + max(1.3, 0.36 * n_rows))
-        axes = made.add_subplot(title=label(title))
+        made = drawing(max(SINGLE, 2.2 + 0.62 * n_columns), 0.5 + 0.05 * longest + max(1.3, 0.36 * n_rows))
+        axes = made.add_subplot(title=heading(title, 24))
         image = axes.imshow(
             values, cmap=DIVERGING if diverging else SEQUENTIAL, vmin=limits[0], vmax=limits[1], aspect="auto"
         )
@@ -159,8 +160,8 @@ def curves(
     """
     kinds = levels(table, series)
     with styled():
-        made = drawing(_WIDTH, 3.6)
-        axes = made.add_subplot(title=label(title), xlabel=x_label, ylabel=y_label)
+        made = drawing(DOUBLE, 3.6)
+        axes = made.add_subplot(title=heading(title), xlabel=x_label, ylabel=y_label)
         grid(axes, axis="y")
         for nth, kind in enumerate(kinds):
             part = table[(table[series] == kind) & table["value"].notna()]
@@ -169,17 +170,19 @@ def curves(
             if part[["low", "high"]].notna().any(axis=None):
                 low, high = (part[name].to_numpy(dtype=float) for name in ("low", "high"))
                 axes.fill_between(part[x], low, high, color=look["color"], alpha=0.15, linewidth=0)
-        if chance is not None:
-            axes.axhline(chance, color=CHANCE, linestyle="--", linewidth=1)
+        reference(axes, y=chance, dashed=bool(chance))
         legend(made, axes, len(kinds))
     return made
 
 
-def roc_curves(found: Mapping[str, tuple[ArrayLike, ArrayLike]], *, title: str = "") -> Drawing:
+def roc_curves(
+    found: Mapping[str, tuple[ArrayLike, ArrayLike]], *, areas: Mapping[str, float] | None = None, title: str = ""
+) -> Drawing:
     """Draw receiver operating characteristics.
 
     Args:
-        found: By name (write the area into it): shares of false and of true positives, shape (thresholds,) each.
+        found: By name: shares of false and of true positives, shape (thresholds,) each.
+        areas: By name, for the legend.
         title: Heading.
 
     Raises:
@@ -187,14 +190,17 @@ def roc_curves(found: Mapping[str, tuple[ArrayLike, ArrayLike]], *, title: str =
     """
     if not found:
         raise BankError(f"{title or 'ROC'}: no curve to draw")
+    said = {name: f"{label(name)}: {areas[name]:.2f}" if areas else label(name) for name in found}
     with styled():
-        made = drawing(5.0, 4.6)
+        made = drawing(SINGLE + 1.3, SINGLE + 1)
         axes = made.add_subplot(
-            title=label(title), xlabel="share of bad strings above the threshold", ylabel="share of good strings above"
+            title=heading(title),
+            xlabel="share of bad strings above the threshold",
+            ylabel="share of good strings above",
         )
-        axes.plot([0, 1], [0, 1], color=CHANCE, linestyle="--", linewidth=1)
+        reference(axes, diagonal=True, dashed=True)
         for nth, (name, (false_share, true_share)) in enumerate(found.items()):
-            axes.plot(false_share, true_share, color=COLOURS[nth % len(COLOURS)], label=label(name))
+            axes.plot(false_share, true_share, color=COLOURS[nth % len(COLOURS)], label=said[name])
         axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
         axes.legend(loc="lower right")
     return made
@@ -207,8 +213,8 @@ def _offset(nth: int, n_series: int) -> float:
 
 def _chance_line(axes: Axes, chance: float | None) -> None:
     if chance is not None:
-        axes.axvline(chance, color=CHANCE, linestyle="--", linewidth=1)
+        reference(axes, x=chance, dashed=bool(chance))
         axes.annotate(
-            "chance", (chance, 1), xycoords=("data", "axes fraction"), xytext=(3, 2), textcoords="offset points",
-            color=CHANCE, fontsize=8,
+            "chance" if chance else "0", (chance, 1), xycoords=("data", "axes fraction"), xytext=(3, 2),
+            textcoords="offset points", color=INK, fontsize=8,
         )  # fmt: skip

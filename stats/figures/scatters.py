@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.figures.style import CHANCE, COLOURS, DOUBLE, INK, MARKERS, drawing, label, legend, levels, styled
+from pairbank.stats.figures.style import (
+    CHANCE,
+    COLOURS,
+    DOUBLE,
+    INK,
+    MARKERS,
+    SINGLE,
+    drawing,
+    heading,
+    label,
+    legend,
+    levels,
+    reference,
+    styled,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,11 +68,10 @@ def scatter(
     if points.empty:
         raise BankError(f"{title or y_label}: no point to draw")
     with styled():
-        made = drawing(5.4, 4.4)
-        axes = made.add_subplot(title=label(title), xlabel=x_label, ylabel=y_label)
+        made = drawing(SINGLE + 1.9, SINGLE + 0.9)
+        axes = made.add_subplot(title=heading(title), xlabel=x_label, ylabel=y_label)
         if signs:
-            axes.axhline(0, color=CHANCE, linewidth=0.8)
-            axes.axvline(0, color=CHANCE, linewidth=0.8)
+            reference(axes, x=0, y=0)
         for nth, kind in enumerate(kinds):
             part = points if kind is None else points[points[series] == kind]
             look: dict[str, Any] = {"c": COLOURS[nth % len(COLOURS)], "marker": MARKERS[nth % len(MARKERS)]}
@@ -115,10 +127,10 @@ def scatter_grid(
     n_points = max(len(points) for points in panels.values())
     with styled():
         made = drawing(DOUBLE if n_columns > 1 else 5.4, 0.9 + (5.4 / n_columns if n_columns > 1 else 3.6) * n_rows)
-        for nth, (heading, table) in enumerate(panels.items()):
+        for nth, (name_of_panel, table) in enumerate(panels.items()):
             points = table.dropna(subset=[x, y])
             axes = made.add_subplot(n_rows, n_columns, nth + 1)
-            axes.set_title("\n".join(wrap(label(heading), 64 // n_columns)), fontsize=8)
+            axes.set_title(heading(name_of_panel, 64 // n_columns), fontsize=8)
             axes.tick_params(labelsize=7.5)
             axes.set_xlabel(x_label if nth + n_columns >= len(panels) else "", fontsize=8)
             axes.set_ylabel("" if nth % n_columns else y_label, fontsize=8)
@@ -130,7 +142,7 @@ def scatter_grid(
             if zero:
                 axes.axhline(0, color=CHANCE, linewidth=0.8)
                 axes.axvline(0, color=CHANCE, linewidth=0.8)
-            _lines(axes, points, x=x, line=(lines or {}).get(heading), is_diagonal=heading in diagonal)
+            _lines(axes, points, x=x, line=(lines or {}).get(name_of_panel), is_diagonal=name_of_panel in diagonal)
         legend(made, made.axes[0], len(names))
     return made
 
@@ -143,8 +155,18 @@ def _lines(axes: Axes, points: pd.DataFrame, *, x: str, line: tuple[float, float
         axes.axline((0, 0), slope=1, color=INK, linewidth=1)
 
 
-def scatter_panels(table: pd.DataFrame, *, x: str, y: str, panel: str, x_label: str, y_label: str) -> Drawing:
-    """Draw one small scatter a panel, with zero lines; each has its own scale, for units differ between methods.
+def scatter_panels(
+    table: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    panel: str,
+    x_label: str,
+    y_label: str,
+    reference_line: Literal["zero", "equal"] = "zero",
+    with_n: bool = True,
+) -> Drawing:
+    """Draw one small scatter a panel; each has its own scale, for units differ between methods.
 
     Args:
         table: The points; rows with NaN are left out.
@@ -153,6 +175,8 @@ def scatter_panels(table: pd.DataFrame, *, x: str, y: str, panel: str, x_label: 
         panel: Column whose values are the panels, in order of appearance.
         x_label: What x is, with the unit.
         y_label: What y is, with the unit.
+        reference_line: Lines through zero, or one where both are equal.
+        with_n: Whether a panel's title has the number of its points.
 
     Raises:
         BankError: No point has both numbers.
@@ -162,17 +186,20 @@ def scatter_panels(table: pd.DataFrame, *, x: str, y: str, panel: str, x_label: 
     n_columns = min(4, len(names))
     n_rows = -(-len(names) // n_columns)
     with styled():
-        made = drawing(max(3.2, 2.3 * n_columns), 0.4 + 2.1 * n_rows)
+        made = drawing(SINGLE if n_columns == 1 else min(DOUBLE, 2.3 * n_columns), 0.6 + 2.1 * n_rows)
         for nth, name in enumerate(names):
             part = points[points[panel] == name]
             axes = made.add_subplot(n_rows, n_columns, nth + 1)
-            heading = "\n".join(wrap(label(name), _TITLE_LETTERS))
-            axes.set_title(f"{heading}\nn = {len(part):,}", fontsize=7.5, fontweight="normal")
-            axes.axhline(0, color=CHANCE, linewidth=0.7)
-            axes.axvline(0, color=CHANCE, linewidth=0.7)
+            n_said = f"\nn = {len(part):,}" if with_n else ""
+            axes.set_title(f"{heading(name, 22)}{n_said}", fontsize=8, fontweight="normal")
+            if reference_line == "zero":
+                reference(axes, x=0, y=0)
+            else:
+                reference(axes, diagonal=True)
             look: dict[str, Any] = {"c": COLOURS[0], "s": 7, "linewidths": 0, "alpha": _opacity(len(part))}
             axes.scatter(part[x], part[y], rasterized=len(points) > _MOST_VECTOR_POINTS, **look)
             axes.tick_params(labelsize=7.5)
+            axes.locator_params(nbins=4)
         made.supxlabel(x_label, fontsize=9)
         made.supylabel(y_label, fontsize=9)
     return made

@@ -1,19 +1,20 @@
 """What the figures of several analyses share: in, tidy tables; out, figures, file names and words for their captions.
 
-One model is drawn with its intervals. Several models are drawn as the mean over them, and the caption says so.
+One model is drawn with its intervals; several models are lines of their own, never their mean.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pairbank.files import sha256_of_text
 from pairbank.stats.figures.charts import curves
 from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.panels import MOST_BANDS, curve_panels
 
 MOST_SERIES = 8
 """Colours that can be told apart."""
@@ -43,7 +44,7 @@ def file_name(*parts: object) -> str:
 
 
 def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator[Figure]:
-    """Yield the curve of r over bins of minimalness, for each corpus and distance.
+    """Yield the curve of r over bins of minimalness, for each corpus and distance: of several models each has a line.
 
     Args:
         binned: Long table with the columns of the summary and `subset`, `bin`.
@@ -55,32 +56,27 @@ def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator
         mine = part[part["method"].isin(methods)]
         if not mine["value"].notna().any():
             continue
-        shown, over = _over_models(mine, ["method", "bin"])
-        what, where = str(distance).replace("_", " "), place_said(corpus, subset)
+        what, where, n_models = str(distance).replace("_", " "), place_said(corpus, subset), mine["model"].nunique()
+        look: dict[str, Any] = {"x": "bin", "x_label": f"bin of {what}", "y_label": y_label}
+        if n_models == 1:
+            draw = partial(curves, mine, series="method", title=where, chance=0, **look)
+        else:
+            draw = partial(curve_panels, mine, panel="method", series="model", zero=True, **look)
+        lines = "" if n_models == 1 else f"; a line is one of {n_models} models"
+        bands = "; bands are 95 % intervals" if n_models <= MOST_BANDS else ""
         yield Figure(
             name=file_name(section, "bins", where, distance),
             caption=(
                 f"{y_label} within bins of equal size by the {what} of the two sides, closest pairs left "
-                f"({where}, {n_said(mine['n'])} a bin{over})."
+                f"({where}, {n_said(mine['n'])} a bin{lines}{bands})."
             ),
-            draw=partial(
-                curves, shown, x="bin", series="method", x_label=f"bin of {what}", y_label=y_label, title=where
-            ),
+            draw=draw,
         )
 
 
 def place_said(corpus: object, subset: object) -> str:
     """Return the name of a corpus, or of one of its subsets."""
     return f"{corpus}: {subset}" if subset else str(corpus)
-
-
-def _over_models(table: pd.DataFrame, keys: list[str]) -> tuple[pd.DataFrame, str]:
-    """Return the table of one model as it is, else its mean over models without intervals, and what to say."""
-    n_models = table["model"].nunique()
-    if n_models == 1:
-        return table, "; bands are 95 % intervals"
-    means = table.groupby(keys, sort=False)["value"].mean().reset_index()
-    return means.assign(low=np.nan, high=np.nan), f"; mean over {n_models} models"
 
 
 def first_cells(matrix: pd.DataFrame) -> pd.DataFrame:

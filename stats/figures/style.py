@@ -9,10 +9,12 @@ from __future__ import annotations
 import io
 import unicodedata
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +33,7 @@ DIVERGING = "RdBu"
 SEQUENTIAL = "cividis"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LONGEST_LABEL = 44
-_LEGEND_MARK, _LEGEND_LETTER = 0.62, 0.083
-"""Widths in inches of a mark with its margins, and of a letter."""
+MOST_TITLE_LINES = 4
 DPI, SCREEN_DPI = 300, 110
 ENDINGS = ("png", "svg", "pdf")
 SINGLE, DOUBLE = 3.5, 7.2
@@ -47,7 +48,7 @@ STYLE: dict[str, Any] = {
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
     "axes.titlesize": 10.5,
-    "axes.titleweight": "bold",
+    "axes.titleweight": "normal",  # a second weight doubles the time that fonts of PDF files take
     "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -99,9 +100,62 @@ def label(text: object) -> str:
     >>> label("x" * 60)[-3:], label("two\nlines")
     ('xx…', 'two lines')
     """
-    shown = _NAMES.get().get(str(text), str(text))
-    kept = "".join(" " if unicodedata.category(c)[0] == "C" else c for c in shown)
+    kept = _cleaned(str(text))
     return kept if len(kept) <= LONGEST_LABEL else kept[: LONGEST_LABEL - 1] + "…"
+
+
+def heading(text: object, width: int = 40) -> str:
+    r"""Return the title of a figure or panel, wrapped: a long one is not cut, nor runs into the next panel.
+
+    >>> heading("a corpus with a very long name: one of its subsets", 24)
+    'a corpus with a very\nlong name: one of its\nsubsets'
+    """
+    lines = [
+        line
+        for part in str(text).split("\n")
+        for line in wrap(_cleaned(part), width, break_long_words=True, break_on_hyphens=True)
+    ]
+    return "\n".join(lines if len(lines) <= MOST_TITLE_LINES else [*lines[: MOST_TITLE_LINES - 1], "…"])
+
+
+def _cleaned(text: str) -> str:
+    shown = _NAMES.get().get(text, text)
+    return "".join(" " if unicodedata.category(c)[0] == "C" else c for c in shown)
+
+
+def reference(
+    axes: Axes, *, x: float | None = None, y: float | None = None, diagonal: bool = False, dashed: bool = False
+) -> None:
+    """Draw where nothing is the case (no difference, chance, both the same): a dark line behind the data.
+
+    Args:
+        axes: Of the panel.
+        x: Where a vertical line stands.
+        y: Where a horizontal line stands.
+        diagonal: Whether a line joins the points where both coordinates are equal.
+        dashed: For chance.
+    """
+    look: dict[str, Any] = {"color": INK, "linewidth": 1.1, "linestyle": "--" if dashed else "-", "zorder": 1.5}
+    if x is not None:
+        axes.axvline(x, **look)
+    if y is not None:
+        axes.axhline(y, **look)
+    if diagonal:
+        axes.axline((0, 0), slope=1, **look)
+
+
+def line_looks(names: Sequence[Any]) -> dict[Any, dict[str, Any]]:
+    """Return colour and marker by name: of few, colours that differ most; of many, one scale in their order."""
+    if len(names) <= len(COLOURS):
+        return {name: series_look(nth) | {"markersize": 4} for nth, name in enumerate(names)}
+    from matplotlib import colormaps
+
+    scale = colormaps["turbo"]
+    colours = [scale(0.05 + 0.9 * nth / (len(names) - 1)) for nth in range(len(names))]
+    return {
+        name: {"color": colour, "marker": MARKERS[nth % len(MARKERS)], "markersize": 3, "linewidth": 1}
+        for nth, (name, colour) in enumerate(zip(names, colours, strict=True))
+    }
 
 
 def grid(axes: Axes, *, axis: str) -> None:
@@ -129,10 +183,19 @@ def series_look(nth: int) -> dict[str, Any]:
 def legend(made: Drawing, axes: Axes, n_series: int) -> None:
     """Draw a legend below, where there are two series or more; its marks are opaque."""
     if n_series > 1:
-        handles, names = axes.get_legend_handles_labels()
-        longest = max((len(str(name)) for name in names), default=0)
-        n_that_fit = int(made.get_figwidth() / (_LEGEND_MARK + _LEGEND_LETTER * longest))
-        drawn = made.legend(handles, names, loc="outside lower left", ncols=max(1, min(4, n_series, n_that_fit)))
+        legend_below(made, axes, n_series)
+
+
+def legend_below(made: Drawing, axes: Axes, n_series: int) -> None:
+    """Draw a legend below in as many columns as fit the width, also for one series."""
+    handles, names = axes.get_legend_handles_labels()
+    if handles:
+        longest = max(len(str(name)) for name in names)
+        n_columns = max(1, int(made.get_figwidth() / (0.45 + 0.072 * longest)))
+        drawn = made.legend(
+            handles, names, loc="outside lower left", ncols=min(n_columns, n_series),
+            fontsize=9 if n_series <= len(COLOURS) else 7.5,
+        )  # fmt: skip
         for handle in drawn.legend_handles:
             if handle is not None:
                 handle.set_alpha(1)
@@ -140,27 +203,40 @@ def legend(made: Drawing, axes: Axes, n_series: int) -> None:
 
 def save_figure(made: Drawing, path: Path) -> list[Path]:
     """Write a figure as `path.png`, `path.svg` and `path.pdf`; return the paths. Equal figures give equal bytes."""
-    written = []
-    formats: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("png", {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": PNG_EFFORT}}),
-        ("svg", {"metadata": {"Date": None, "Creator": None}}),
-        ("pdf", {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}}),
-    )
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
     with styled(), warnings.catch_warnings():
         # A script that the font lacks is drawn as boxes in the PNG; the SVG leaves it to the reader's fonts.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
-        # Places are found once, for both files: that takes longer than the drawing.
+        # Places are found once, for all files: that takes longer than the drawing.
+        made.set_dpi(DPI)
         if (engine := made.get_layout_engine()) is not None:
-            made.set_dpi(DPI)
             engine.execute(made)
             made.set_layout_engine("none")
-        for ending, options in formats:
-            out = io.BytesIO()
-            made.savefig(out, format=ending, dpi=DPI, **options)
-            target = path.with_name(f"{path.name}.{ending}")
-            write_bytes(target, out.getvalue())
-            written.append(target)
-    return written
+        # The canvases themselves, for savefig draws each file twice, the first time to find places.
+        return [
+            _written(made, path, "png", partial(
+                FigureCanvasAgg(made).print_png, metadata={"Software": None},
+                pil_kwargs={"compress_level": PNG_EFFORT},
+            )),
+            _written(made, path, "svg", partial(
+                FigureCanvasSVG(made).print_svg, metadata={"Date": None, "Creator": None},
+            )),
+            _written(made, path, "pdf", partial(
+                FigureCanvasPdf(made).print_pdf, metadata={"CreationDate": None, "Creator": None, "Producer": None},
+            )),
+        ]  # fmt: skip
+
+
+def _written(made: Drawing, path: Path, ending: str, write: Callable[[io.BytesIO], object]) -> Path:
+    made.set_dpi(DPI)  # the canvases of vectors leave their own
+    out = io.BytesIO()
+    write(out)
+    target = path.with_name(f"{path.name}.{ending}")
+    write_bytes(target, out.getvalue())
+    return target
 
 
 def save_bytes(made: Drawing, out: io.BytesIO) -> None:

@@ -148,10 +148,12 @@ def bos_id_for(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) ->
         "auto": end if own is None else own,
         "bos": own,
         "eos-as-bos": end,
+        "cls": tokenizer.cls_token_id,
         "none": None,
     }
     if bos != "none" and choices[bos] is None:
-        raise ModelLoadError(f"{name}: the tokenizer has no token for bos={bos!r}; load it with bos='none'")
+        others = "" if choices["cls"] is None else "bos='cls', where the model was trained with [CLS] before texts, or "
+        raise ModelLoadError(f"{name}: the tokenizer has no token for bos={bos!r}; load it with {others}bos='none'")
     return cast("int | None", choices[bos])
 
 

@@ -96,10 +96,11 @@ def with_distances(study: Study, chosen: ChosenItems) -> datasets.Dataset:
 def _items(
     choice: CorpusChoice, data_dir: str | Path | None, downloads: Callable[[DownloadProgress], None] | None
 ) -> datasets.Dataset:
-    from pairbank.builders.load import first_of_each_paradigm, load_corpus
+    from pairbank.builders.load import first_of_each_paradigm, first_of_each_subset, load_corpus
 
     # What `where` leaves out must not count towards the limit.
-    limit = None if choice.where else choice.limit
+    here = bool(choice.where) or choice.limit_subsets
+    limit = None if here else choice.limit
     items = load_corpus(
         choice.name,
         data_dir=data_dir,
@@ -114,6 +115,7 @@ def _items(
         items = items.select([i for i, cell in enumerate(items[column][:]) if cell == value])
     if choice.where and not len(items):
         raise StudyError(f"corpus {choice.name!r} has no item with {dict(choice.where)}")
-    if choice.where and choice.limit is not None:
-        items = first_of_each_paradigm(items, choice.limit)
+    if here and choice.limit is not None:
+        first = first_of_each_subset if choice.limit_subsets else first_of_each_paradigm
+        items = first(items, choice.limit)
     return items

@@ -24,6 +24,8 @@ class CorpusChoice:
     language: str | None = None
     limit: int | None = None
     """At most this many items a paradigm."""
+    limit_subsets: bool = False
+    """Whether the limit is of items a subset: where one subset has a hundred paradigms and another has one."""
     where: Mapping[str, str | int | bool] = field(default_factory=dict)
     """Columns and the values that the items must have."""
     optional: bool = False

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import pairbank
 from corpus_files import json_lines, table, write_tar, write_tree
 from pairbank.builders.dataset import manifest_of
-from pairbank.errors import CorpusError, CorpusFileNotFoundError
+from pairbank.errors import CorpusError, CorpusFileNotFoundError, ScoringError
+from pairbank.scoring.minimalness import add_minimalness
 
 
 def zho(uid: str, n: int, **changes: object) -> dict[str, Any]:
@@ -247,3 +251,23 @@ def test_sling_counts_are_the_verified_ones(shared: Path) -> None:
     )
     assert identical == {"zai_le": 16, "cl_adj_simple_noun": 4, "cl_simple_noun": 4}
     assert sum(text.endswith("?") for text in items["target_good"][:]) == 3000
+
+
+def test_pairs_that_bring_their_edit_distance_get_their_cosine_distance_too(tmp_path: Path) -> None:
+    class Letters:
+        id = "letters@1"
+
+        def is_too_long(self, texts: Sequence[str]) -> list[bool]:
+            return [False] * len(texts)
+
+        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            return np.array([[1.0, *(text.count(c) for c in "他她来过")] for text in texts], dtype=np.float32)
+
+    (tmp_path / "hll.csv").write_text(table(HLL_HEADER, HLL))
+    items = pairbank.load_corpus("hll", data_dir=tmp_path)
+    made = add_minimalness(items, Letters())
+    assert made["edit_distance"][:] == items["edit_distance"][:]
+    assert all(distance > 0 for distance in made["cosine_distance"][:-1])
+    others = items.remove_columns("edit_distance").add_column("edit_distance", [99] * len(items))
+    with pytest.raises(ScoringError, match="already have the column 'edit_distance'"):
+        add_minimalness(others, Letters())

@@ -174,7 +174,7 @@ def test_without_bitsandbytes_quantisation_says_what_to_install(llama: Path, mon
         ({"kind": "encoder"}, "kind 'encoder' is unknown; expected 'auto' or one of causal, masked, seq2seq"),
         ({"kind": "seq2seq"}, "cannot load model"),
         ({"bos": "none"}, "bos='none' is for causal models, and tiny-bert is masked"),
-        ({"bos": "cls"}, "bos 'cls' is unknown; expected one of auto, bos, eos-as-bos, none"),
+        ({"bos": "sep"}, "bos 'sep' is unknown; expected one of auto, bos, eos-as-bos, cls, none"),
         ({"prompt_format": "chat"}, "prompt_format='chat' is for causal models"),
         ({"pll": "l2r"}, "pll 'l2r' is unknown; expected one of original, within_word_l2r"),
         ({"seq2seq_mode": "sentinel"}, "seq2seq_mode='sentinel' is for seq2seq models"),
@@ -310,3 +310,30 @@ def written_as_gguf(source: Path, path: Path) -> Path:
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+def test_a_causal_model_with_the_tokenizer_of_bert_takes_cls_as_bos(tmp_path: Path) -> None:
+    """GPT-2 for Chinese (uer/gpt2-chinese-cluecorpussmall) has no BOS and no EOS; its texts began with [CLS]."""
+    from transformers import BertTokenizer, GPT2Config, GPT2LMHeadModel
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"他们来了过书。"]
+    tokenizer: Any = BertTokenizer(vocab={word: nth for nth, word in enumerate(words)})
+    config = GPT2Config(vocab_size=len(words), n_positions=32, n_embd=16, n_layer=2, n_head=2)
+    torch.manual_seed(0)
+    folder = saved(GPT2LMHeadModel(config), tokenizer, tmp_path / "gpt2-zh")
+    with pytest.raises(ModelLoadError, match=r"for bos='auto'; load it with bos='cls', where .* or bos='none'"):
+        load_model(folder, device="cpu")
+    scorer = load_model(folder, device="cpu", bos="cls")
+    assert (scorer.info.bos_policy, scorer.info.bos_id) == ("cls", 2)
+    sentence = "他们来了。"
+    (found,) = scorer.token_logprobs(scorer.encode([Request(context="", target=sentence)]), progress=lambda _n: None)
+    ids = [2, *(words.index(c) for c in sentence)]
+    with torch.no_grad():
+        logits = scorer.model(torch.tensor([ids])).logits[0].double().log_softmax(-1)
+    expected = sum(float(logits[place, token]) for place, token in enumerate(ids[1:]))
+    assert found.sum() == pytest.approx(expected, abs=1e-4)  # no [SEP] behind it, no second [CLS]
+
+
+def test_cls_is_no_bos_where_the_tokenizer_has_none(llama: Path) -> None:
+    with pytest.raises(ModelLoadError, match="no token for bos='cls'; load it with bos='none'"):
+        load_model(llama, device="cpu", bos="cls")

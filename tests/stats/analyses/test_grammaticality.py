@@ -99,6 +99,8 @@ def test_sentences_labelled_one_by_one_have_an_area_and_no_accuracy() -> None:
     assert found.tables["correlation"].empty
     assert "log P of the two strings" not in found.text
     assert "by `direct` is 0.75" in found.text
+    assert "prediction 1" not in found.answer
+    assert "(prediction 3) with an area under the ROC curve (AUC) of 0.75" in found.answer
 
 
 def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> None:
@@ -116,3 +118,80 @@ def test_continuations_and_one_class_are_no_pool_of_strings() -> None:
     labelled = labelled_table()
     with pytest.raises(BankError, match="has whole strings of both classes"):
         section([replace(labelled, frame=labelled.frame.assign(label=1))], seed=0, n_resamples=5)
+
+
+def test_the_answer_has_each_prediction_with_its_numbers_intervals_and_n() -> None:
+    found = section([linked_table()], seed=0, n_resamples=5)
+    used = linked_table().frame.iloc[1:]
+    human = used["human_good"] - used["human_bad"]
+    for name, expected in (
+        ("correlation", stats.pearsonr(used["direct_good"], used["direct_bad"]).statistic),
+        ("with_people", stats.pearsonr(used["direct_good"] - used["direct_bad"], human).statistic),
+    ):
+        row = found.tables[name].query("method == 'direct'").iloc[0]
+        assert row["value"] == pytest.approx(expected, abs=1e-12)
+        assert f"r = {expected:.2f} [{row['low']:.2f}, {row['high']:.2f}], n = 199" in found.answer
+    areas = found.tables["separability"].query("metric == 'auc'").sort_values("value")
+    low, high = areas.iloc[0], areas.iloc[-1]
+    for row in (low, high):
+        assert f"{row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}] (`{row['method']}`)" in found.answer
+    assert found.main_figure == found.figures[0].name
+
+
+def test_several_models_are_a_range_whose_ends_are_named() -> None:
+    found = section([rated_table(seed=seed, model=f"m{seed}") for seed in range(3)], seed=0, n_resamples=5)
+    by_model = found.tables["correlation"].set_index("model")["value"]
+    for model in (by_model.idxmin(), by_model.idxmax()):
+        assert f"({model})" in found.answer.split(";")[0]
+    assert len(found.tables["areas"]) == 3
+
+
+def test_a_filtered_corpus_is_filtered_in_every_number() -> None:
+    """At the 75th percentile over all pairs, those with identical sides and those not rated too."""
+    table = linked_table()
+    table.frame.loc[5:40, "human_bad"] = np.nan
+    limit = np.quantile(table.frame["edit_distance"], 0.75)
+    found = section([table], seed=0, n_resamples=5, filtered=("toy", "elsewhere"))
+    used = table.frame.iloc[1:]
+    used = used[used["edit_distance"] <= limit]
+    assert set(found.tables["separability"].query("metric == 'auc'")["n"]) == {len(used)}
+    assert set(found.tables["correlation"]["n"]) == {len(used)}
+    rated = used.dropna(subset=["human_bad"])
+    assert set(found.tables["with_people"]["n"]) == {len(rated)}
+    bins = found.tables["by_bin"].query("method == 'direct' and group_by == 'cosine_distance'")
+    assert bins["n"].sum() == len(used)
+    assert f"of 200 pairs at most {limit:g} edits apart are used" in found.text
+    without = replace(table, frame=table.frame.drop(columns="edit_distance"))
+    with pytest.raises(BankError, match="toy by gpt2 is to be filtered by edit_distance, which it does not have"):
+        section([without], seed=0, n_resamples=5, filtered=("toy",))
+
+
+def test_corpora_of_one_language_are_pooled_and_another_stays_apart() -> None:
+    first, second, chinese = (replace(linked_table(), corpus=name) for name in ("a", "b", "c"))
+    second = replace(second, frame=rated_table(seed=4).frame, layouts=(DIRECT,))
+    chinese = replace(chinese, frame=chinese.frame.assign(language="zh"))
+    labelled = labelled_table()
+    labelled = replace(labelled, frame=labelled.frame.assign(language="en"))
+    found = section([first, second, chinese, labelled], seed=0, n_resamples=5)
+    rows = found.tables["separability"].query("metric == 'auc' and method == 'direct'").set_index("corpus")
+    assert set(rows.index) == {"a", "b", "c", "cola", "3 corpora (en)"}
+    pairs = [table.frame.iloc[1:] for table in (first, second)]
+    good = np.concatenate([*(part["direct_good"] for part in pairs), [-10.0, -20.0]])
+    bad = np.concatenate([*(part["direct_bad"] for part in pairs), [-30.0, -15.0]])
+    area = metrics.roc_auc_score(np.repeat([1, 0], 400), np.concatenate([good, bad]))
+    assert rows.loc["3 corpora (en)", "value"] == pytest.approx(area, abs=1e-12)
+    assert rows.loc["3 corpora (en)", "n"] == 402
+
+
+def test_a_corpus_without_area_says_why() -> None:
+    labelled = labelled_table()
+    one_class = replace(labelled, frame=labelled.frame.assign(label=1))
+    found = section([linked_table(), one_class], seed=0, n_resamples=5)
+    assert found.answer.endswith("No AUC for cola: there are no ungrammatical strings.")
+
+
+def test_a_histogram_counts_every_string_once() -> None:
+    found = section([linked_table()], seed=0, n_resamples=5).tables["distributions"]
+    for _, part in found.groupby("method"):
+        assert (part["n_good"].sum(), part["n_bad"].sum()) == (199, 199)
+        assert len(part) == 40

@@ -125,12 +125,18 @@ def test_a_ceiling_is_given_where_the_data_allow_one_and_else_the_reason() -> No
     )
 
 
-def test_many_models_are_said_with_their_mean_and_range() -> None:
+def test_many_models_are_said_with_the_ends_of_their_range() -> None:
     tables = [rated_table(seed=seed, model=f"m{seed}") for seed in range(3)]
     found = section(tables, seed=0, n_resamples=20)
-    whole = found.tables["correlation"].query("group_by == 'all' and method == 'direct'")["value"]
-    assert f"`direct` r = {whole.mean():.2f} ({whole.min():.2f} to {whole.max():.2f})" in found.text
-    assert "199 rated pairs, mean of r over 3 models" in found.text
+    whole = found.tables["correlation"].query("group_by == 'all' and method == 'direct'").sort_values("value")
+    low, high = (
+        f"{row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}] ({row['model']})"
+        for row in (whole.iloc[0], whole.iloc[-1])
+    )
+    assert f"`direct` r = {low} to {high}" in found.text
+    assert "199 rated pairs, 3 models: smallest and largest r" in found.text
+    assert f"r = {low} to {high} (n = 199 rated pairs)" in found.answer
+    assert len(found.tables["r_with_people"]) == 3
 
 
 def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> None:
@@ -153,3 +159,19 @@ def test_constant_differences_are_undefined_not_zero() -> None:
 def test_without_ratings_there_is_nothing_to_compare() -> None:
     with pytest.raises(BankError, match="none of \\['toy'\\] has 3 scored pairs that people rated"):
         section([changed(rated_table(), human_good=None)], seed=0, n_resamples=20)
+
+
+def test_a_filtered_corpus_is_filtered_in_every_number() -> None:
+    table = rated_table()
+    close = table.frame["edit_distance"] <= np.quantile(table.frame["edit_distance"], 0.75)
+    found = section([table], seed=0, n_resamples=20, filtered=("toy",))
+    used = table.frame[close].iloc[1:] if close[0] else table.frame[close]
+    expected = stats.pearsonr(used["direct_delta"], used["human_good"] - used["human_bad"]).statistic
+    whole = found.tables["correlation"]
+    assert set(whole["group_by"]) == {"all"}  # the filter is not applied twice
+    assert whole.query("method == 'direct'")["value"].iloc[0] == pytest.approx(expected, abs=1e-12)
+    for name in ("correlation", "choices"):
+        assert set(found.tables[name]["n"] + found.tables[name].get("n_ties", 0)) == {len(used)}
+    bins = found.tables["by_bin"].query("method == 'direct' and group_by == 'cosine_distance'")
+    assert bins["n"].sum() == len(used)
+    assert found.text.startswith("Of toy, the ")

@@ -49,13 +49,21 @@ def sections(n_models: int) -> dict[str, Section]:
 
 
 FIGURES = {
-    "people": ["people_pearson_human{}", "people_bins_toy_cosine_distance", "people_bins_toy_edit_distance"],
+    "people": [
+        "people_pearson_human{}",
+        "people_scatter",
+        "people_bins_toy_cosine_distance",
+        "people_bins_toy_edit_distance",
+    ],
     "grammaticality": [
+        "grammaticality_auc",
+        "grammaticality_scatter_model_0_x",
         "grammaticality_bins_toy_cosine_distance",
         "grammaticality_bins_toy_edit_distance",
+        "grammaticality_distributions_toy",
         "grammaticality_roc_toy",
     ],
-    "paradigms": ["paradigms_toy"],
+    "paradigms": ["paradigms_toy{}"],
 }
 
 
@@ -63,7 +71,12 @@ FIGURES = {
 def test_every_section_has_its_figures_and_all_can_be_saved(n_models: int, tmp_path: Path) -> None:
     found = sections(n_models)
     for name, expected in FIGURES.items():
-        names = [x.format("" if n_models == 1 else "_toy") for x in expected]
+        names = [x.format("" if n_models == 1 else {"paradigms": "_direct"}.get(name, "_toy")) for x in expected]
+        if n_models > 1:  # four models have a scatter of their own; the panels of nine would be too many
+            more = [f"grammaticality_scatter_model_{nth}_x" for nth in range(1, 4)]
+            names = [one for name in names for one in ([name, *more] if name.endswith("model_0_x") else [name])]
+            names = [one for one in names if one != "people_scatter"]
+            names += ["paradigms_toy_meta"] if name == "paradigms" else []
         assert [figure.name for figure in found[name].figures] == names
     assert len(found["languages"].figures) == n_models
     figures = [figure for section in found.values() for figure in section.figures]
@@ -84,13 +97,38 @@ def test_a_curve_has_the_r_of_each_bin() -> None:
     assert "n = 19 to 20 a bin; bands are 95 % intervals" in figure.caption
 
 
-def test_several_models_are_drawn_as_their_mean() -> None:
-    found = people.section([rated_table(seed=s, model=f"m{s}") for s in range(3)], seed=0, n_resamples=5)
+@pytest.mark.parametrize("n_models", [3, 21])
+def test_several_models_are_drawn_each(n_models: int) -> None:
+    found = people.section([rated_table(seed=s, model=f"m{s}") for s in range(n_models)], seed=0, n_resamples=5)
     (figure,) = [x for x in found.figures if x.name == "people_bins_toy_cosine_distance"]
     table = found.tables["by_bin"].query("group_by == 'cosine_distance' and method == 'direct'")
-    line = figure.draw().axes[0].lines[0]
-    np.testing.assert_allclose(np.asarray(line.get_ydata(), dtype=np.float64), table.groupby("bin")["value"].mean())
-    assert "mean over 3 models" in figure.caption
+    drawn = figure.draw()
+    lines = {str(line.get_label()): np.asarray(line.get_ydata(), dtype=float) for line in drawn.axes[0].lines}
+    for model, part in table.groupby("model"):
+        np.testing.assert_allclose(lines[str(model)], part["value"])
+    assert len(drawn.axes[0].collections) == (n_models if n_models <= 4 else 0)  # bands
+    assert f"a line is one of {n_models} models" in figure.caption
+
+
+def test_the_areas_of_all_models_are_marks_at_their_values() -> None:
+    found = grammaticality.section([rated_table(seed=s, model=f"m{s}") for s in range(5)], seed=0, n_resamples=5)
+    (figure,) = [x for x in found.figures if x.name == "grammaticality_auc"]
+    marks = next(line for line in figure.draw().axes[0].lines if np.size(line.get_xdata()) == 5)
+    table = found.tables["separability"].query("metric == 'auc'")
+    np.testing.assert_allclose(np.asarray(marks.get_xdata(), dtype=float), table["value"])
+    (roc,) = [x for x in found.figures if x.name == "grammaticality_roc_toy"]
+    assert {"m0", "m4"} < {line.get_label() for line in roc.draw().axes[0].lines}
+
+
+def test_a_scatter_has_the_two_scores_of_each_pair() -> None:
+    table = rated_table()
+    found = grammaticality.section([table], seed=0, n_resamples=5)
+    (figure,) = [x for x in found.figures if x.name == "grammaticality_scatter_gpt2"]
+    (axes,) = figure.draw().axes
+    points = np.asarray(axes.collections[0].get_offsets())
+    np.testing.assert_allclose(points, table.frame.iloc[1:][["direct_bad", "direct_good"]])
+    r = found.tables["correlation"]["value"].iloc[0]
+    assert axes.get_title(loc="left") == f"toy\nr = {r:.2f}, n = 199"
 
 
 def test_the_legend_of_a_roc_curve_has_its_area() -> None:
@@ -100,6 +138,20 @@ def test_the_legend_of_a_roc_curve_has_its_area() -> None:
     area = found.tables["separability"].query("metric == 'auc'")["value"].iloc[0]
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == [f"direct: {area:.2f}"]
+
+
+def test_phenomena_of_several_models_are_columns_of_their_own() -> None:
+    tables = [rated_table(seed=seed, model=f"m{seed}") for seed in range(3)]
+    found = paradigms.section(tables, seed=0, n_resamples=5)
+    (figure,) = [x for x in found.figures if x.name == "paradigms_toy_direct"]
+    axes = figure.draw().axes[0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["m0", "m1", "m2"]
+    drawn = np.asarray(axes.images[0].get_array(), dtype=float)
+    rows = [text.get_text() for text in axes.get_yticklabels()]
+    for nth, table in enumerate(tables):
+        used = table.frame.iloc[1:]
+        right = (used["direct_delta"] > 0).groupby(used["paradigm"]).mean()
+        np.testing.assert_allclose(drawn[:, nth], right[rows])
 
 
 def test_a_matrix_of_differences_is_antisymmetric() -> None:

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
+import matplotlib.image
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from pairbank.errors import BankError
 from pairbank.stats.figures.charts import curves, heat_map, intervals, roc_curves
+from pairbank.stats.figures.panels import areas, curve_panels, roc_panels
 from pairbank.stats.figures.scatters import scatter
-from pairbank.stats.figures.style import save_figure
+from pairbank.stats.figures.style import INK, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,3 +79,51 @@ def test_nothing_to_draw_is_an_error() -> None:
         scatter(empty, x="value", y="bin", x_label="x", y_label="y")
     with pytest.raises(BankError, match="no curve"):
         roc_curves({})
+
+
+def test_a_pdf_has_its_fonts_as_true_type_and_an_svg_its_text_as_text(tmp_path: Path) -> None:
+    png, svg, pdf = save_figure(_drawn()["intervals"], tmp_path / "figure")
+    assert b"/CIDFontType2" in pdf.read_bytes()
+    assert b"/Type3" not in pdf.read_bytes()
+    assert ">accuracy</text>" in svg.read_text()
+    image = mpl.image.imread(png)
+    assert image.shape[1] == 2160  # 7.2 inches at 300 dpi
+
+
+def test_a_long_title_is_wrapped_and_no_label_leaves_the_figure() -> None:
+    title = "a corpus that has a long name: " + "one of its subsets, of which there are many; " * 2
+    table = _table()
+    names = [f"meta-llama/Llama-3.{nth}-70B-Instruct-with-a-long-name" for nth in range(6)]
+    table["model"] = np.repeat(names, 2)
+    drawn = [
+        intervals(table, rows="model", series="method", x_label="accuracy", title=title, chance=0.5),
+        curve_panels(
+            table.assign(method=title), x="bin", panel="method", series="model", x_label="bin", y_label="r", zero=True
+        ),
+        areas(table.assign(corpus=table["model"]), x_label="area under the ROC curve"),
+        roc_panels(
+            pd.DataFrame({"model": names, "method": "m", "false_positive_rate": 0.5, "true_positive_rate": 0.7}),
+            title=title,
+        ),
+    ]
+    for figure in drawn:
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        box = figure.bbox
+        legends = [figure.legends[0].get_window_extent()] if figure.legends else []
+        labels = [axes.xaxis.label.get_window_extent() for axes in figure.axes if axes.get_xlabel()]
+        headings = [axes._left_title.get_window_extent() for axes in figure.axes]
+        for extent in [*legends, *labels, *headings]:
+            assert box.x0 - 1 <= extent.x0 <= extent.x1 <= box.x1 + 1
+            assert box.y0 - 1 <= extent.y0 <= extent.y1 <= box.y1 + 1
+        assert not any(legend.overlaps(one) for legend in legends for one in labels)
+
+
+def test_a_difference_has_a_dark_line_at_zero_and_chance_a_dashed_one() -> None:
+    table = _table()
+    for at, style in ((0.0, "-"), (0.5, "--")):
+        axes = intervals(table, rows="model", series="method", x_label="r", chance=at).axes[0]
+        (line,) = [one for one in axes.lines if list(np.asarray(one.get_xdata())) == [at, at]]
+        assert (line.get_color(), line.get_linestyle()) == (INK, style)
+    axes = curves(table, x="bin", series="method", x_label="bin", y_label="r").axes[0]
+    assert all(line.get_color() != INK for line in axes.lines)  # none where none is asked for

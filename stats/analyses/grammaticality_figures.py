@@ -1,0 +1,139 @@
+"""The figures of Hu et al. 2026: in, the tables of the section on grammaticality; out, its figures.
+
+Figure 2a, scatters of the two strings of a pair; 2b, r by minimalness; 4a and 5, distributions of good and bad strings;
+4b, areas; 6, ROC curves. Every model is a line, a point or a panel of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.analyses.string_pools import ScoredStrings
+from pairbank.stats.figures.charts import roc_curves
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.panels import areas, distributions, roc_panels
+from pairbank.stats.figures.scatters import scatter_panels
+from pairbank.stats.figures.shared import bin_figures, file_name, n_said, place_said
+from pairbank.stats.scored_table.summary_row import SummaryRow
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray
+
+AREAS = "grammaticality_auc"
+MOST_POINTS = 1_500
+"""Of a scatter's panel: more would hide one another; they are taken at equal steps."""
+MOST_MODELS = 4
+"""With a row of panels, or a scatter, of their own."""
+
+
+def points_of(scored: ScoredStrings, place: SummaryRow) -> pd.DataFrame:
+    """Return the two scores of each pair, at most `MOST_POINTS`, with what a scatter's panel says of all of them."""
+    n_pairs = scored.good.size
+    kept = np.unique(np.linspace(0, n_pairs - 1, min(n_pairs, MOST_POINTS)).round().astype(np.int64))
+    names = {"model": place.model, "corpus": place.corpus, "method": place.method, "n_pairs": n_pairs}
+    return pd.DataFrame({**names, "good": scored.good[kept], "bad": scored.bad[kept]})
+
+
+def string_figures(tables: Mapping[str, pd.DataFrame], points: Sequence[pd.DataFrame]) -> Iterator[Figure]:
+    """Yield all figures, the main one (areas) first."""
+    whole = tables["separability"].query("group_by == 'all' and metric == 'auc'")
+    yield Figure(
+        name=AREAS,
+        caption=(
+            "Area under the ROC curve of grammatical against ungrammatical strings, by corpus and score (Hu et al. "
+            f"2026, Figure 4b; {n_said(whole['n'])} items). {_marks_said(whole)} The line is chance."
+        ),
+        draw=partial(areas, whole, x_label="area under the ROC curve"),
+    )
+    yield from _scatters(points, tables["correlation"])
+    yield from bin_figures(tables["by_bin"], section="grammaticality", y_label="Pearson r of the two sides")
+    yield from _distributions(tables["distributions"])
+    yield from roc_figures(tables["roc"], tables["separability"])
+
+
+def _marks_said(whole: pd.DataFrame) -> str:
+    n_models = whole["model"].nunique()
+    return "Lines are 95 % intervals." if n_models == 1 else f"Each mark is one of {n_models} models."
+
+
+def _scatters(points: Sequence[pd.DataFrame], correlations: pd.DataFrame) -> Iterator[Figure]:
+    """Yield the scatter of the good against the bad strings of each pair (Figure 2a), one figure a model."""
+    direct = [part for part in points if part["method"].iloc[0] == DIRECT and len(part) > 2]
+    models = list(dict.fromkeys(part["model"].iloc[0] for part in direct))
+    found = correlations[(correlations["group_by"] == "all") & (correlations["method"] == DIRECT)]
+    r = found.set_index(["model", "corpus"])["value"].to_dict()
+    for model in models[:MOST_MODELS]:
+        mine = [part for part in direct if part["model"].iloc[0] == model]
+        parts = []
+        for part in mine:
+            corpus, n_pairs = part["corpus"].iloc[0], part["n_pairs"].iloc[0]
+            parts.append(part.assign(panel=f"{corpus}\nr = {r[model, corpus]:.2f}, n = {n_pairs:,}"))
+        more = f" ({MOST_MODELS} of {len(models)} models are drawn)" if len(models) > MOST_MODELS else ""
+        yield Figure(
+            name=file_name("grammaticality_scatter", model),
+            caption=(
+                f"log P of the grammatical against the ungrammatical string of each pair, by {model}{more} (Hu et al. "
+                f"2026, Figure 2a). Points above the line are pairs whose better string is the more probable one; a "
+                f"panel shows at most {MOST_POINTS:,} pairs, r is of all."
+            ),
+            draw=partial(
+                scatter_panels, pd.concat(parts, ignore_index=True), x="bad", y="good", panel="panel",
+                x_label="log P of the ungrammatical string, nats", y_label="log P of the grammatical string",
+                reference_line="equal", with_n=False,
+            ),
+        )  # fmt: skip
+
+
+def _distributions(histograms: pd.DataFrame) -> Iterator[Figure]:
+    """Yield how good and bad strings are distributed (Figures 4a and 5): a figure a corpus, a row of panels a model."""
+    for corpus, part in histograms.groupby("corpus", sort=False):
+        models = list(dict.fromkeys(part["model"]))
+        shown = part[part["model"].isin(models[:MOST_MODELS])]
+        more = f" The first {MOST_MODELS} of {len(models)} models are drawn." if len(models) > MOST_MODELS else ""
+        yield Figure(
+            name=file_name("grammaticality_distributions", corpus),
+            caption=(
+                f"How the scores of grammatical and ungrammatical strings of {corpus} are distributed (Hu et al. 2026, "
+                f"Figures 4a and 5): shares of all strings of either kind.{more}"
+            ),
+            draw=partial(distributions, shown),
+        )
+
+
+def roc_figures(roc: pd.DataFrame, separability: pd.DataFrame) -> Iterator[Figure]:
+    """Yield the ROC curves of each corpus: all methods of one model, else a panel a method and a line a model.
+
+    Args:
+        roc: Points: model, corpus, subset, method, false_positive_rate, true_positive_rate.
+        separability: Long table with the areas (metric `auc`).
+    """
+    keys = ["corpus", "group", "model", "method"]
+    found = separability[separability["metric"] == "auc"].set_index(keys)["value"].to_dict()
+    for (corpus, subset), part in roc.groupby(["corpus", "subset"], sort=False):
+        where = place_said(corpus, subset)
+        if part["model"].nunique() == 1:
+            lines: dict[str, tuple[FloatArray, FloatArray]] = {}
+            of_method: dict[str, float] = {}
+            for (model, method), points in part.groupby(["model", "method"], sort=False):
+                rates = [points[name].to_numpy() for name in ("false_positive_rate", "true_positive_rate")]
+                lines[str(method)] = (rates[0], rates[1])
+                of_method[str(method)] = found[corpus, subset, model, method]
+            who = f"each score of {part['model'].iloc[0]}; the area under each curve stands in the legend"
+            draw = partial(roc_curves, lines, areas=of_method, title=where)
+        else:
+            who = f"each score, a line for each of {part['model'].nunique()} models"
+            draw = partial(roc_panels, part, title=where)
+        yield Figure(
+            name=file_name("grammaticality_roc", where),
+            caption=(
+                f"Separating grammatical from ungrammatical strings of {where} by one threshold on {who} (Hu et al. "
+                "2026, Figure 6); .50 is chance."
+            ),
+            draw=draw,
+        )

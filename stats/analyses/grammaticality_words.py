@@ -1,0 +1,134 @@
+"""What the section on grammaticality says: in, its tables; out, the answer, the text and the definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from pairbank.markdown import html_as_text
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.analyses.ranges import counts, ranged
+
+PLACES = ("model", "corpus")
+
+
+def answer(tables: Mapping[str, pd.DataFrame], without: Mapping[str, str]) -> str:
+    """Return predictions 1 to 3 with their numbers: of each model and corpus the value, or the smallest and largest.
+
+    Args:
+        tables: Those of the section.
+        without: Corpus -> why there is no area.
+    """
+    said = []
+    first = _direct(_whole(tables["correlation"]))
+    if first["value"].notna().any():
+        said.append(
+            "the two strings of a pair have log-probabilities that correlate (prediction 1) at "
+            f"r = {ranged(first, PLACES)}, {counts(first)}"
+        )
+    second = _direct(_whole(tables["with_people"]))
+    if second["value"].notna().any():
+        said.append(
+            "the difference of the two correlates with people's (prediction 2) at "
+            f"r = {ranged(second, PLACES)}, {counts(second)}"
+        )
+    third = _whole(tables["separability"]).query("metric == 'auc'")
+    right = _whole(tables["separability"]).query("metric == 'accuracy'")
+    parted = (
+        "One threshold on all strings parts good from bad (prediction 3) with an area under the ROC curve (AUC) of "
+        f"{ranged(third, (*PLACES, 'method'))}, {counts(third)}, where .50 is chance"
+    )
+    if right["value"].notna().any():
+        known = right[right["value"].notna()]
+        parted += f"; within pairs the better string scores higher in {ranged(known, (*PLACES, 'method'))}"
+    sentences = ["; ".join(said), parted] if said else [parted]
+    reasons = "".join(f" No AUC for {corpus}: {why}." for corpus, why in without.items())
+    return html_as_text(". ".join(f"{one[:1].upper()}{one[1:]}" for one in sentences) + "." + reasons)
+
+
+def text(tables: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> str:
+    """Return the findings, corpus by corpus; of several models, the smallest and the largest value."""
+    parts = [" ".join(notes)] if notes else []
+    whole = _whole(tables["separability"])
+    for corpus, part in whole.groupby("corpus", sort=False):
+        parts.append(" ".join(_of_corpus(str(corpus), part, tables)))
+    parts.append(
+        "Pairs with identical sides are left out. AUC intervals count items (both strings of a pair together); "
+        "`by_bin` has r within ten bins of minimalness where the items have a distance, `roc` the curves, "
+        "`distributions` how many good and bad strings have which score. The paper's Figure 1, a toy example of eight "
+        "strings, is an illustration and no analysis."
+    )
+    return "\n\n".join(parts)
+
+
+def _of_corpus(corpus: str, part: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    area, right = part[part["metric"] == "auc"], part[part["metric"] == "accuracy"]
+    n_models = part["model"].nunique()
+    said = [f"**{html_as_text(corpus)}** ({_count(area['n'])} items, {n_models} model{'s' * (n_models > 1)})."]
+    sides = _direct(_whole(tables["correlation"])).query("corpus == @corpus")
+    if sides["value"].notna().any():
+        said.append(f"log P of the two strings of a pair correlate at r = {_said(sides)}.")
+    said += _said_of_bins(tables["by_bin"].query("corpus == @corpus and subset == ''"))
+    rated = _direct(_whole(tables["with_people"])).query("corpus == @corpus")
+    if rated["value"].notna().any():
+        said.append(f"Its difference correlates with people's at r = {_said(rated)} ({counts(rated)} rated pairs).")
+    areas = [f"by `{method}` is {_said(mine)}" for method, mine in area.groupby("method", sort=False)]
+    said.append(f"Pooled, the AUC of grammatical against ungrammatical strings {'; '.join(areas)}; .50 is chance.")
+    if right["value"].notna().any():
+        within = [
+            f"`{method}` {_said(mine)}"
+            for method, mine in right.groupby("method", sort=False)
+            if mine["value"].notna().any()
+        ]
+        said.append(f"Within pairs the better string scores higher in: {'; '.join(within)}.")
+    return said
+
+
+def _said(rows: pd.DataFrame) -> str:
+    return html_as_text(ranged(rows, ("model",)))
+
+
+def _said_of_bins(binned: pd.DataFrame) -> list[str]:
+    """Return r of the closest and of the furthest pairs of each model (prediction 1b)."""
+    mine = binned[(binned["method"] == DIRECT) & (binned["group_by"] == "cosine_distance") & binned["value"].notna()]
+    if mine.empty or mine["bin"].nunique() < 2:
+        return []
+    ends = mine.sort_values("bin", kind="stable").groupby("model", sort=False)["value"].agg(["first", "last"])
+    lower = int((ends["last"] < ends["first"]).sum())
+    if len(ends) == 1:
+        near, far = ends.iloc[0]
+        return [f"From the closest to the furthest pairs by cosine distance r goes from {near:.2f} to {far:.2f}."]
+    return [
+        f"r is lower in the furthest pairs by cosine distance than in the closest for {lower} of {len(ends)} models."
+    ]
+
+
+def _whole(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["group_by"] == "all"]
+
+
+def _direct(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["method"] == DIRECT]
+
+
+def _count(values: pd.Series[int]) -> str:
+    return f"{values.min():,}" if values.nunique() == 1 else f"{values.min():,} to {values.max():,}"
+
+
+DEFINITIONS = """\
+- **pearson_sides**: Pearson r of the score of the good string with that of the bad string over pairs, jackknife
+  interval (prediction 1a); in ten equally sized bins by the distance of the two strings in `by_bin` (1b).
+- **pearson_human**: Pearson r of the difference of the two strings' scores with the difference of their mean ratings,
+  over the pairs that people rated (prediction 2a); its bins stand in the section on people.
+- **auc**: all strings of the corpus are pooled, grammatical = 1, ungrammatical = 0: the share of all combinations of
+  one of each in which the grammatical string scores higher, ties one half (section 6.3). Obuchowski's
+  interval on the logit scale, for which both strings of a pair stay together. `n corpora (en)`: the strings of all
+  corpora in that language, each string counted once, as in the paper's Figure 4a.
+- **accuracy**: share of pairs whose good string scores higher, ties one half; there is none for single sentences.
+- **filter**: where a study asks for it (LI and HLL), pairs further apart than the 75th percentile of the Levenshtein
+  distance in characters over all pairs of the corpus are left out of every number here (section 5.1). For LI that
+  leaves the paper's 1,883 pairs; people rated both sides of 1,792 of them, which are the pairs of prediction 2.
+- Scores: `direct` is the summed log-probability (nats); the other methods are linking functions of it. Only tasks
+  whose targets are whole strings are used.
+"""

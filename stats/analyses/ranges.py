@@ -1,0 +1,90 @@
+"""Estimates in words and in a first table: in, a long table; out, cells with intervals, ranges that name their ends.
+
+Several models or corpora are said from the smallest to the largest value, each with whose it is: never as a mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+MOST_LINES = 25
+"""Of a table on a report's first page."""
+
+
+def cell(row: Mapping[Any, Any] | pd.Series[Any], *, interval: bool = True) -> str:
+    """Return a value with its interval.
+
+    >>> cell({"value": 0.5, "low": 0.4, "high": 0.61}), cell({"value": float("nan"), "low": 0.4, "high": 0.61})
+    ('0.50 [0.40, 0.61]', 'undefined')
+    """
+    if pd.isna(row["value"]):
+        return "undefined"
+    shown = f"{row['value']:.2f}"
+    return f"{shown} [{row['low']:.2f}, {row['high']:.2f}]" if interval and not pd.isna(row["low"]) else shown
+
+
+def ranged(rows: pd.DataFrame, keys: Sequence[str], *, code: Sequence[str] = ("method",)) -> str:
+    """Return the one value, or the smallest and the largest with whose they are; `undefined` where none is known.
+
+    Args:
+        rows: Long table.
+        keys: Columns that tell the rows apart; those that do not vary are not said.
+        code: Which of them stand between backticks.
+    """
+    known = rows[rows["value"].notna()].sort_values("value", kind="stable")
+    if known.empty:
+        return "undefined"
+    if len(known) == 1:
+        return cell(known.iloc[0])
+    varying = [key for key in keys if rows[key].nunique() > 1]
+    ends = (known.iloc[0], known.iloc[-1])
+    return " to ".join(
+        f"{cell(end)} ({', '.join(f'`{end[key]}`' if key in code else str(end[key]) for key in varying)})"
+        for end in ends
+    )
+
+
+def counts(rows: pd.DataFrame) -> str:
+    """Return how many items some rows rest on: `n = 10 to 1,000`."""
+    least, most = int(rows["n"].min()), int(rows["n"].max())
+    return f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"
+
+
+def wide(long: pd.DataFrame, *, column: str = "method", n_intervals: int = 3) -> pd.DataFrame:
+    """Return a line a model and corpus and a column a method; a line a model, or a corpus, where these are too many.
+
+    Args:
+        long: Long table, one row a model, corpus and value of `column`.
+        column: Whose values are the columns.
+        n_intervals: Intervals are shown where there are no more columns than this.
+    """
+    names = list(dict.fromkeys(long[column]))
+    keys = _lines(long)
+    rows: list[dict[str, Any]] = []
+    for place, part in long.groupby(keys, sort=False):
+        row: dict[str, Any] = {**dict(zip(keys, place, strict=True)), "n": _whole(part["n"])}
+        for name in names:
+            mine = part[part[column] == name]
+            row[str(name)] = _cell_of(mine, interval=len(names) <= n_intervals)
+        rows.append(row)
+    return pd.DataFrame(rows, columns=[*keys, "n", *map(str, names)])
+
+
+def _lines(long: pd.DataFrame) -> list[str]:
+    if len(long[["model", "corpus"]].drop_duplicates()) <= MOST_LINES:
+        return ["corpus", "model"]
+    return ["model"] if long["model"].nunique() <= MOST_LINES else ["corpus"]
+
+
+def _cell_of(mine: pd.DataFrame, *, interval: bool) -> str:
+    if len(mine) == 1:
+        return cell(mine.iloc[0], interval=interval)
+    known = mine["value"].dropna()
+    return f"{known.min():.2f} to {known.max():.2f}" if len(known) else "–"
+
+
+def _whole(n: pd.Series[int]) -> str:
+    return f"{n.max():,}" if n.nunique() == 1 else f"{n.min():,} to {n.max():,}"

@@ -1,0 +1,36 @@
+"""How much of a corpus a limit takes: the same of each subset, and of either label."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import datasets
+import pytest
+
+from pairbank.builders.load import first_of_each_paradigm, first_of_each_subset
+from pairbank.errors import CorpusError
+
+
+def rows(**columns: list[object]) -> datasets.Dataset:
+    n_rows = len(columns["subset"])
+    return datasets.Dataset.from_dict({"language": ["en"] * n_rows, "paradigm": [None] * n_rows} | columns)
+
+
+def test_a_subset_of_one_paradigm_has_as_many_as_one_of_many() -> None:
+    """Mahowald's LI pairs have a hundred paradigms, Sprouse's have one."""
+    many = [f"construction {nth // 4}" for nth in range(40)]
+    items = rows(subset=["mahowald"] * 40 + ["sprouse"] * 30, paradigm=[*many, *["all"] * 30])
+    assert Counter(first_of_each_paradigm(items, 2)["subset"][:]) == {"mahowald": 20, "sprouse": 2}
+    taken = first_of_each_subset(items, 6)
+    assert Counter(taken["subset"][:]) == {"mahowald": 6, "sprouse": 6}
+    assert taken["paradigm"][:6] == [f"construction {nth}" for nth in range(6)]  # of all in turn
+    assert Counter(first_of_each_subset(items, 35)["subset"][:]) == {"mahowald": 35, "sprouse": 30}
+
+
+@pytest.mark.parametrize("take", [first_of_each_paradigm, first_of_each_subset])
+def test_labelled_sentences_keep_both_labels(take: object) -> None:
+    assert callable(take)
+    items = rows(subset=["train"] * 9, label=[1, 1, 1, 1, 0, 1, 1, 0, 0])
+    assert take(items, 2)["label"][:] == [1, 1, 0, 0]
+    with pytest.raises(CorpusError, match="limit is 0"):
+        take(items, 0)
