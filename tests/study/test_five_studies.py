@@ -17,6 +17,7 @@ STUDIES = {
     "hu-levy-2023": ((), {"agreement_summary", "prediction"}),
     "xcomps": (("starter:concepts",), {"languages", "neuro"}),
     "introspection": ((), {"introspection", "agreement_summary"}),
+    "ivanova-2024": (("starter:contexts",), {"choice_likert"}),
     "ewok-plausibility": (("starter:contexts",), {"choice_likert"}),
     "grammaticality": ((), {"grammaticality", "people"}),
 }
