@@ -25,6 +25,7 @@ from pairbank.builders.corpora.nocola import NOCOLA
 from pairbank.builders.corpora.p18 import P18
 from pairbank.builders.corpora.scamp import SCAMP
 from pairbank.builders.corpora.sling import SLING
+from pairbank.builders.corpora.social_relations import SOCIAL_RELATIONS
 from pairbank.builders.corpora.starter import STARTER
 from pairbank.builders.corpora.syntaxgym import SYNTAXGYM
 from pairbank.builders.corpora.syntaxgym_suites import SYNTAXGYM_SUITES
@@ -68,6 +69,7 @@ OURS: Mapping[str, Corpus] = {
         DTFIT,
         COLA,
         EWOK,
+        SOCIAL_RELATIONS,
         COMPS,
         XCOMPS,
         P18,

@@ -15,7 +15,7 @@ from pairbank.stats.analyses.base import Analysis
 ANALYSES: dict[str, str] = {
     "agreement_summary": "pairbank.stats.analyses.agreement_summary",
     "associations": "pairbank.stats.analyses.associations",
-    "choice_likert": "pairbank.stats.analyses.choice_likert",
+    "choice_likert": "pairbank.stats.analyses.choice_likert.section",
     "comparisons": "pairbank.stats.analyses.comparisons",
     "grammaticality": "pairbank.stats.analyses.grammaticality",
     "introspection": "pairbank.stats.analyses.introspection.section",

@@ -19,6 +19,7 @@ STUDIES = {
     "xcomps": (("starter:concepts",), {"languages", "neuro"}),
     "introspection": ((), {"introspection", "agreement_summary"}),
     "introspection-2": ((), {"introspection", "agreement_summary"}),
+    "ivanova-2024": (("starter:contexts",), {"choice_likert"}),
     "ewok-plausibility": (("starter:contexts",), {"choice_likert"}),
     "grammaticality": ((), {"grammaticality", "people"}),
 }

@@ -12,7 +12,8 @@ from sklearn import metrics
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.analyses.choice_likert import measures, section
+from pairbank.stats.analyses.choice_likert.measures import measures
+from pairbank.stats.analyses.choice_likert.section import section
 from pairbank.stats.measures.confusion import Confusion, agreement_share, confusion, confusion_kappa, takes_second
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
@@ -225,3 +226,92 @@ def test_pairs_of_sentences_have_no_contexts_to_choose() -> None:
     other = replace(scored, frame=scored.frame.assign(task="sentence_pair"))
     with pytest.raises(BankError, match="has scored items of the task context_pair"):
         section([other], seed=0, n_resamples=5)
+
+
+def published(model: str, nth: int) -> ScoredFrame:
+    """350 items on which people and a model choose as often as in Figure 2; target 1 has its better context first."""
+    people_second = np.repeat([False, True], [173, 177])
+    likert_of_people = np.repeat([False, True, False, True], FIGURE_2["LIKERT"][5])
+    right_second = people_second  # the design is what people choose
+    chosen = {
+        name: np.where(np.repeat([False, True, False, True], FIGURE_2[name][nth]) == right_second, 1.0, -1.0)
+        for name in FIGURE_2
+    }
+    rated = np.where(likert_of_people == right_second, 1.0, -1.0)
+    frame = pd.DataFrame(
+        {
+            "item_id": [f"s/{i:04d}" for i in range(350)],
+            "task": "context_pair",
+            "target_number": np.where(right_second, 2, 1),
+            "flags": [[] for _ in range(350)],
+            "human_good": 3 + rated,
+            "human_bad": 3.0,
+            "human_choice": 6 / 7,
+            "direct_delta": chosen["LOGPROBS"],
+            "meta_delta": chosen["CHOICE"],
+            "rate_delta": chosen["LIKERT"] / 2,
+            "rate_argmax_good": 3 + chosen["LIKERT"],
+            "rate_argmax_bad": 3,
+        }
+    )
+    return ScoredFrame(corpus="social", model=model, frame=frame, layouts=(DIRECT, META, RATING))
+
+
+def test_people_are_a_measure_and_their_choices_the_reference() -> None:
+    found = section([published(name, nth) for nth, name in enumerate(MODELS[:5])], seed=0, n_resamples=5)
+    rows = keyed(found.tables["accuracy"], "model", "method", "versus", "metric")
+    for nth, model in enumerate(MODELS[:5]):
+        for method, measure in (("direct", "LOGPROBS"), ("meta", "CHOICE"), ("rate (argmax)", "LIKERT")):
+            row = rows[model, method, "human", "accuracy_ties_first"]
+            assert row["told_by"] == "CHOICE"
+            cells = tuple(row[x] for x in ("first_first", "first_second", "second_first", "second_second"))
+            assert cells == FIGURE_2[measure][nth]
+            assert row["value"] == pytest.approx(TABLE_1[measure][nth], abs=0.005)
+    people = rows["human", "human (LIKERT)", "human", "accuracy_ties_first"]
+    assert people["value"] == pytest.approx(336 / 350, abs=1e-12)  # .96 of their Table 2
+    assert ("human", "human (CHOICE)", "human", "accuracy_ties_first") not in rows
+    same = keyed(found.tables["consistency"], "model", "method", "versus", "metric")
+    row = same["human", "human (CHOICE)", "human (LIKERT)", "consistency"]
+    assert (row["measure"], row["first_first"], row["second_second"]) == ("CHOICE-LIKERT", 167, 169)
+    assert row["value"] == pytest.approx(0.96, abs=0.005)
+    assert "people do in 0.96" in found.answer
+    assert "LOGPROBS 0.72 (gpt2_xl) to 0.83 (mpt_30b_chat)" in found.answer
+
+
+@pytest.mark.parametrize("n_models", [1, 3, 21])
+def test_every_model_has_a_line_of_the_first_table_and_a_place_in_each_figure(n_models: int) -> None:
+    tables = [replace(published("x", nth % 5), model=f"lab/model-{nth}") for nth in range(n_models)]
+    found = section(tables, seed=0, n_resamples=5)
+    models = [table.model for table in tables]
+    assert found.tables["choices"]["model"].tolist() == [*models, "human"]
+    assert found.main_figure in {figure.name for figure in found.figures}
+    confusions, accuracies, consistencies = (figure.draw() for figure in found.figures)
+    counts = [
+        np.asarray(axes.images[0].get_array(), dtype=int).ravel().tolist() for axes in confusions.axes if axes.images
+    ]
+    expected = [list(FIGURE_2[kind][nth % 5]) for nth in range(n_models) for kind in ("CHOICE", "LIKERT", "LOGPROBS")]
+    assert counts == [*expected, list(FIGURE_2["LIKERT"][5])]
+    for drawn in (accuracies, consistencies):
+        assert [x.get_text() for x in drawn.axes[0].get_yticklabels()] == [*models, "human"]
+
+
+def test_ratings_that_all_tie_are_said_to_tie_where_their_agreement_stands() -> None:
+    scored = published("m", 1)
+    flat = scored.frame.assign(rate_argmax_good=3, rate_argmax_bad=3, rate_delta=0.0, meta_delta=-1.0)
+    always_first = flat.assign(meta_delta=np.where(flat["target_number"] == 1, 1.0, -1.0))
+    found = section([replace(scored, frame=always_first)], seed=0, n_resamples=5)
+    line = found.tables["choices"].iloc[0]
+    assert line["CHOICE-LIKERT"].startswith("1.00")
+    assert line["CHOICE-LIKERT"].endswith("all tie")
+    assert "All 350 LIKERT comparisons of m are ties" in found.answer
+    assert "All 350 LIKERT comparisons of m are ties" in found.text
+
+
+def test_mean_ratings_are_the_reference_where_nobody_chose() -> None:
+    scored = published("m", 0)
+    found = section([replace(scored, frame=scored.frame.drop(columns="human_choice"))], seed=0, n_resamples=5)
+    rows = keyed(found.tables["accuracy"], "model", "method", "versus", "metric")
+    assert rows["m", "direct", "human", "accuracy"]["told_by"] == "LIKERT"
+    assert not any(key[0] == "human" and key[2] == "human" for key in rows)
+    assert rows["human", "human (LIKERT)", "design", "accuracy"]["value"] == pytest.approx(0.96, abs=1e-12)
+    assert "what people prefer (LIKERT)" in found.answer
