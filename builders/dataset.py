@@ -9,6 +9,8 @@ from __future__ import annotations
 import copy
 import functools
 import json
+import logging
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,11 +26,13 @@ from pairbank.builders.schema.flags import IDENTICAL_SIDES
 from pairbank.builders.schema.validation import Validator
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import PairbankError
-from pairbank.files import cache_dir, read_json, sha256_of_text, write_json, writing
+from pairbank.files import cache_dir, sha256_of_file, sha256_of_text, write_json, writing
+
+logger = logging.getLogger(__name__)
 
 SPLIT = "items"
-COUNTS = "pairbank_counts.json"
-"""File beside the rows in the cache: the part of the manifest that is counted in them."""
+COUNTS = "pairbank_rows.json"
+"""File beside the rows in the cache: their hash, and the part of the manifest that is counted in them."""
 MANIFEST = "pairbank_manifest"
 """Key of the manifest in `DatasetInfo.download_checksums`, the field of a dataset for facts about the files it is made
 of. `datasets` hands it on from a dataset to what is selected, filtered, mapped, pickled or saved of it, and drops it
@@ -110,7 +114,32 @@ def prepare(
     """
     content = (f"{name}={file.sha256}" for name, file in sorted(files.items()))
     columns = (f"{column.name}:{column.type}" for column in corpus.extra_columns)
-    key = sha256_of_text(*content, str(options), variant, corpus.version, str(BUILDERS_VERSION), *columns)
+    key = sha256_of_text(*content, str(options), variant, corpus.version, str(BUILDERS_VERSION), *columns)[:16]
+    kept = list((cache_dir() / "corpora" / corpus.name).glob(f"*/*/{key}"))
+    if kept:
+        try:
+            return _prepared(corpus, files, options, key=key)
+        except PairbankError:
+            raise
+        except _DAMAGE as problem:
+            for folder in kept:
+                _set_aside(folder, problem)
+    return _prepared(corpus, files, options, key=key)
+
+
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, EOFError, OSError)
+"""What `datasets`, pyarrow and JSON raise where files in the cache are cut, emptied, gone or of another kind."""
+
+
+def _set_aside(folder: Path, problem: BaseException) -> None:
+    """Rename a folder of the cache that cannot be read, and say so."""
+    aside = folder.with_name(f"{folder.name}.corrupt")
+    shutil.rmtree(aside, ignore_errors=True)
+    folder.rename(aside)
+    logger.warning("%s is damaged (%s); it is set aside as %s, and built anew", folder, problem, aside.name)
+
+
+def _prepared(corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOptions, *, key: str) -> datasets.Dataset:
     place = cache_dir() / "corpora"
     with writing(place):
         builder = builder_class(corpus)(
@@ -118,7 +147,7 @@ def prepare(
             cache_dir=str(place),
             dataset_name=corpus.name,
             config_name=options.subset if options.subset in corpus.subsets else "all",
-            hash=key[:16],
+            hash=key,
             **({} if options.repair else {"repair": False}),
             **({"subset": options.subset} if options.subset and options.subset not in corpus.subsets else {}),
         )
@@ -131,11 +160,24 @@ def prepare(
             if cause is None:
                 raise
             raise cause from None
+    return _sealed(builder, corpus, files, options)
+
+
+def _sealed(
+    builder: CorpusBuilder, corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOptions
+) -> datasets.Dataset:
+    """Return the prepared rows, which are those that were written: a damaged file is not even opened."""
+    folder = Path(builder.cache_dir)
+    rows = {path.name: sha256_of_file(path) for path in sorted(folder.glob("*.arrow"))}
+    path = folder / COUNTS
+    sealed = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"rows": rows, "counts": None}
+    if sealed["rows"] != rows:
+        raise ValueError("its rows are not those that were written")
     dataset = builder.as_dataset(split=SPLIT)
-    counts_path = Path(builder.cache_dir) / COUNTS
-    if not counts_path.exists():
-        write_json(counts_path, _counted(corpus, files, dataset))
-    _declare(dataset, corpus, _declared(corpus, files, options) | read_json(counts_path))
+    if not path.exists():
+        sealed["counts"] = _counted(corpus, files, dataset)
+        write_json(path, sealed)
+    _declare(dataset, corpus, _declared(corpus, files, options) | sealed["counts"])
     return dataset
 
 

