@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import pairbank
@@ -59,10 +60,10 @@ def test_damaged_embeddings_are_made_anew(damage: str, private_cache: Path, capl
     class Letters:
         id = "letters@1"
 
-        def is_too_long(self, texts: list[str]) -> list[bool]:
+        def is_too_long(self, texts: Sequence[str]) -> list[bool]:
             return [False] * len(texts)
 
-        def embed(self, texts: list[str]) -> np.ndarray:
+        def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
             return np.array([[1.0, len(text), text.count("e")] for text in texts], dtype=np.float32)
 
     items = pairbank.load_corpus("starter", limit=1)
