@@ -48,6 +48,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
         text=_text(found),
         definitions=DEFINITIONS,
         tables={"prediction": found},
+        main_table="prediction",
         references=("Hu & Levy 2023: section 4.1, Figures 2 and 3",),
     )
 
@@ -74,14 +75,22 @@ def _text(found: pd.DataFrame) -> str:
     parts = []
     for corpus, part in found.groupby("corpus", sort=False):
         n_models = part["model"].nunique()
-        over = "" if n_models == 1 else f", means over {n_models} models"
+        over = "" if n_models == 1 else f", {n_models} models from lowest to highest"
         said = []
         for method, mine in part.groupby("method", sort=False):
-            mean = mine.loc[mine["metric"] == "mean_logprob", "value"].mean()
-            r = mine.loc[mine["metric"] == "pearson", "value"].mean()
-            said.append(f"`{method}` {mean:.2f} nats" + ("" if np.isnan(r) else f" (r with `direct` = {r:.2f})"))
+            mean = _ends(mine.loc[mine["metric"] == "mean_logprob", "value"])
+            r = _ends(mine.loc[mine["metric"] == "pearson", "value"].dropna())
+            said.append(f"`{method}` {mean} nats" + (f" (r with `direct` = {r})" if r else ""))
         parts.append(f"**{corpus}** ({part['n'].max():,} items{over}), mean log P of the true word: {'; '.join(said)}.")
     return "\n\n".join(parts)
+
+
+def _ends(values: pd.Series[float]) -> str:
+    """Return the lowest and the highest value, one number where they are one, nothing where there is none."""
+    if values.empty:
+        return ""
+    low, high = f"{values.min():.2f}", f"{values.max():.2f}"
+    return low if len(values) == 1 else f"{low} to {high}"
 
 
 DEFINITIONS = """\

@@ -121,19 +121,21 @@ def _ends(values: pd.Series[float]) -> str:
 
 def _answer(found: pd.DataFrame) -> str:
     """Return how often asking scores lower, by how much, and how high r is in each task."""
-    signs = found.groupby(["model", "task"], sort=False)["difference"].agg(["max", "min"])
-    n_lower, n_higher, n_cases = int((signs["max"] < 0).sum()), int((signs["min"] > 0).sum()), len(signs)
+    ends = found.groupby(["model", "task"], sort=False)[["difference", "difference_low", "difference_high"]].agg(
+        ["min", "max"]
+    )
+    n_lower, n_higher = ((ends["difference", "max"] < 0).sum(), (ends["difference", "min"] > 0).sum())
+    shown = ((ends["difference_high", "max"] < 0).sum(), (ends["difference_low", "min"] > 0).sum())
     n_models = found["model"].nunique()
-    of = _counted(n_cases, "task") if n_models == 1 else f"{n_cases} cases ({n_models} models, each on its tasks)"
-    below, above = int((found["difference_high"] < 0).sum()), int((found["difference_low"] > 0).sum())
+    of = _counted(len(ends), "task") if n_models == 1 else f"{len(ends)} cases ({n_models} models, each on its tasks)"
     who = str(found["model"].iloc[0]) if n_models == 1 else "a model"
     apart = "; ".join(
         _apart(found[found["measure"] == measure], measure) for measure in dict.fromkeys(found["measure"])
     )
     first = (
-        f"Asked, {who} scores lower than by its probabilities with every prompt in **{n_lower} of {of}**, higher with "
-        f"every prompt in {n_higher}; {below} of {_counted(len(found), 'interval')} of the difference lie below 0, "
-        f"{above} above: {apart} (n = {_n(found)} items)."
+        f"Asked, {who} scores lower than by its probabilities with every prompt in **{n_lower} of {of}** (every "
+        f"interval below 0 in {shown[0]}), higher with every prompt in {n_higher} (every interval above 0 in "
+        f"{shown[1]}): {apart} (n = {_n(found)} items)."
     )
     r = found[found["r"].notna()]
     if r.empty:
@@ -153,7 +155,8 @@ def _apart(part: pd.DataFrame, measure: str) -> str:
         f"({row['model'] + ', ' if several else ''}{row['prompt']}, {row['task']})"
         for row in ends
     ]
-    return f"{_UNITS[measure]} {' to '.join(said)}"
+    half = (part["difference_high"] - part["difference_low"]) / 2
+    return f"{_UNITS[measure]} {' to '.join(said)}, intervals +-{half.min():.2f} to +-{half.max():.2f}"
 
 
 def _n(found: pd.DataFrame) -> str:

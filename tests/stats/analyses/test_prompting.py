@@ -81,7 +81,10 @@ def test_the_answer_counts_the_tasks_in_which_asking_is_lower(found: Section) ->
         f"Asked, gpt2 scores lower than by its probabilities with every prompt in **{n_lower} of 4 tasks**"
         in one.answer
     )
-    assert f"{(whole['difference_high'] < 0).sum()} of 12 intervals of the difference lie below 0" in one.answer
+    n_shown = int((whole.groupby("task")["difference_high"].max() < 0).sum())
+    assert f"(every interval below 0 in {n_shown})" in one.answer
+    half = (whole["difference_high"] - whole["difference_low"])[whole["measure"] == "accuracy"] / 2
+    assert f"intervals +-{half.min():.2f} to +-{half.max():.2f} (n = 50 to 135 items)" in one.answer
     assert "r of answers with probabilities, range over prompts: Exp. 1 " in one.answer
     assert "of 12 cases (3 models, each on its tasks)" in found.answer
     for model in MODELS:
