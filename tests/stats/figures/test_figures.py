@@ -112,7 +112,7 @@ def test_a_long_title_is_wrapped_and_no_label_leaves_the_figure() -> None:
         box = figure.bbox
         legends = [figure.legends[0].get_window_extent()] if figure.legends else []
         labels = [axes.xaxis.label.get_window_extent() for axes in figure.axes if axes.get_xlabel()]
-        headings = [axes._left_title.get_window_extent() for axes in figure.axes]
+        headings = [axes._left_title.get_window_extent() for axes in figure.axes if axes.get_title(loc="left")]
         for extent in [*legends, *labels, *headings]:
             assert box.x0 - 1 <= extent.x0 <= extent.x1 <= box.x1 + 1
             assert box.y0 - 1 <= extent.y0 <= extent.y1 <= box.y1 + 1
