@@ -60,7 +60,7 @@ def scored_starter(model: str, seed: int) -> ScoredFrame:
     message, good, bad, people, asked = np.random.default_rng(seed).normal(size=(5, n_items))
     words = np.random.default_rng(0).normal(size=n_items)  # what people and models share
     scores = {"direct": (-35 + 8 * message + good + words, -36 + 8 * message + bad)}
-    n_tokens = frame["target_good"].str.split().str.len().to_numpy(dtype=float) + 1
+    n_tokens = np.array([len(text.split()) + 1.0 for text in frame["target_good"]])
     scores["mean_logprob"] = (scores["direct"][0] / n_tokens, scores["direct"][1] / n_tokens)
     scores["slor"] = (good + words, bad - 0.6)
     for name, (better, worse) in scores.items():
