@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import datasets
 import pytest
@@ -11,7 +12,7 @@ from pairbank.builders.load import first_of_each_paradigm, first_of_each_subset
 from pairbank.errors import CorpusError
 
 
-def rows(**columns: list[object]) -> datasets.Dataset:
+def rows(**columns: Sequence[object]) -> datasets.Dataset:
     n_rows = len(columns["subset"])
     return datasets.Dataset.from_dict({"language": ["en"] * n_rows, "paradigm": [None] * n_rows} | columns)
 

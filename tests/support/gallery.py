@@ -60,7 +60,7 @@ def scored_starter(model: str, seed: int) -> ScoredFrame:
     message, good, bad, people, asked = np.random.default_rng(seed).normal(size=(5, n_items))
     words = np.random.default_rng(0).normal(size=n_items)  # what people and models share
     scores = {"direct": (-35 + 8 * message + good + words, -36 + 8 * message + bad)}
-    n_tokens = frame["target_good"].str.split().str.len().to_numpy(dtype=float) + 1
+    n_tokens = np.array([len(text.split()) + 1.0 for text in frame["target_good"]])
     scores["mean_logprob"] = (scores["direct"][0] / n_tokens, scores["direct"][1] / n_tokens)
     scores["slor"] = (good + words, bad - 0.6)
     for name, (better, worse) in scores.items():
@@ -105,14 +105,15 @@ def page() -> str:
         "# Gallery of figures",
         (
             "Each kind of figure, and the command that makes it. Scores and ratings are drawn, not measured, for the "
-            "starter corpus and three made-up models: the page shows what figures look like, and no result. `make gallery` "
-            "makes it anew."
+            "starter corpus and three made-up models: the page shows what figures look like, and no result. "
+            "`make gallery` makes it anew."
         ),
         (
             "Reports write every figure three times: PNG at 300 dpi; SVG, whose text is text; PDF, whose fonts are "
-            "embedded (TrueType). Widths are those of one (3.5 inches) and two columns (7.2 inches) of a journal, colours "
-            "Okabe and Ito's. A dark line is no difference, a dashed one chance. Each model has a line, a mark or a panel; "
-            "nothing here is a mean over models. `captions.json` beside the figures has a caption that can be quoted."
+            "embedded (TrueType). Widths are those of one (3.5 inches) and two columns (7.2 inches) of a journal, "
+            "colours Okabe and Ito's. A dark line is no difference, a dashed one chance. Each model has a line, a mark "
+            "or a panel; nothing here is a mean over models. `captions.json` beside the figures has a caption that can "
+            "be quoted."
         ),
     ]
     for analysis, figures in sections().items():

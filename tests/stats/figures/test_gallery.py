@@ -6,6 +6,7 @@ import re
 import struct
 
 import gallery
+from pairbank.stats.figures.style import named
 
 
 def test_the_page_is_what_is_made_today() -> None:
@@ -21,5 +22,6 @@ def test_each_figure_has_a_small_image_of_its_size() -> None:
         image = (gallery.IMAGES / f"{name}.png").read_bytes()
         assert len(image) < 60_000, name
         width, height = struct.unpack(">II", image[16:24])
-        inches = figure.draw().get_size_inches()
-        assert (width, height) == tuple(int(side * gallery.DPI) for side in inches), name
+        with named(gallery.labels()):
+            inches = figure.draw().get_size_inches()
+        assert (width, height) == tuple(int(side * gallery.DPI + 1e-6) for side in inches), name
