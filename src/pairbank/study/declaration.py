@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
 from pairbank.errors import PairbankError, unknown_name
 from pairbank.records import record_of
@@ -52,6 +53,10 @@ class Study:
     """Embedding model for the distance between the sides of an item, or `default`."""
     probe: tuple[str, ...] = ()
     """Columns by whose values hidden states are probed (`pairbank.probe`); none = no probes."""
+    probe_folds: Literal["grouped", "plain"] = "grouped"
+    """Whether pairs with a common sentence stay together, or sentences are parted at random."""
+    probe_precision: Literal["float32", "float16"] = "float32"
+    """How hidden states are stored."""
     models: tuple[Mapping[str, str | int | float], ...] = ()
     """Declared features of models (name, family, generation, size_billions, type), for `introspection`."""
     seed: int = 0

@@ -119,7 +119,15 @@ def _probed(
         return lambda task, n_done, n_total: (told := teller(task)) and told(n_done, n_total)
 
     return [
-        probe(items, model, groups=study.probe, seed=study.seed, progress=tell(items, model))
+        probe(
+            items,
+            model,
+            groups=study.probe,
+            folds=study.probe_folds,
+            precision=study.probe_precision,
+            seed=study.seed,
+            progress=tell(items, model),
+        )
         for model in models
         for items in corpora
     ]
