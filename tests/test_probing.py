@@ -149,3 +149,39 @@ def test_the_command_prints_a_row_a_group_and_writes_the_tables(items: datasets.
     layers = pd.read_parquet(tmp_path / "out" / "neuro_layers.parquet")
     assert set(layers["layer"]) == {0, 1, 2}
     assert len(items) == 29
+
+
+def test_plain_folds_know_sentences_from_training_and_grouped_ones_do_not(tmp_path: Path, tiny: LoadedModel) -> None:
+    """Each better sentence stands in four pairs, and which one is better is told by nothing else."""
+    rng = np.random.default_rng(0)
+    words = [f"{a} {b}" for a in NOUNS for b in NOUNS[:4]]
+    better = rng.permutation(words)[:24]
+    worse = [word for word in words if word not in set(better)]
+    rows = [{"good": f"{better[i % 24]}.", "bad": f"{worse[i % 24]}."} for i in range(96)]
+    path = tmp_path / "twice.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    items = pairbank.load_corpus(path)
+    plain, grouped = (probe(items, tiny, groups="all", folds=kind) for kind in ("plain", "grouped"))
+    f1 = [cell(one.summary, metric="accuracy")["value"] for one in (plain, grouped)]
+    assert f1[0] > f1[1] + 0.1
+    assert "a sentence may stand on both sides" in plain.signature["method"]["folds"]
+    assert "whole components" in grouped.signature["method"]["folds"]
+
+
+def test_the_cost_is_told_before_the_first_text_is_read(items: datasets.Dataset, tiny: LoadedModel) -> None:
+    told: list[tuple[str, int, int]] = []
+    probe(items, tiny, progress=lambda *what: told.append(what))
+    task, n_done, n_texts = told[0]
+    assert (n_done, n_texts) == (0, 54)
+    assert task == "hidden states (some 0.01 CPU hours, 0.01 GB on disk)"
+
+
+def test_states_in_half_the_room_give_the_same_probes(items: datasets.Dataset, tiny: LoadedModel) -> None:
+    full, half = (probe(items, tiny, precision=kind).summary for kind in ("float32", "float16"))
+    f1 = [one[one["metric"] == "f1"]["value"].to_numpy() for one in (full, half)]
+    np.testing.assert_allclose(f1[0], f1[1], atol=0.05)
+
+
+def test_unknown_folds_are_refused(items: datasets.Dataset, tiny: LoadedModel) -> None:
+    with pytest.raises(BankError, match="expected a seed of 0 or more, 2 folds or more, and grouped or plain"):
+        probe(items, tiny, folds="other")  # type: ignore[arg-type]

@@ -3,7 +3,8 @@
 In: one JSON object a language, id -> row, with `acceptable_sent`, `unacceptable_sent`, `negative_sample_type`.
 Out: one concept pair a row, one subset a language. The meta prompt needs the two concepts and the property. They
 are taken from the file, under whichever of `CONCEPT_KEYS` and `PROPERTY_KEYS` it has; else they are derived from
-the sentences (`derive`) and the row is flagged; else they are null, and the meta prompt cannot be asked.
+the sentences (`derive`), without their articles, and the row is flagged; else they are null, and the meta prompt cannot
+be asked: the manifest counts these rows by language, and so does the report.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from pairbank.builders.sources.references import bibtex
 from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
 from pairbank.errors import CorpusError
 
+REVISION = "60c8ce9cc3b693f8f45f4213c8218f6af1ceabea"
+"""The commit that added the data."""
 LANGUAGES = ("ar", "ca", "de", "el", "es", "fa", "fr", "he", "hu", "ja", "ko", "nl", "ru", "tr", "uk", "vi", "zh")
 FILES = {language: f"comps_{language}.json" for language in LANGUAGES}
 SENTENCES = ("acceptable_sent", "unacceptable_sent")
@@ -44,6 +47,23 @@ DERIVED = "derived:concepts"
 """Flag: concepts, property or both were derived from the sentences, since the file does not have them."""
 NO_CONCEPTS = "no_concepts"
 """Flag: concepts or property are not known; the meta prompt cannot be asked."""
+
+STRIPPED = "stripped:article"
+"""Flag: a derived concept stood behind an article in its sentence; concepts are bare, as in COMPS and the paper."""
+ARTICLES = {
+    "ca": ("un", "una", "uns", "unes", "el", "la", "els", "les"),
+    "de": ("ein", "eine", "der", "die", "das"),
+    "el": ("ένας", "μια", "μία", "ένα", "ο", "η", "το", "οι", "τα"),
+    "es": ("un", "una", "unos", "unas", "el", "la", "los", "las"),
+    "fr": ("un", "une", "des", "le", "la", "les"),
+    "hu": ("egy", "a", "az"),
+    "nl": ("een", "de", "het"),
+    "tr": ("bir",),
+}
+"""Articles that are words of their own, as subjects have them (nominative); other languages have none, or write them as
+part of the noun (ar, he)."""
+ELIDED = {"ca": ("l'", "l’"), "fr": ("l'", "l’")}
+"""Articles that stand before the noun without a space."""
 
 WITHOUT_SPACES = ("ja", "zh")
 VERB_MAY_COME_FIRST = ("ar",)
@@ -116,12 +136,31 @@ def _facts(language: str, row: Mapping[str, Any]) -> tuple[dict[str, Scalar], tu
     derived = derive(row[SENTENCES[0]], row[SENTENCES[1]], language)
     if derived is None:
         return dict.fromkeys(names), (NO_CONCEPTS,)
-    facts: dict[str, Scalar] = dict(zip(names, derived, strict=True))
+    flags: tuple[str, ...] = (DERIVED,)
+    bare = [without_article(concept, language) for concept in derived[:2]]
+    if not concepts and bare != list(derived[:2]):
+        flags = (DERIVED, STRIPPED)
+    facts: dict[str, Scalar] = dict(zip(names, (*bare, derived[2]), strict=True))
     if concepts:
         facts |= {"concept_good": row[concepts[0]], "concept_bad": row[concepts[1]]}
     if prop:
         facts["property"] = row[prop]
-    return facts, (DERIVED,)
+    return facts, flags
+
+
+def without_article(concept: str, language: str) -> str:
+    """Return a concept as it stands in a list: without the article that its sentence has before it.
+
+    >>> without_article("Ein Adler", "de"), without_article("L'aigle", "fr"), without_article("Eine", "de")
+    ('Adler', 'aigle', 'Eine')
+    """
+    first, _, rest = concept.partition(" ")
+    if rest and first.lower() in ARTICLES.get(language, ()):
+        return rest
+    for article in ELIDED.get(language, ()):
+        if concept.lower().startswith(article) and len(concept) > len(article):
+            return concept[len(article) :]
+    return concept
 
 
 def derive(good: str, bad: str, language: str) -> tuple[str, str, str] | None:
@@ -163,7 +202,7 @@ XCOMPS = Corpus(
     name="xcomps",
     title="XCOMPS",
     description="Which of two concepts has a property, in 17 languages (English: COMPS's `base`).",
-    version="1.0.0",
+    version="1.1.0",
     languages=LANGUAGES,
     tasks=("concept_pair",),
     n_items=244_300,
@@ -175,13 +214,16 @@ XCOMPS = Corpus(
     subset_files=FILES,
     source=Source(
         homepage="https://github.com/LinyangHe/XCOMPS",
-        revision="main",
+        revision=REVISION,
         licence="mit",
-        licence_note="No commit of the data is pinned: the hash of the file that was read stands in the manifest.",
+        licence_note="The commit is pinned, the files' hashes are not: those of the files that were read stand in the "
+        "manifest.",
         redistributable=True,
         citation=bibtex("he2025xcomps"),
         files=tuple(
-            SourceFile(name=name, url=f"https://raw.githubusercontent.com/LinyangHe/XCOMPS/main/data/{name}", sha256="")
+            SourceFile(
+                name=name, url=f"https://raw.githubusercontent.com/LinyangHe/XCOMPS/{REVISION}/data/{name}", sha256=""
+            )
             for name in FILES.values()
         ),
     ),

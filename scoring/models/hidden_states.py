@@ -84,11 +84,7 @@ def last_token_states(
         ScoringError: not a model with hidden states, a text longer than it accepts or without a token, a state that
             is NaN or infinite or too large for `float16`.
     """
-    if not isinstance(model, StateReader):
-        raise ScoringError(
-            f"{model.info.name} ({model.info.backend}) has no hidden states to read; expected a model that runs here: "
-            "load it with pairbank.load_model"
-        )
+    reader = _reader(model)
     named = dict(zip(texts, where or [repr(text) for text in texts], strict=True))
     distinct = list(dict.fromkeys(texts))
     number = {text: i for i, text in enumerate(distinct)}
@@ -97,7 +93,7 @@ def last_token_states(
     shards = []
     for start in range(0, len(distinct), SHARD_TEXTS):
         part = distinct[start : start + SHARD_TEXTS]
-        shards.append(_shard(part, [named[text] for text in part], model, precision))
+        shards.append(_shard(part, [named[text] for text in part], reader, precision))
         if progress is not None:
             progress(len(part))
     n_layers, _, n_hidden = _opened(shards[0]).shape
@@ -107,6 +103,30 @@ def last_token_states(
         n_layers=n_layers,
         n_hidden=n_hidden,
     )
+
+
+def state_shape(text: str, model: Scorer) -> tuple[int, int]:
+    """Return how many layers a model has, the embedding among them, and how many numbers a state; reads one text.
+
+    Args:
+        text: any of the texts.
+        model: what `load_model` gives.
+
+    Raises:
+        ScoringError: not a model with hidden states.
+    """
+    reader = _reader(model)
+    n_layers, _, n_hidden = _computed([text], [repr(text)], reader).shape
+    return n_layers, n_hidden
+
+
+def _reader(model: Scorer) -> StateReader:
+    if not isinstance(model, StateReader):
+        raise ScoringError(
+            f"{model.info.name} ({model.info.backend}) has no hidden states to read; expected a model that runs here: "
+            "load it with pairbank.load_model"
+        )
+    return model
 
 
 def _shard(texts: Sequence[str], where: Sequence[str], model: StateReader, precision: Precision) -> Path:

@@ -4,6 +4,10 @@ In: items in the shared schema and a model with hidden states. Out: F1 and accur
 each group of items, with the control task beside them; and summary rows that stand beside those of `summarise`
 (method `neuro`). A sentence is its whole string, context and target joined.
 
+Folds are `grouped`: no sentence stands on both sides of a split; `plain` ones part the sentences at random, as the
+paper's words allow, so that a probe is tested on sentences that it has seen. Layers are fitted side by side on all
+processors, each process reading its own states from disk.
+
 Layer 0 is the embedding: it is in the table of layers, and left out of every choice among layers, since it has only
 the last token, often the same full stop: accuracy is then .5 and F1 is 0, all sentences being called worse. The
 paper says "every layer" and does not mention it.
@@ -11,8 +15,10 @@ paper says "every layer" and does not mention it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -20,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.probe_cost import probe_cost
 from pairbank.stats.analyses.neuro.probe_tables import (
     LAYER_DTYPES,
     METRICS,
@@ -37,16 +44,24 @@ from pairbank.stats.measures.probes import (
     fold_problem,
     pair_components,
     pair_folds,
+    plain_folds,
 )
+from pairbank.stats.report.parallel import on_all_cores
 from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
 
 if TYPE_CHECKING:
-    from pairbank.arrays import IntArray
+    from pairbank.arrays import BoolArray, IntArray
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.models.hidden_states import HiddenStates
 
+logger = logging.getLogger(__name__)
 NEURO = "neuro"
 ALL = "all"
+Folds = Literal["grouped", "plain"]
+FOLDS_IN_WORDS = {
+    "grouped": "whole components of pairs with common sentences",
+    "plain": "sentences at random, as many better as worse ones in each; a sentence may stand on both sides",
+}
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 
@@ -81,6 +96,7 @@ def probe(
     *,
     groups: str | Sequence[str] = "subset",
     n_folds: int = N_FOLDS,
+    folds: Folds = "grouped",
     precision: Literal["float32", "float16"] = "float32",
     seed: int = 0,
     progress: Progress | None = None,
@@ -95,9 +111,10 @@ def probe(
         groups: the column whose values are probed one by one, several of them (XCOMPS: `language` and
             `negative_type`), or `all` for one probe of everything.
         n_folds: folds of the cross-validation.
+        folds: `grouped` keeps pairs with a common sentence together, `plain` parts sentences at random.
         precision: how hidden states are stored.
         seed: of folds and control labels; the same seed gives the same bytes.
-        progress: called after every file of states and every layer.
+        progress: called after every file of states and every group; the name of the first task says the cost of all.
 
     Raises:
         BankError: no pair to probe, a column that is not there, or a regression that does not converge.
@@ -105,17 +122,25 @@ def probe(
     """
     from pairbank.scoring.models.hidden_states import last_token_states
 
-    if seed < 0 or n_folds < 2:
-        raise BankError(f"seed is {seed}, n_folds {n_folds}; expected a seed of 0 or more and 2 folds or more")
+    if seed < 0 or n_folds < 2 or folds not in FOLDS_IN_WORDS:
+        raise BankError(
+            f"seed is {seed}, n_folds {n_folds}, folds {folds!r}; expected a seed of 0 or more, 2 folds or more, and "
+            "grouped or plain"
+        )
     tell = progress or (lambda _what, _done, _total: None)
     columns = () if groups == ALL else (groups,) if isinstance(groups, str) else tuple(groups)
     frame, texts, where = _pairs_frame(items, columns)
+    found = list(_groups(frame, columns))
     n_read, n_texts = 0, len(set(texts))
+    cost = _cost(texts, found, model, n_folds=n_folds, precision=precision)
+    task = f"hidden states ({cost})"
+    logger.info("probes of %s by %s: %s", items["corpus"][0], model.info.name, cost)
+    tell(task, 0, n_texts)
 
     def told(n: int) -> None:
         nonlocal n_read
         n_read += n
-        tell("hidden states", n_read, n_texts)
+        tell(task, n_read, n_texts)
 
     states = last_token_states(texts, model, where=where, precision=precision, progress=told)
     place = SummaryRow(
@@ -129,10 +154,9 @@ def probe(
     )
     by_layer: list[dict[str, Any]] = []
     by_group: list[dict[str, Any]] = []
-    found = list(_groups(frame, columns))
     for number, pairs in enumerate(found):
         here = replace(place, group=pairs.group)
-        scores = _group_scores(pairs, states, here, n_folds)
+        scores = _group_scores(pairs, states, here, n_folds, folds)
         by_layer += layer_rows(scores, here, n_layers=states.n_layers, n_pairs=len(pairs.good))
         by_group += summary_rows(scores, here, n_pairs=len(pairs.good), n_rows=pairs.n_rows)
         tell("probes", number + 1, len(found))
@@ -143,8 +167,25 @@ def probe(
     return Probed(
         layers=pd.DataFrame(by_layer, columns=list(LAYER_DTYPES)).astype(LAYER_DTYPES),
         summary=summary,
-        signature=_signature(items, model, place.group_by, n_folds=n_folds, precision=precision, seed=seed),
+        signature=_signature(
+            items, model, place.group_by, n_folds=n_folds, folds=folds, precision=precision, seed=seed
+        ),
     )
+
+
+def _cost(texts: Sequence[str], groups: Sequence[_Pairs], model: Scorer, *, n_folds: int, precision: str) -> str:
+    """Return what the whole will take, from the shape of one text's states."""
+    from pairbank.scoring.models.hidden_states import state_shape
+
+    n_layers, n_hidden = state_shape(texts[0], model)
+    return probe_cost(
+        len(set(texts)),
+        [len(group.good) for group in groups],
+        n_layers=n_layers,
+        n_hidden=n_hidden,
+        n_folds=n_folds,
+        n_bytes=np.dtype(precision).itemsize,
+    ).in_words
 
 
 def _pairs_frame(items: Items, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
@@ -188,19 +229,23 @@ def _groups(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[_Pairs]:
         )
 
 
-def _group_scores(pairs: _Pairs, states: HiddenStates, here: SummaryRow, n_folds: int) -> ProbeScores | str:
+def _group_scores(
+    pairs: _Pairs, states: HiddenStates, here: SummaryRow, n_folds: int, kind: Folds
+) -> ProbeScores | str:
     """Return the scores of every layer, or why there are none."""
-    components = pair_components(pairs.good, pairs.bad)
+    n_pairs = len(pairs.good)
+    components = np.arange(n_pairs) if kind == "plain" else pair_components(pairs.good, pairs.bad)
     if problem := fold_problem(components, n_folds=n_folds):
         return problem
     rng: np.random.Generator = here.draws["rng"]
-    folds = np.tile(pair_folds(components, rng=rng, n_folds=n_folds), 2)
-    n_pairs = len(components)
+    if kind == "plain":
+        folds = plain_folds(n_pairs, rng=rng, n_folds=n_folds)
+    else:
+        folds = np.tile(pair_folds(components, rng=rng, n_folds=n_folds), 2)
     labels = [np.repeat([True, False], n_pairs), exchanged(n_pairs, rng=rng)]
     texts = np.concatenate([pairs.good_text, pairs.bad_text])
-    by_layer: list[list[FoldScores]] = [
-        cross_validated(states.layer(layer, texts), labels, folds) for layer in range(states.n_layers)
-    ]
+    fitted = partial(_layer_scores, states=states, texts=texts, labels=labels, folds=folds)
+    by_layer = on_all_cores(fitted, range(states.n_layers))
     real, control = (
         {metric: np.array([getattr(scores[number], metric) for scores in by_layer]) for metric in METRICS}
         for number in (0, 1)
@@ -208,8 +253,15 @@ def _group_scores(pairs: _Pairs, states: HiddenStates, here: SummaryRow, n_folds
     return ProbeScores(real=real, control=control)
 
 
+def _layer_scores(
+    layer: int, *, states: HiddenStates, texts: IntArray, labels: list[BoolArray], folds: IntArray
+) -> list[FoldScores]:
+    """Return what the probes of one layer score; sent to other processes, which read the states themselves."""
+    return cross_validated(states.layer(layer, texts), labels, folds)
+
+
 def _signature(
-    items: Items, model: Scorer, group_by: str, *, n_folds: int, precision: str, seed: int
+    items: Items, model: Scorer, group_by: str, *, n_folds: int, folds: Folds, precision: str, seed: int
 ) -> dict[str, Any]:
     from pairbank.builders.dataset import manifest_of
     from pairbank.scoring.signature import corpus_signature
@@ -223,7 +275,7 @@ def _signature(
             "paper": "He et al. 2025, XCOMPS, section 4.1",
             "states": f"last token of each sentence, every layer, stored as {precision}",
             "probe": "standardised, logistic regression, L2, C = 1; scikit-learn " + version("scikit-learn"),
-            "folds": f"{n_folds}, whole components of pairs with common sentences",
+            "folds": f"{n_folds}, {FOLDS_IN_WORDS[folds]}",
             "control": "labels of each pair exchanged by a fair coin",
             "group_by": group_by,
         },

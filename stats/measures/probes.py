@@ -110,6 +110,31 @@ def pair_folds(components: IntArray, *, rng: np.random.Generator, n_folds: int =
     return folds[: len(components)]
 
 
+def plain_folds(n_pairs: int, *, rng: np.random.Generator, n_folds: int = N_FOLDS) -> IntArray:
+    """Return the fold of each sentence, shape (2 * pairs,), better sentences first: at random, whatever they share.
+
+    Plain stratified folds, as a paper that says "five folds" may mean: a pair, or a sentence that stands in several
+    pairs, can be on both sides of a split, so that the scores are those of grouped folds or higher.
+
+    Args:
+        n_pairs: Number of pairs.
+        rng: Decides which sentences go together.
+        n_folds: Number of folds.
+
+    >>> folds = plain_folds(10, rng=np.random.default_rng(0))
+    >>> np.bincount(folds[:10]).tolist(), np.bincount(folds[10:]).tolist()
+    ([2, 2, 2, 2, 2], [2, 2, 2, 2, 2])
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    labels = np.repeat([1, 0], n_pairs)
+    splitter = StratifiedKFold(n_splits=n_folds, shuffle=True, random_state=int(rng.integers(2**32)))
+    folds = np.full(2 * n_pairs, -1, dtype=np.int64)
+    for fold, (_, test) in enumerate(splitter.split(labels, labels)):
+        folds[test] = fold
+    return folds
+
+
 def exchanged(n_pairs: int, *, rng: np.random.Generator) -> BoolArray:
     """Return the control task's labels, shape (2 * pairs,): in each pair, better first or exchanged, a fair coin.
 

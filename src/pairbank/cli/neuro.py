@@ -48,14 +48,17 @@ def neuro(
     marks: Marks = "refuse",
     map_file: MapFile = None,
     precision: Annotated[str, typer.Option(help="How states are stored: float32 or float16.")] = "float32",
+    folds: Annotated[
+        str, typer.Option(help="grouped: no sentence on both sides of a split; plain: at random.")
+    ] = "grouped",
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and control labels.")] = 0,
     device: Device = "auto",
     dtype: Dtype = "auto",
 ) -> None:
     """Probe the hidden states of every layer for the better sentence of each pair (He et al. 2025).
 
-    Five folds in which no sentence, and no pair, stands on both sides of a split; F1, its interval, and a control
-    task. Default: a probe a subset.
+    Five folds in which no sentence, and no pair, stands on both sides of a split (--folds plain: at random); F1, its
+    interval, and a control task. Default: a probe a subset.
 
     Example: pairbank neuro starter --model demo --out neuro
     """
@@ -63,6 +66,8 @@ def neuro(
 
     if precision not in ("float32", "float16"):
         raise typer.BadParameter(f"{precision!r}: expected float32 or float16")
+    if folds not in ("grouped", "plain"):
+        raise typer.BadParameter(f"{folds!r}: expected grouped or plain")
     chosen = groups or ["subset"]
     with quiet_bars():
         with status(f"building {corpus}"):
@@ -83,6 +88,7 @@ def neuro(
                 items,
                 scorer,
                 groups=chosen[0] if len(chosen) == 1 else chosen,
+                folds="plain" if folds == "plain" else "grouped",
                 precision="float16" if precision == "float16" else "float32",
                 seed=seed,
                 progress=tell,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
 from pairbank.errors import unknown_name
 from pairbank.files import reading
@@ -58,6 +59,10 @@ class Study:
     """Embedding model for the distance between the sides of an item, or `default`, or `edits` for edits alone."""
     probe: tuple[str, ...] = ()
     """Columns by whose values hidden states are probed (`pairbank.probe`); none = no probes."""
+    probe_folds: Literal["grouped", "plain"] = "grouped"
+    """Whether pairs with a common sentence stay together, or sentences are parted at random."""
+    probe_precision: Literal["float32", "float16"] = "float32"
+    """How hidden states are stored."""
     models: tuple[Mapping[str, object], ...] = ()
     """Models with their options and features, run where the user names none (`study.model_list`). One without an
     `id` is not run: features alone are declared of the model that has this name."""

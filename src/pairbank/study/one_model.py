@@ -147,7 +147,17 @@ def _probe(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progr
             told(n_done, n_total)
 
     try:
-        done.probed.append(probe(chosen.items, scorer, groups=study.probe, seed=study.seed, progress=tell))
+        done.probed.append(
+            probe(
+                chosen.items,
+                scorer,
+                groups=study.probe,
+                folds=study.probe_folds,
+                precision=study.probe_precision,
+                seed=study.seed,
+                progress=tell,
+            )
+        )
     except FAILURES as error:
         done.notes.append(f"Not probed: {chosen.name} by {done.name}: {_reason(error)}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +11,12 @@ import pandas as pd
 from pairbank.builders.languages import typology
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.languages.answer import answer, first_table, small_said, unasked_said
+from pairbank.stats.analyses.languages.complexity import complexity_correlations, power_said
+from pairbank.stats.analyses.languages.complexity import said as complexity_said
+from pairbank.stats.analyses.languages.figures import FEWEST, TYPES, language_figures, languages_in_order
 from pairbank.stats.analyses.languages.statistics import ENGLISH, method_correlations, typology_means
-from pairbank.stats.figures.charts import heat_map
-from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.shared import file_name, first_cells, n_said
+from pairbank.stats.figures.shared import file_name
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
@@ -32,6 +33,7 @@ INHERITANCE = "property inheritance"
 PROBED_BY = "language+negative_type"
 """How probes must be grouped to stand in the tables by language."""
 PLACE = {"language": "string", "negative_type": "string"}
+UNASKED = ["model", "method", "language", "n_items", "n_unasked"]
 
 
 def section(
@@ -43,10 +45,10 @@ def section(
 
     Args:
         tables: Scored tables; used are those whose items have a negative type.
-        seed: Not used: nothing is drawn.
-        n_resamples: Not used either.
+        seed: Of the permutations of languages.
+        n_resamples: Not used.
         probed: Summaries of probes by language and negative type (`pairbank.probe`): their F1 stands beside the
-            accuracies, as in the paper's Figure 1.
+            accuracies, as in the paper's Figure 1, and their best layers beside the languages' types.
 
     Raises:
         BankError: If the tables have fewer than two languages, or one language twice for a model.
@@ -62,14 +64,31 @@ def section(
     cells = accuracies[accuracies["value"].notna()]
     kinds = {tag: entry.typology for tag, entry in typology().items()}
     means, correlations = typology_means(cells, kinds), method_correlations(cells)
+    layers = long_table([row for summary in probed for row in _probed_cells(summary, "f1_layer")], PLACE)
+    complexity = complexity_correlations(cells, layers[layers["value"].notna()], kinds, seed=seed)
+    unasked = pd.DataFrame([row for table in tables for row in unasked_rows(table)], columns=UNASKED)
+    figures = tuple(language_figures(accuracies, means))
+    one = file_name("languages", accuracies["model"].iloc[0])
+    several = cells["model"].nunique() > 1 and any(figure.name == TYPES for figure in figures)
     return Section(
         id="languages",
         title="Languages",
-        text=_text(cells, means, correlations),
+        text=_text(cells, means, correlations, complexity, unasked),
+        answer=answer(cells, complexity, unasked),
         definitions=DEFINITIONS,
-        tables={"accuracy": accuracies, "typology": means, "correlation": correlations},
-        figures=tuple(language_figures(accuracies)),
-        references=("He et al. 2025 (XCOMPS): Figures 1, 3 and 4",),
+        tables={
+            "types": first_table(cells, means, complexity),
+            "complexity": complexity,
+            "accuracy": accuracies,
+            "typology": means,
+            "correlation": correlations,
+            "unasked": unasked,
+            "layers": layers,
+        },
+        main_table="types",
+        main_figure=TYPES if several else one,
+        figures=figures,
+        references=("He et al. 2025 (XCOMPS): abstract, Figures 1, 3 and 4",),
     )
 
 
@@ -103,28 +122,63 @@ def _cells(table: ScoredFrame, *, seed: int, n_resamples: int) -> Iterator[dict[
                 yield place.row(estimate, n_rows=n_rows) | {"language": language, "negative_type": kind}
 
 
-def _probed_cells(summary: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    chosen = summary[(summary["metric"] == "f1") & (summary["group_by"] == PROBED_BY)]
+def unasked_rows(table: ScoredFrame) -> Iterator[dict[str, Any]]:
+    """Yield how many items of each language a method could not be asked of, for want of what its question needs.
+
+    Args:
+        table: A scored table; a method's column of flags has `missing:SLOT` where it was not asked.
+    """
+    if "negative_type" not in table.frame.columns:
+        return
+    kept = table.frame[table.frame["phenomenon"] != INHERITANCE] if "phenomenon" in table.frame else table.frame
+    for layout in table.layouts:
+        name = f"{layout.method}_flags"
+        if not layout.is_prompted or name not in kept.columns:
+            continue
+        lacks = kept[name].map(_is_missing).astype(bool)
+        for language, rows in lacks.groupby(kept["language"], sort=True):
+            counts = (table.model, layout.method, str(language), len(rows), int(rows.sum()))
+            yield dict(zip(UNASKED, counts, strict=True))
+
+
+def _is_missing(flags: object) -> bool:
+    return isinstance(flags, list | tuple | np.ndarray) and any(str(flag).startswith("missing:") for flag in flags)
+
+
+def _probed_cells(summary: pd.DataFrame, metric: str = "f1") -> Iterator[dict[str, Any]]:
+    chosen = summary[(summary["metric"] == metric) & (summary["group_by"] == PROBED_BY)]
     for row in chosen.to_dict("records"):
         language, _, kind = str(row["group"]).partition("/")
         yield {str(name): cell for name, cell in row.items()} | {"language": language, "negative_type": kind}
 
 
-def _text(cells: pd.DataFrame, means: pd.DataFrame, correlations: pd.DataFrame) -> str:
-    tags = sorted(cells["language"].unique())
+def _text(
+    cells: pd.DataFrame,
+    means: pd.DataFrame,
+    correlations: pd.DataFrame,
+    complexity: pd.DataFrame,
+    unasked: pd.DataFrame,
+) -> str:
+    tags = languages_in_order(list(cells["language"]))
     least, most = int(cells["n"].min()), int(cells["n"].max())
     n_pairs = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     parts = [f"{len(tags)} languages ({', '.join(tags)}), {n_pairs} pairs a language and negative type."]
     for method, part in cells.groupby("method", sort=False):
         if part["language"].nunique() < LEAST_LANGUAGES:
             continue
-        by_language = part.groupby("language", sort=False)["value"].mean()
-        first, last = by_language.idxmax(), by_language.idxmin()
-        ends = f"from {by_language.min():.2f} ({last}) to {by_language.max():.2f} ({first})"
-        types = _by_type(means[means["method"] == method])
+        by_language = part.groupby(["language", "model"], sort=False)["value"].mean().sort_values(kind="stable")
+        tag = by_language.index.get_level_values("language")
+        ends = f"from {by_language.iloc[0]:.2f} ({tag[0]}) to {by_language.iloc[-1]:.2f} ({tag[-1]})"
+        types = _by_type(means[means["method"] == method]) if part["model"].nunique() == 1 else ""
         measure = "F1" if set(part["metric"]) == {"f1"} else "accuracy"
-        parts.append(f"`{method}`: mean {measure} {by_language.mean():.2f} over languages, {ends}{types}.")
-    parts += _correlations_said(correlations)
+        own = part.groupby("model", sort=False)["value"].mean()
+        mean = f"{own.min():.2f}" + (f" to {own.max():.2f} ({len(own)} models)" if len(own) > 1 else "")
+        parts.append(f"`{method}`: mean {measure} {mean} over languages, {ends}{types}.")
+    if found := "; ".join(complexity_said(complexity)):
+        parts.append(
+            f"Spearman's rho with morphological complexity, languages permuted: {found}; {power_said(complexity)}."
+        )
+    parts += [*_correlations_said(correlations), *unasked_said(unasked), *small_said(len(tags), FEWEST)]
     parts.append("Pairs with identical sides are left out.")
     return "\n\n".join(parts)
 
@@ -164,24 +218,13 @@ DEFINITIONS = """\
   pairs about invented words are left out: English stands for property knowledge, as in the other languages.
 - **typology**: unweighted mean of the cells of a morphological type (He et al. 2025, Table 2); English has no type
   there and is left out, as in their Figure 4.
+- **complexity**: Spearman's rho over languages, without English, of a method's mean over kinds of wrong concept, or of
+  the probe's best layer (first block = 1; mean over kinds), with morphological complexity: analytic 0, inflectional 1,
+  agglutinative 2. p: share of orders of the languages with as large a |rho| (9,999 drawn, all of up to 7 languages).
+  `least_significant`: the smallest |rho| with p < .05 for these languages; `least_with_power`: the rho seen in four
+  samples of five (Fisher's z with variance 1.06 / (n - 3)). Languages of a family are not independent: p is too small
+  for a claim about languages at large.
+- **unasked**: items that a question could not be put about, since the corpus does not have its concepts and property.
 - **correlation**: Pearson r of two methods' accuracies over languages, jackknife interval; `without_english`, and the
   lowest and highest r with any one language left out. An r that one language makes says little about the others.
 """
-
-
-def language_figures(accuracies: pd.DataFrame) -> Iterator[Figure]:
-    """Yield one heat map a model: negative types and methods by languages.
-
-    Args:
-        accuracies: Long table with `language` and `negative_type`.
-    """
-    for model, part in accuracies.groupby("model", sort=False):
-        rows = part.assign(row=part["negative_type"] + " " + part["method"])
-        matrix = rows.pivot_table(index="row", columns="language", values="value", sort=False).sort_index(axis=1)
-        yield Figure(
-            name=file_name("languages", model),
-            caption=f"Accuracy of {model} by language, negative type and method ({n_said(part['n'])} a cell).",
-            draw=partial(
-                heat_map, first_cells(matrix), title=str(model), value_label="accuracy", limits=(0, 1), diverging=False
-            ),
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.markdown import html_as_text
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.figures.charts import curves
 from pairbank.stats.figures.figure import Figure
@@ -33,9 +35,11 @@ def neuro_section(probed: Sequence[Probed]) -> Section:
     return Section(
         id="neuro",
         title="Neuro: probes of hidden states",
-        text=" ".join(_said(one.summary) for one in probed),
+        text="\n\n".join(_said(one.summary) for one in probed),
+        answer=_answer(_a_line_a_model(probed)),
+        main_table="models",
         definitions=DEFINITIONS,
-        tables={"summary": summary, "layers": layers},
+        tables={"models": _a_line_a_model(probed), "summary": summary, "layers": layers},
         figures=_figures(layers),
         references=(
             "He et al. 2025 (XCOMPS): section 4.1",
@@ -44,12 +48,54 @@ def neuro_section(probed: Sequence[Probed]) -> Section:
     )
 
 
+def _a_line_a_model(probed: Sequence[Probed]) -> pd.DataFrame:
+    """Return the means over groups of every corpus and model, as the summary has them."""
+    names = ("f1", "f1_chosen", "f1_control", "f1_selectivity", "accuracy")
+    rows = []
+    for one in probed:
+        place, found = one.summary.iloc[0], _wholes(one.summary)
+        n = int(one.summary.loc[one.summary["metric"] == "f1", "n"].max())
+        row = {"model": place["model"], "corpus": place["corpus"], "pairs": n}
+        rows.append(row | found.reindex(list(names)).to_dict())
+    return pd.DataFrame(rows)
+
+
+def _wholes(summary: pd.DataFrame) -> pd.Series[float]:
+    """Return the numbers of all groups together by metric; a single group is all of them."""
+    wholes = summary[summary["group_by"] == "all"]
+    return (wholes if len(wholes) else summary).groupby("metric", sort=False)["value"].mean()
+
+
+def _answer(models: pd.DataFrame) -> str:
+    """Return what probes find at best, at a layer chosen elsewhere, and for nothing; of many models the range."""
+    known = models[models["f1"].notna()]
+    if known.empty:
+        return ""
+    shown = {name: _range(known[name]) for name in ("f1", "f1_chosen", "f1_control")}
+    n_models = known["model"].nunique()
+    who = str(known["model"].iloc[0]) if n_models == 1 else f"{n_models} models"
+    return html_as_text(
+        f"A probe of {who} tells the better sentence with F1 {shown['f1']} at its best layer ({_corpora(known)}), "
+        f"{shown['f1_chosen']} at the layer that the other folds choose. With exchanged labels the best layer reaches "
+        f"{shown['f1_control']}, which is what a maximum over layers gives for nothing."
+    )
+
+
+def _range(values: pd.Series[float]) -> str:
+    low, high = f"{values.min():.2f}", f"{values.max():.2f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _corpora(models: pd.DataFrame) -> str:
+    counts = models.drop_duplicates("corpus")
+    return ", ".join(f"{row['corpus']}: {row['pairs']:,} pairs" for row in counts.to_dict("records"))
+
+
 def _said(summary: pd.DataFrame) -> str:
     place = summary.iloc[0]
-    wholes = summary[summary["group_by"] == "all"]
-    found = (wholes if len(wholes) else summary).set_index("metric")["value"]
-    means = {name: found[name].mean() if name in found else float("nan") for name in ("f1", "f1_chosen", "f1_control")}
-    if pd.isna(means["f1"]):
+    found = _wholes(summary)
+    means = found.reindex(["f1", "f1_chosen", "f1_control"])
+    if math.isnan(means["f1"]):
         reason = summary["reason"].dropna()
         return f"{place['corpus']} by {place['model']}: no probe ({reason.iloc[0] if len(reason) else 'no pairs'})."
     return (
@@ -82,7 +128,8 @@ def _figures(layers: pd.DataFrame) -> tuple[Figure, ...]:
 
 DEFINITIONS = """\
 - **Probe**: logistic regression (L2, C = 1) on standardised hidden states of each sentence's last token; the better
-  sentence of a pair is the positive class. Five folds; pairs with a sentence in common stay in one fold.
+  sentence of a pair is the positive class. Five folds; pairs with a sentence in common stay in one fold, unless plain
+  folds were asked for (the signature says which). Layer 0, the embedding, is never chosen.
 - **f1**, **accuracy**: the greatest mean over folds among layers 1 and up (He et al. 2025; a maximum, so optimistic);
   `…_chosen`: at the layer that the other folds choose; `…_control`: the maximum with each pair's labels exchanged by a
   fair coin; `…_selectivity`: f1 minus the control at the same layer.

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import pairbank
+from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.corpora.xcomps import LANGUAGES, derive
 from pairbank.builders.dataset import manifest_of
 from pairbank.builders.languages import typology
@@ -151,10 +152,41 @@ def test_xcomps_derives_what_the_file_lacks_and_says_so(tmp_path: Path) -> None:
     assert facts == [
         ("Remolacha", "Albaricoque", "crece bajo tierra"),
         ("remolacha", "limón", "es dulce"),
-        ("Un burro", "Un ganso", "rebuznar"),
+        ("burro", "ganso", "rebuznar"),
         (None, None, None),
     ]
-    assert items["flags"][:] == [["derived:concepts"]] * 3 + [["no_concepts"]]
+    derived = ["derived:concepts"]
+    assert items["flags"][:] == [derived, derived, [*derived, "stripped:article"], ["no_concepts"]]
+    manifest = manifest_of(items)
+    assert manifest is not None
+    assert manifest["n_by_flag"] == {"derived:concepts": 3, "no_concepts": 1, "stripped:article": 1}
+
+
+@pytest.mark.parametrize(
+    ("language", "good", "bad", "concepts"),
+    [
+        ("de", "Ein Adler fliegt hoch.", "Eine Kuh fliegt hoch.", ("Adler", "Kuh")),
+        ("fr", "L'aigle vole haut.", "La vache vole haut.", ("aigle", "vache")),
+        ("hu", "A sas magasan repül.", "Az egér magasan repül.", ("sas", "egér")),
+        ("el", "Ένας αετός πετά ψηλά.", "Μια αγελάδα πετά ψηλά.", ("αετός", "αγελάδα")),
+        ("nl", "Een arend vliegt hoog.", "Een koe vliegt hoog.", ("arend", "koe")),
+        ("ru", "Орёл летает высоко.", "Корова летает высоко.", ("Орёл", "Корова")),
+        ("uk", "Орел літає високо.", "Корова літає високо.", ("Орел", "Корова")),
+    ],
+)
+def test_derived_concepts_are_bare_as_in_the_question(
+    tmp_path: Path, language: str, good: str, bad: str, concepts: tuple[str, str]
+) -> None:
+    folder = write_xcomps(tmp_path, language, {"1": xcomps_row(good, bad)})
+    (row,) = pairbank.load_corpus("xcomps", language=language, data_dir=folder)
+    assert (row["concept_good"], row["concept_bad"]) == concepts
+    assert ("stripped:article" in row["flags"]) == (language not in ("ru", "uk"))
+
+
+def test_the_revision_of_the_data_is_a_commit() -> None:
+    source = CORPORA["xcomps"].source
+    assert source.revision == "60c8ce9cc3b693f8f45f4213c8218f6af1ceabea"
+    assert all(f"/XCOMPS/{source.revision}/data/" in file.url for file in source.files)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import subprocess
@@ -14,10 +15,11 @@ import pytest
 
 from pairbank.builders.languages import typology
 from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.languages.section import section
 from pairbank.stats.analyses.languages.statistics import leave_one_out, method_correlations, typology_means
 from pairbank.stats.scored_table.frame import ScoredFrame
-from rated_tables import keyed, rated_table
+from rated_tables import DIRECT, META, keyed, rated_table
 
 LANGUAGES = ["en", "ca", "nl", "fr", "fa", "es", "ar", "de", "el", "he", "ru", "uk", "zh", "vi", "hu", "ja", "ko", "tr"]
 # He et al. 2025, Figure 1, Llama-3.1-8B-Instruct: cells of the 18 languages above
@@ -50,6 +52,7 @@ FIGURE_4 = {
     ("co-occurrence", "neuro"): (0.59, 0.55, 0.55),
     ("random", "neuro"): (0.77, 0.72, 0.69),
 }
+DIRECT_RHO = -0.5619
 TYPES = ("taxonomic", "overlap", "co-occurrence", "random")
 
 
@@ -153,7 +156,7 @@ def test_the_section_pools_the_languages_of_a_model() -> None:
     analytic = found.tables["typology"].query("typology == 'analytic' and method == 'direct'")
     assert set(analytic["n_languages"]) == {2}
     assert found.tables["correlation"]["n"].tolist() == [5, 5]
-    assert "5 languages (de, en, hu, vi, zh)" in found.text
+    assert "5 languages (en, de, zh, vi, hu)" in found.text
 
 
 def test_invented_words_are_another_task() -> None:
@@ -176,3 +179,106 @@ def test_the_typology_of_the_section_loads_nothing_heavy() -> None:
     code = f"import sys, pairbank.stats.analyses.languages.section; print([x for x in {heavy!r} if x in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout.strip(), result.stderr) == (0, "[]", "")
+
+
+@functools.cache
+def published_section(n_models: int) -> Section:
+    """Figure 1 as tables of 100 pairs a cell (10 of many models), and probes whose layers deepen with complexity."""
+    tables, probed = [], []
+    n_pairs = 100 if n_models < 10 else 10
+    depth = {"analytic": 9, "inflectional": 12, "agglutinative": 15, None: 8}
+    for nth in range(n_models):
+        rows, summary = [], []
+        for (kind, method), text in FIGURE_1.items():
+            for language, value in zip(LANGUAGES, text.split(), strict=True):
+                if method == "neuro":
+                    place: dict[str, object] = {
+                        "model": f"lab/model-{nth}",
+                        "corpus": "xcomps",
+                        "group_by": "language+negative_type",
+                    }
+                    place |= {"group": f"{language}/{kind}", "method": "neuro", "versus": "", "n": 100, "n_excluded": 0}
+                    empty = {"low": math.nan, "high": math.nan, "ci_method": "", "reason": None}
+                    layer = float(depth[typology()[language].typology] + nth % 2)
+                    summary.append(place | empty | {"metric": "f1", "value": float(value) - 0.01 * (nth % 3)})
+                    summary.append(place | empty | {"metric": "f1_layer", "value": layer})
+                else:
+                    rows.append((language, kind, method, round(n_pairs * float(value)) - nth % 3))
+        tables.append(scored_cells(rows, model=f"lab/model-{nth}", n_pairs=n_pairs))
+        probed.append(pd.DataFrame(summary))
+    return section(tables, seed=0, n_resamples=5, probed=probed)
+
+
+def scored_cells(rows: list[tuple[str, str, str, int]], *, model: str, n_pairs: int) -> ScoredFrame:
+    """Pairs of each language and kind, as many right as the cell says."""
+    right = {(language, kind, method): n for language, kind, method, n in rows}
+    places = [(language, kind, i) for language in LANGUAGES for kind in TYPES for i in range(n_pairs)]
+    frame = pd.DataFrame(places, columns=["language", "negative_type", "number"])
+    for method in ("direct", "meta"):
+        n_right = [
+            right[language, kind, method]
+            for language, kind in zip(frame["language"], frame["negative_type"], strict=True)
+        ]
+        frame[f"{method}_delta"] = np.where(frame["number"] < n_right, 1.0, -1.0)
+    unasked = (frame["language"] == "zh") & (frame["number"] >= 97)
+    frame.loc[unasked, "meta_delta"] = np.nan
+    frame["meta_flags"] = [["missing:concept_good", "missing:property"] if x else [] for x in unasked]
+    frame["item_id"] = [f"x/{i:05d}" for i in range(len(frame))]
+    frame["phenomenon"] = "property knowledge"
+    frame["flags"] = [[] for _ in range(len(frame))]
+    return ScoredFrame(corpus="xcomps", model=model, frame=frame, layouts=(DIRECT, META))
+
+
+def test_the_heat_map_has_figure_1_languages_by_group_and_kinds_within_methods() -> None:
+    found = published_section(1)
+    (figure,) = [x for x in found.figures if x.name == found.main_figure]
+    made = figure.draw()
+    axes = made.axes[0]
+    assert [x.get_text() for x in axes.get_xticklabels()] == LANGUAGES
+    rows = [x.get_text() for x in axes.get_yticklabels()]
+    assert rows == [f"{kind}  {method}" for method in ("meta", "direct", "neuro") for kind in TYPES]
+    image = np.asarray(axes.images[0].get_array(), dtype=float)
+    expected = [
+        [float(x) for x in FIGURE_1[kind, method].split()] for method in ("meta", "direct", "neuro") for kind in TYPES
+    ]
+    known = np.array(LANGUAGES) != "zh"  # Meta lacks three items of it
+    np.testing.assert_allclose(image[:, known], np.array(expected)[:, known], atol=1e-9)
+    assert made.axes[1].get_ylabel() == "accuracy (Neuro: F1)"
+    groups = {"weakly inflected", "strongly inflected", "analytic", "agglutinative"}
+    assert {x.get_text().replace("\n", " ") for x in axes.texts} >= groups
+
+
+@pytest.mark.parametrize("n_models", [1, 3, 21])
+def test_every_model_is_drawn_in_the_figures_of_types_and_methods(n_models: int) -> None:
+    found = published_section(n_models)
+    drawn = {figure.name: figure.draw() for figure in found.figures if not figure.name.startswith("languages_lab")}
+    assert set(drawn) == {"languages_types", "languages_methods"}
+    for axes in drawn["languages_types"].axes:
+        assert len([line for line in axes.lines if len(np.asarray(line.get_xdata())) == 3]) == n_models
+    first = next(line for line in drawn["languages_types"].axes[0].lines if len(np.asarray(line.get_xdata())) == 3)
+    if n_models < 10:
+        np.testing.assert_allclose(np.asarray(first.get_ydata()), FIGURE_4["taxonomic", "meta"], atol=0.011)
+    for axes in drawn["languages_methods"].axes:
+        assert len(axes.lines) == n_models + 1  # and the rings of English
+    assert len(found.tables["types"]) <= 25
+    assert set(found.tables["types"]["model"]) == {f"lab/model-{nth}" for nth in range(n_models)}
+
+
+def test_deeper_layers_of_complex_languages_are_tested_over_languages() -> None:
+    found = published_section(3)
+    layers = keyed(found.tables["complexity"], "what", "model")["best layer", "lab/model-0"]
+    assert layers["rho"] == pytest.approx(1.0, abs=1e-9)
+    assert (layers["n_languages"], layers["p"] < 0.001) == (17, True)
+    assert "best layer rho = 1.00" in found.answer
+    assert "with 17 languages p &lt; .05 needs |rho| of 0.5" in found.answer
+    # scipy.stats.spearmanr over the 17 languages of the published cells, Direct, mean of four kinds
+    direct = keyed(published_section(1).tables["complexity"], "what", "model")["direct", "lab/model-0"]
+    assert direct["rho"] == pytest.approx(DIRECT_RHO, abs=5e-4)
+
+
+def test_items_that_a_question_cannot_be_put_about_are_counted_and_said() -> None:
+    found = published_section(1)
+    unasked = keyed(found.tables["unasked"], "language")
+    assert (unasked["zh",]["n_unasked"], unasked["zh",]["n_items"], unasked["de",]["n_unasked"]) == (12, 400, 0)
+    assert "`meta` was not asked of 12 of 7,200 items" in found.answer
+    assert "zh 12 of 400" in found.text

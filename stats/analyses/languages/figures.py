@@ -1,0 +1,241 @@
+"""The figures on languages: cells of models, methods, kinds of wrong concept and languages in; He et al. 2025's out.
+
+Figure 1 (a heat map a model, languages by group, kinds within methods), Figure 3 (methods against each other over
+languages), Figure 4 (means by morphological type). The last two show every model, none an average of models.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.builders.languages import typology
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.analyses.languages.complexity import ORDER
+from pairbank.stats.figures.charts import heat_map
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said
+from pairbank.stats.figures.style import CHANCE, COLOURS, INK, drawing, grid, label, legend, series_look, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+PAPER_ORDER = (
+    "en",
+    "ca",
+    "nl",
+    "fr",
+    "fa",
+    "es",
+    "ar",
+    "de",
+    "el",
+    "he",
+    "ru",
+    "uk",
+    "zh",
+    "vi",
+    "hu",
+    "ja",
+    "ko",
+    "tr",
+)
+"""Languages as in Figure 1: weakly inflected, strongly inflected, analytic, agglutinative."""
+KINDS = ("taxonomic", "overlap", "co-occurrence", "random")
+NEURO = "neuro"
+TYPES, PAIRS = "languages_types", "languages_methods"
+FEWEST = 3
+"""Languages below which a scatter shows nothing."""
+MOST_METHODS = 4
+
+
+def languages_in_order(tags: Sequence[str]) -> list[str]:
+    """Return languages as the paper orders them, others behind in alphabetical order.
+
+    >>> languages_in_order(["sw", "zh", "en", "ar"])
+    ['en', 'ar', 'zh', 'sw']
+    """
+    return sorted(set(tags), key=lambda tag: (PAPER_ORDER.index(tag) if tag in PAPER_ORDER else len(PAPER_ORDER), tag))
+
+
+def methods_in_order(names: Sequence[str]) -> list[str]:
+    """Return methods as the paper orders them: what is asked (Meta), Direct, Neuro.
+
+    >>> methods_in_order(["direct", "neuro", "xcomps_meta"])
+    ['xcomps_meta', 'direct', 'neuro']
+    """
+    return sorted(dict.fromkeys(names), key=lambda name: {DIRECT: 1, NEURO: 2}.get(name, 0))
+
+
+def kinds_in_order(names: Sequence[str]) -> list[str]:
+    """Return kinds of wrong concepts as the paper orders them, others behind.
+
+    >>> kinds_in_order(["random", "overlap"])
+    ['overlap', 'random']
+    """
+    return sorted(set(names), key=lambda name: (KINDS.index(name) if name in KINDS else len(KINDS), name))
+
+
+def measured(cells: pd.DataFrame) -> str:
+    """Return what the cells' numbers are: accuracy, F1, or which is which.
+
+    >>> measured(pd.DataFrame({"method": ["direct", "neuro"], "metric": ["accuracy", "f1"]}))
+    'accuracy (Neuro: F1)'
+    """
+    metrics = set(cells["metric"])
+    if metrics == {"f1"}:
+        return "F1"
+    return "accuracy (Neuro: F1)" if "f1" in metrics else "accuracy"
+
+
+def language_figures(accuracies: pd.DataFrame, means: pd.DataFrame) -> Iterator[Figure]:
+    """Yield means by type, methods against each other, and a heat map a model.
+
+    Args:
+        accuracies: Long table with `language` and `negative_type`.
+        means: What `typology_means` returned.
+    """
+    cells = accuracies[accuracies["value"].notna()]
+    models, methods = list(dict.fromkeys(cells["model"])), methods_in_order(list(cells["method"]))[:MOST_METHODS]
+    what, n = measured(cells), n_said(cells["n"])
+    every = "" if len(models) == 1 else f" A line a model ({len(models)})."
+    if means["typology"].nunique() > 1:
+        shown = means[means["method"].isin(methods)]
+        yield Figure(
+            name=TYPES,
+            caption=(
+                f"Mean {what} of the languages of each morphological type, without English, by method and kind of "
+                f"wrong concept ({n} a language and kind; dashed: chance).{every}"
+            ),
+            draw=partial(type_panels, shown, methods=methods, value_label=what),
+        )
+    if cells["language"].nunique() >= FEWEST and len(methods) > 1:
+        points = "A point a language" + ("" if len(models) == 1 else " and model") + ", English marked by a ring."
+        yield Figure(
+            name=PAIRS,
+            caption=f"Two methods over languages, by kind of wrong concept: {what} ({n} a language and kind). {points}",
+            draw=partial(method_panels, cells[cells["method"].isin(methods)], methods=methods),
+        )
+    for model, part in cells.groupby("model", sort=False):
+        yield Figure(
+            name=file_name("languages", model),
+            caption=(
+                f"{what[0].upper()}{what[1:]} of {model} by language, kind of wrong concept and method "
+                f"({n_said(part['n'])} a cell); languages by group, as in He et al. 2025, Figure 1."
+            ),
+            draw=partial(cell_map, part, title=str(model)),
+        )
+
+
+def cell_map(part: pd.DataFrame, *, title: str) -> Drawing:
+    """Draw the cells of a model: languages by group, kinds within methods.
+
+    Args:
+        part: Rows of one model.
+        title: Heading.
+    """
+    tags = languages_in_order(list(part["language"]))
+    lines = list(itertools.product(methods_in_order(list(part["method"])), kinds_in_order(list(part["negative_type"]))))
+    wide = part.pivot_table(index=["method", "negative_type"], columns="language", values="value", sort=False)
+    matrix = wide.reindex(index=pd.MultiIndex.from_tuples(lines), columns=tags)
+    matrix.index = pd.Index([f"{kind}  {label(method)}" for method, kind in lines])
+    least = min(0.4, float(np.floor(np.nanmin(matrix.to_numpy(dtype=float)) * 10) / 10))
+    made = heat_map(matrix, title=title, value_label=measured(part), limits=(least, 1), diverging=False)
+    with styled():
+        axes = made.axes[0]
+        axes.set_title(label(title), pad=18)
+        groups = [typology()[tag].group if tag in typology() else "" for tag in tags]
+        start = 0
+        for group, run in itertools.groupby(groups):
+            width = len(list(run))
+            if start:
+                axes.axvline(start - 0.5, color="white", linewidth=4)
+            text = group.replace(" ", "\n") if width < 4 else group
+            axes.text(start + (width - 1) / 2, -0.6, text, ha="center", va="bottom", fontsize=7.5)
+            start += width
+        for nth in range(1, len(lines)):
+            if lines[nth][0] != lines[nth - 1][0]:
+                axes.axhline(nth - 0.5, color="white", linewidth=4)
+        axes.set_xticks(range(len(tags)), tags, rotation=0, ha="center")
+    return made
+
+
+def type_panels(means: pd.DataFrame, *, methods: Sequence[str], value_label: str) -> Drawing:
+    """Draw means by morphological type: a panel a method (rows) and kind (columns), a line a model.
+
+    Args:
+        means: What `typology_means` returned.
+        methods: From top to bottom.
+        value_label: What the means are of.
+    """
+    kinds, models = kinds_in_order(list(means["negative_type"])), list(dict.fromkeys(means["model"]))
+    low, high = min(0.4, float(means["value"].min()) - 0.03), max(0.8, float(means["value"].max()) + 0.03)
+    with styled():
+        made = drawing(7.2, 0.8 + 1.45 * len(methods))
+        for (row, method), (column, kind) in itertools.product(enumerate(methods), enumerate(kinds)):
+            axes = made.add_subplot(len(methods), len(kinds), row * len(kinds) + column + 1)
+            grid(axes, axis="y")
+            axes.axhline(0.5, color=CHANCE, linestyle="--", linewidth=1)
+            for nth, model in enumerate(models):
+                own = means[(means["model"] == model) & (means["method"] == method) & (means["negative_type"] == kind)]
+                by_type = own.set_index("typology")["value"].reindex(list(ORDER))
+                axes.plot(range(len(ORDER)), by_type, markersize=4, label=label(model), **_look(nth, len(models)))
+            names = [name[:5] + "." for name in ORDER] if row == len(methods) - 1 else [""] * len(ORDER)
+            axes.set_xticks(range(len(ORDER)), names, fontsize=7.5)
+            axes.set(ylim=(low, high), xlim=(-0.3, len(ORDER) - 0.7))
+            axes.tick_params(axis="y", labelsize=7.5, labelleft=column == 0)
+            _panel_names(axes, kind if row == 0 else "", label(method) if column == 0 else "")
+        made.supylabel(value_label, fontsize=8.5)
+        if len(models) <= MOST_SERIES:
+            legend(made, made.axes[0], len(models))
+    return made
+
+
+def method_panels(cells: pd.DataFrame, *, methods: Sequence[str]) -> Drawing:
+    """Draw two methods against each other: a panel a pair (rows) and kind (columns), a point a language and model.
+
+    Args:
+        cells: Rows with `language` and `negative_type`.
+        methods: In order.
+    """
+    kinds, models = kinds_in_order(list(cells["negative_type"])), list(dict.fromkeys(cells["model"]))
+    wide = cells.pivot_table(index=["model", "negative_type", "language"], columns="method", values="value", sort=False)
+    table = wide.reset_index()
+    pairs = [(a, b) for a, b in itertools.combinations(methods, 2) if table[[a, b]].notna().all(axis=1).any()]
+    with styled():
+        made = drawing(7.2, 0.7 + 1.75 * max(1, len(pairs)))
+        for (row, (a, b)), (column, kind) in itertools.product(enumerate(pairs), enumerate(kinds)):
+            axes = made.add_subplot(len(pairs), len(kinds), row * len(kinds) + column + 1)
+            here = table[table["negative_type"] == kind]
+            for nth, model in enumerate(models):
+                own = here[here["model"] == model]
+                look = _look(nth, len(models))
+                marker: dict[str, Any] = {"color": look["color"], "marker": look["marker"], "linestyle": "none"}
+                axes.plot(own[a], own[b], markersize=3.2, alpha=0.75, label=label(model), **marker)
+            english = here[here["language"] == "en"]
+            axes.plot(english[a], english[b], "o", markersize=7, markerfacecolor="none", color=INK, markeredgewidth=0.8)
+            axes.tick_params(labelsize=7)
+            axes.set_xlabel(label(a), fontsize=7.5)
+            _panel_names(axes, kind if row == 0 else "", label(b) if column == 0 else "")
+        if len(models) <= MOST_SERIES:
+            legend(made, made.axes[0], len(models))
+    return made
+
+
+def _panel_names(axes: Axes, above: str, left: str) -> None:
+    axes.set_title(above, fontsize=8, fontweight="normal", loc="center")
+    if left:
+        axes.set_ylabel(left, fontsize=8)
+
+
+def _look(nth: int, n_models: int) -> dict[str, Any]:
+    """Return colour and marker of a model; many models are all alike and thin."""
+    if n_models <= MOST_SERIES:
+        return series_look(nth)
+    return {"color": COLOURS[6], "marker": ".", "alpha": 0.45, "linewidth": 0.8}
