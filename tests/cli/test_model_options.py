@@ -65,7 +65,7 @@ def test_one_name_is_for_one_model(tmp_path: Path) -> None:
     typed = ["--model", "fake:a", "--model", "fake:b", "--name", "mine", "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(app, ["run", "demo", "--limit", "1", *typed])
     assert done.exit_code == 2
-    assert "is for one --model, and there are 2" in " ".join(done.output.replace("│", " ").split())
+    assert "is for one model, and there are 2" in " ".join(done.output.replace("│", " ").split())
 
 
 def test_a_misspelt_option_comes_with_the_nearest_one() -> None:
