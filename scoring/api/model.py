@@ -70,6 +70,8 @@ class ModelInfo:
     """Of a model behind a server: what was seen of it at load."""
     tokenizer_sha256: str = ""
     """Of a model behind a server: hash of the tokenizer that made its tokens here."""
+    served_sha256: str = ""
+    """Of a model behind a server: hash of what the server calls it and of where it has it, which only shows in part."""
 
     @property
     def slug(self) -> str:

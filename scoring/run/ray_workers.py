@@ -15,8 +15,8 @@ import secrets
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from types import TracebackType
@@ -88,6 +88,12 @@ class Worker:
             n_tokens=found.n_tokens, n_ids=found.n_ids, fingerprint=found.fingerprint, name=found.name
         )
 
+    def cut(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        """Return the tokens of texts, as the vocabulary gives them."""
+        from pairbank.scoring.models.tokens.vocabulary import vocabulary_of
+
+        return vocabulary_of(self._model).ids(texts)
+
     def scored(self, job: Job, recipe: Recipe) -> Done:
         """Return a job's tables."""
         began = time.perf_counter()
@@ -111,16 +117,24 @@ class Worker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VocabularyFacts:
-    """A vocabulary without its tokens."""
+    """A vocabulary whose tokens are with the workers."""
 
     n_tokens: int
     n_ids: int
     fingerprint: str
     name: str
+    cut: Callable[[Sequence[str]], list[Sequence[int]]] | None = None
+    """Asks a worker."""
 
     def ids(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        """Refuse: tokens are with the workers."""
-        raise ScoringError(f"{len(texts)} texts cannot be cut here: the tokenizer of {self.name} is with the workers")
+        """Return the tokens of texts, which a worker cuts.
+
+        Raises:
+            ScoringError: nobody is there to ask.
+        """
+        if self.cut is None:
+            raise ScoringError(f"{len(texts)} texts cannot be cut: the tokenizer of {self.name} is with the workers")
+        return self.cut(texts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +205,8 @@ class RayModel:
         try:
             self._workers = [maker.remote(model, options or LoadOptions(), n_threads_each) for _ in range(n_workers)]
             self.info = _agreed(self._got([worker.facts.remote() for worker in self._workers]))
-            self.vocabulary: VocabularyFacts | None = self._got(self._workers[0].vocabulary.remote())
+            told: VocabularyFacts | None = self._got(self._workers[0].vocabulary.remote())
+            self.vocabulary = None if told is None else replace(told, cut=self._cut)
         except self._ray.exceptions.RayActorError as error:
             self.close()
             raise ModelLoadError(f"a worker died while it loaded {model!r} ({error}); try fewer workers") from error
@@ -264,6 +279,10 @@ class RayModel:
         _agreed([(self.info, VERSIONS, 0), (info, versions, pid)])
         logger.warning("a worker is back")
         self._free.append(worker)
+
+    def _cut(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        found: list[Sequence[int]] = self._got(self._workers[0].cut.remote(texts))
+        return found
 
     def _noted(self, job: Job, done: Done) -> dict[str, pa.Table]:
         self.ledger.append(Entry(unit=job.unit, names=job.names, pid=done.pid, seconds=done.seconds))

@@ -73,5 +73,11 @@ def test_the_command_line_plans_a_study_for_several_models(tmp_path: Path) -> No
     for name in ("llama", "7B", "gpt2", "mistral"):
         assert name in done.output
     assert "1e+12 FLOP/s a device (as stated)" in done.output
+    entries = (f'[[models]]\nid = "{folder}"\nname = "model-{n}"' for n, folder in enumerate(folders))
+    (tmp_path / "models.toml").write_text("\n".join(entries), encoding="utf-8")
+    listed = CliRunner().invoke(
+        app, ["plan", "demo", "--models", str(tmp_path / "models.toml"), *words[2:6]], catch_exceptions=False
+    )
+    assert all(name in listed.output for name in ("model-0", "7B", "model-1", "model-2")), listed.output
     refused = CliRunner().invoke(app, ["plan", "demo", "--device", "abacus"], catch_exceptions=False)
     assert refused.exit_code == 2

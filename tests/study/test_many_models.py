@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import weakref
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,16 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank.cli import app
+from pairbank.cli.models import Loader
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.models.options import LoadOptions
+from pairbank.scoring.run.units import Part
 from pairbank.study.declaration import CorpusChoice, Study, load_study, with_corpora
 from pairbank.study.errors import StudyError
 from pairbank.study.model_list import ModelChoice, choice_of
 from pairbank.study.one_model import Failure, loaded
+from pairbank.study.parts import score_study_part
 from pairbank.study.preflight import planned
 from pairbank.study.run import carried_out, run_study
 from tiny_models import ARCHITECTURES, saved_model
@@ -273,3 +279,30 @@ def test_a_corpus_that_the_user_names_keeps_what_the_study_has_for_it() -> None:
     study = with_corpora(load_study("grammaticality"), ["sling", "zhoblimp:BA_1", "blimp"])
     assert [choice.minimalness for choice in study.corpora] == ["edits", "edits", None]
     assert study.corpora[1].subset == "BA_1"
+
+
+def test_workers_of_one_model_are_gone_before_those_of_the_next_begin(tmp_path: Path) -> None:
+    events: list[str] = []
+
+    @contextlib.contextmanager
+    def cluster(model: str, options: LoadOptions) -> Iterator[Scorer]:
+        events.append(f"{model} begins")
+        yield loaded(ModelChoice(id=model, options=options))
+        events.append(f"{model} ends")
+
+    plan = planned(_study(), [choice_of(f"fake:{name}") for name in "abc"], tmp_path / "bank")
+    with Loader(cluster=cluster) as loader:
+        carried_out(plan, load=loader.load)
+    assert events == [f"fake:{name} {what}" for name in "abc" for what in ("begins", "ends")]
+    assert list(loader.work) == ["a", "b", "c"]
+
+
+def test_a_part_of_a_run_is_of_all_its_models_and_fits_the_others(tmp_path: Path) -> None:
+    models = [choice_of(f"fake:{name}") for name in "abc"]
+    plan = planned(_study(), models, tmp_path / "bank")
+    done = [
+        [score_study_part(plan, model, Part(number=i, of=2), n_before=n).n_units for n, model in enumerate(models)]
+        for i in (1, 2)
+    ]
+    assert done == [[1, 0, 1], [0, 1, 0]]
+    assert not (tmp_path / "bank").exists()

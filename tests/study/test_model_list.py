@@ -147,3 +147,28 @@ def test_a_published_name_is_known_whatever_the_corpus_and_one_of_two_papers_by_
     assert find_features("OLMo 7B", beside=["OLMo 7B", "Pythia 1B"]) is hu["OLMo 7B"]
     assert find_features("OLMo 7B", beside=["OLMo 7B", "Pythia 1B", "Qwen 1.5B"]) is None
     assert find_features("gemma 2b") is None
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ("", "10.0.0.1:8000"),
+        ('served_model = "org/Large-70B"', "Large-70B"),
+        ('served_model = "org/Large-70B"\nrevision = "v2"', "Large-70B@v2"),
+        ('name = "Large"\nquantisation = "awq"\nconcurrency = 8', "Large"),
+    ],
+)
+def test_a_list_can_name_a_server(tmp_path: Path, options: str, name: str) -> None:
+    entry = f'[[models]]\nid = "http://me@10.0.0.1:8000/v1"\ntokenizer = "org/tokens"\n{options}'
+    [choice] = load_list(_written(tmp_path, entry))
+    assert choice.id == "http://me@10.0.0.1:8000/v1"
+    assert choice.options["tokenizer"] == "org/tokens"
+    assert (choice.name, choice.problem()) == (name, None)
+
+
+def test_two_models_of_one_server_need_two_names(tmp_path: Path) -> None:
+    entry = '[[models]]\nid = "http://10.0.0.1:8000/v1"\n'
+    with pytest.raises(StudyError, match=r"two models would be called '10\.0\.0\.1:8000'"):
+        load_list(_written(tmp_path, entry * 2))
+    text = "".join(f'{entry}served_model = "{name}"\n' for name in ("one", "two"))
+    assert [choice.name for choice in load_list(_written(tmp_path, text))] == ["one", "two"]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from pairbank.errors import ModelLoadError
+from pairbank.files import sha256_of_text
 from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.models.options import SERVER_OPTIONS, LoadOptions, name_at, refuse_others
 from pairbank.scoring.models.server.chat import CHAT, ChatScorer, top_tokens
@@ -107,6 +108,7 @@ def _info(
         bos_id=None if tokenizer is None else bos_id_for(options["bos"], tokenizer, name),
         max_length=options["max_length"],
         stated=", ".join([*stated, *(["tokenizer"] if tokenizer is not None else [])]),
+        served_sha256=sha256_of_text(str(card["id"]), str(card.get("root") or "")),
         tokenizer_sha256="" if tokenizer is None else vocabulary_of(tokenizer).fingerprint,
     )
 

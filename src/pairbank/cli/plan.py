@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -67,8 +68,9 @@ def plan(
             rate, told = FLOPS_PER_SECOND[device] * UTILISATION, f"{UTILISATION:.0%} of what the vendor states"
         for choice in choices:
             with status(f"planning for {choice.name}"):
-                name = choice.reference
-                tokens, shape = TokensOnly(name), shape_of(name, dtype=choice.options.get("quantisation") or dtype)
+                name = choice.options.get("tokenizer") or choice.reference  # of a server's model, by its tokenizer
+                stored_as = choice.options.get("quantisation") or dtype
+                tokens, shape = TokensOnly(name), replace(shape_of(name, dtype=stored_as), name=choice.name)
                 work = costs_of(wanted, tokens, kind=shape.kind, data_dir=data_dir)
             shapes = [shape, *(scaled(shape, n) for n in (parameters or ()) if choice is choices[0])]
             rows += [row for one in shapes for row in _rows(one, work, rate)]

@@ -29,6 +29,7 @@ from pairbank.scoring.models.options import (
     reference_of,
     with_revision,
 )
+from pairbank.scoring.models.placement import Quantisation
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, features_from_entries
 from pairbank.study.errors import StudyError
 
@@ -184,6 +185,8 @@ def refuse_twins(names: Iterable[str], *, where: str) -> None:
 def _choice(entry: Mapping[str, Any], *, where: str) -> ModelChoice:
     hints = {name: hint for name, hint in get_type_hints(LoadOptions).items() if name in DEFAULTS}
     feature_hints = get_type_hints(ModelFeatures) | {"generation": str | int | float, "date": str | dt.date | int}
+    if not ADDRESS.match(str(entry["id"])):  # what is done here; a server's model may be quantised in other ways
+        hints["quantisation"] = Quantisation | None
     known = {"id": str, "backend": str, **hints, **feature_hints}
     if unknown := sorted(entry.keys() - known.keys()):
         near = difflib.get_close_matches(unknown[0], known, n=1)

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import CliRunner
 
 import pairbank
+from pairbank.cli import app
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
@@ -101,6 +103,31 @@ def test_workers_give_the_bytes_of_one_process(
         pairbank.score(items, model, methods=METHODS)
         assert len(model.ledger) == n_units  # all is stored
     assert found.read_bytes() == expected
+
+
+@pytest.mark.slow
+@needs_ray
+def test_a_run_of_several_models_by_workers_writes_the_scores_of_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = (f'[[models]]\nid = "{folder_of(name, tmp_path)}"\n' for name in ("llama", "gpt2", "qwen2"))
+    (tmp_path / "models.toml").write_text("".join(entries), encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(
+        'title = "Mine"\nmethods = ["direct", "slor"]\nunigrams_from = ["starter"]\nn_resamples = 20\n'
+        '[[corpora]]\nname = "starter"\nsubset = "minimal-pairs"\n',
+        encoding="utf-8",
+    )
+    words = ["run", str(tmp_path / "mine.toml"), "--models", str(tmp_path / "models.toml"), "--device", "cpu"]
+    made: list[dict[str, bytes]] = []
+    for how in ([], ["--ray", "local", "--workers", "2"]):
+        monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / f"cache{len(made)}"))
+        bank = tmp_path / f"bank{len(made)}"
+        done = CliRunner().invoke(app, [*words, *how, "--out", str(bank)], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        assert how == [] or done.output.count("worker ") >= 3
+        made.append({path.name: path.read_bytes() for path in (bank / "scores" / "starter").glob("*.parquet")})
+    assert len(made[0]) == 3
+    assert made[0] == made[1]
 
 
 @pytest.mark.slow

@@ -64,8 +64,8 @@ def serve(here: dict[str, tuple[Path, CausalScorer]]) -> Iterator[Serve]:
     """Yield a function that serves a model, and gives the server and the path of its tokenizer."""
     with ExitStack() as stack:
 
-        def run(name: str = "llama", **how: Any) -> tuple[CompletionsServer, str]:  # noqa: ANN401 - its fields
-            path, scorer = here[name]
+        def run(model: str = "llama", **how: Any) -> tuple[CompletionsServer, str]:  # noqa: ANN401 - its fields
+            path, scorer = here[model]
             server = CompletionsServer(model=scorer.model, tokenizer=scorer.tokenizer, **how)
             return stack.enter_context(server), str(path)
 
@@ -344,3 +344,41 @@ def test_written_answers_stop_where_ours_do(name: str, serve: Serve, here: Here)
     assert [(one.text, one.n_tokens) for one in found] == [(one.text, one.n_tokens) for one in expected]
     with pytest.raises(ScoringError, match="255 to write, but served takes 255"):
         write(there, asks[:1], max_new_tokens=255)
+
+
+def test_a_list_of_models_names_servers_and_a_run_scores_them(serve: Serve, here: Here, tmp_path: Path) -> None:
+    lines = []
+    for name in ("llama", "gpt2"):
+        server, tokenizer = serve(name, name=f"org/{name}")
+        lines += ["[[models]]", f'id = "{server.url}"', f'tokenizer = "{tokenizer}"', 'dtype = "float32"']
+    lines += ['name = "Second"', 'quantisation = "awq"']
+    lines += ["[[models]]", f'id = "{here["mistral"][0]}"']
+    (tmp_path / "models.toml").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(
+        'title = "Mine"\nmethods = ["direct"]\nn_resamples = 20\n'
+        '[[corpora]]\nname = "starter"\nsubset = "minimal-pairs"\nlimit = 1\n',
+        encoding="utf-8",
+    )
+    bank = tmp_path / "bank"
+    words = ["run", str(tmp_path / "mine.toml"), "--models", str(tmp_path / "models.toml"), "--out", str(bank)]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    tables = [pairbank.read_scored(path) for path in (bank / "scores" / "starter").glob("*.parquet")]
+    found = {table.signature["model"]["name"]: table.signature["model"] for table in tables}
+    assert found.keys() == {"llama", "Second", "mistral"}
+    assert found["Second"]["stated"] == "dtype, quantisation, tokenizer"
+    again = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert again.output.count("nothing to compute, every number was in the store") == 3
+
+
+def test_models_that_a_server_calls_differently_share_no_stored_score(serve: Serve) -> None:
+    """Both are in a folder called `tiny`, of which only the last part is shown."""
+    keys, shown = set(), set()
+    for name in ("run-a", "run-b"):
+        server, tokenizer = serve("llama", name=name)
+        for given in (None, "Mine"):
+            info = pairbank.load_model(server.url, tokenizer=tokenizer, name=given).info
+            keys.add(info.key)
+            shown.add((info.name, info.model_id))
+    assert len(keys) == 2
+    assert shown == {("run-a", "tiny"), ("run-b", "tiny"), ("Mine", "tiny")}
