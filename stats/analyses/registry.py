@@ -24,6 +24,7 @@ ANALYSES: dict[str, str] = {
     "paradigms": "pairbank.stats.analyses.paradigms",
     "people": "pairbank.stats.analyses.human_correlation",
     "prediction": "pairbank.stats.analyses.prediction",
+    "raters": "pairbank.stats.analyses.raters.section",
 }
 """Name -> module with a function `section`."""
 
