@@ -11,15 +11,13 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from pairbank.builders.ratings.scales import FORCED_CHOICE
 from pairbank.builders.schema.columns import Column, Item
 
 if TYPE_CHECKING:
     import datasets
 
 Side = Literal["good", "bad"]
-FORCED_CHOICE = "forced-choice"
-"""Scale: whether the better side was chosen."""
-
 RATING_COLUMNS: tuple[Column, ...] = (
     Column(name="item_id", type="string", nullable=False, meaning="the item that was judged"),
     Column(name="side", type="string", nullable=False, meaning="good or bad; of a forced choice: good"),

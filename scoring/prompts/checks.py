@@ -37,7 +37,7 @@ def check_types(entry: Mapping[str, Any], where: str) -> None:
         if key == "presentations":
             ok, expected = _is_list(value, dict), "a list of tables"
         elif key in LISTS:
-            ok, expected = _is_list(value, str), "a list of texts"
+            ok, expected = _is_list(value, str) or _is_answers(key, value), "a list of texts"
         elif key in NUMBERS:
             ok, expected = _is_list(value, (int, float)), "a list of numbers, one for each option"
         elif key in FLAGS:
@@ -52,6 +52,11 @@ def check_types(entry: Mapping[str, Any], where: str) -> None:
             ok, expected = isinstance(value, str), "a text"
         if not ok:
             raise PromptError(f"{where}: {key} is {value!r}, expected {expected}")
+
+
+def _is_answers(key: str, value: object) -> bool:
+    """Return whether it is the answers' meanings in several languages: language = list of texts."""
+    return key == "answers" and isinstance(value, dict) and all(_is_list(one, str) for one in value.values())
 
 
 def _is_list(value: object, member: type | tuple[type, ...]) -> bool:

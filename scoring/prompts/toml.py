@@ -100,9 +100,11 @@ def _designed(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
         raise PromptError(f"{where}: compare is {compare!r}, expected one of {', '.join(COMPARED)}")
     named = dict(zip(("better", "worse"), COMPARED[compare], strict=True))
     answers = full.get("answers", [])
-    if len(answers) not in (0, 2):
-        raise PromptError(f"{where}: answers are {answers}, expected the meanings of the two options")
-    named |= {f"answer_{i}": answer for i, answer in enumerate(answers, 1)}
+    for found in answers.values() if isinstance(answers, dict) else [answers]:
+        if len(found) not in (0, 2):
+            raise PromptError(f"{where}: answers are {found}, expected the meanings of the two options")
+    if not isinstance(answers, dict):  # those of a language are filled in with its template
+        named |= {f"answer_{i}": answer for i, answer in enumerate(answers, 1)}
     full["presentations"] = [_named(one, named, full.get("options", ()), where) for one in design["presentations"]]
     return full
 
@@ -132,8 +134,19 @@ def _presentation(one: Mapping[str, Any], prompt: Mapping[str, Any], where: str)
     for key in ("template", "stem"):
         text = one.get(key, prompt.get(key, ""))
         texts = text if isinstance(text, dict) else {ANY: text}
-        values[key] = {language: fill(text, slots) for language, text in texts.items()}
+        answers = _answers(prompt, texts, where)
+        values[key] = {lang: fill(fill(text, slots), answers.get(lang, {})) for lang, text in texts.items()}
     values["source"] = (*prompt.get("source", ()), *one.get("source", ()))
     if prompt.get("options"):
         values.setdefault("first", prompt["options"][0])
     return Presentation(**values)
+
+
+def _answers(prompt: Mapping[str, Any], texts: Mapping[str, str], where: str) -> dict[str, dict[str, str]]:
+    """Return what {answer_1} and {answer_2} mean in each language, where they have a meaning a language."""
+    answers = prompt.get("answers", [])
+    if not isinstance(answers, dict):
+        return {}
+    if ANY not in texts and (odd := answers.keys() ^ texts.keys()):
+        raise PromptError(f"{where}: answers and templates differ in {sorted(odd)}; give both for each language")
+    return {lang: {f"answer_{i}": one for i, one in enumerate(found, 1)} for lang, found in answers.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from pairbank.errors import BankError, unknown_name
 from pairbank.stats.analyses.base import Section
@@ -61,7 +61,7 @@ def _read(text: str, kind: Any, where: str) -> Any:  # noqa: ANN401 - an annotat
     >>> _read("1e-3", float, "mixed.margin"), _read("a, b", tuple[str, ...], "mixed.methods"), _read("no", bool, "x.y")
     (0.001, ('a', 'b'), False)
     """
-    if kind == tuple[str, ...]:
+    if tuple[str, ...] in (kind, *get_args(kind)):
         return tuple(part.strip() for part in text.split(",") if part.strip())
     if kind not in _SPELLED:
         raise BankError(f"{where} cannot be given as text; give it from Python: pairbank.report(…, options=…)")

@@ -25,6 +25,7 @@ ANALYSES: dict[str, str] = {
     "people": "pairbank.stats.analyses.human_correlation",
     "prompting": "pairbank.stats.analyses.prompting.section",
     "prediction": "pairbank.stats.analyses.prediction",
+    "raters": "pairbank.stats.analyses.raters.section",
 }
 """Name -> module with a function `section`."""
 

@@ -59,6 +59,7 @@ def report(
     options: Annotated[
         list[str] | None, typer.Option("--set", help="An option of an analysis: NAME.option=value; may be repeated.")
     ] = None,
+    data_dir: DataDir = None,
 ) -> None:
     """Compute every estimate of scored files: accuracy, agreement, correlation with people, with intervals.
 
@@ -68,6 +69,7 @@ def report(
     from pairbank.stats.report.report import N_RESAMPLES, SEED
     from pairbank.study.declaration import load_study
     from pairbank.study.model_list import all_features, load_list
+    from pairbank.study.raters import ratings_of, wants_ratings
     from pairbank.study.run import with_given
 
     plan = None if study is None else load_study(study)
@@ -76,15 +78,18 @@ def report(
     for name, own in analysis_options(options, asked=asked).items():
         chosen.setdefault(name, {}).update(own)
     features = all_features(plan.models if plan else (), [one for name in models or () for one in load_list(name)])
-    with status("computing estimates"):
+    with quiet_bars(), status("computing estimates"):
+        tables = [pairbank.read_scored(path) for path in scored]
+        asks = data_dir is not None and wants_ratings(asked) and not chosen.get("raters", {}).get("ratings")
+        ratings = ratings_of([table.corpus for table in tables], data_dir) if asks else ()
         made = pairbank.report(
-            [pairbank.read_scored(path) for path in scored],
+            tables,
             title=title or (plan.title if plan else "pairbank report"),
             seed=seed if seed is not None else plan.seed if plan else SEED,
             n_resamples=plan.n_resamples if plan else N_RESAMPLES,
             notes=[note for note in (plan.description, *plan.notes) if note] if plan else (),
             analyses=asked,
-            options=with_given(asked, chosen, {"features": features}),
+            options=with_given(asked, chosen, {"features": features, "ratings": ratings}),
         )
     say_report(made)
     if out is not None:

@@ -18,8 +18,11 @@ from pairbank.study.counts import Counts, counts_for
 from pairbank.study.declaration import Study
 from pairbank.study.errors import StudyError
 from pairbank.study.model_list import ModelChoice, all_features, refuse_twins
+from pairbank.study.raters import ratings_of, wants_ratings
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pairbank.builders.sources.downloads import DownloadProgress
     from pairbank.scoring.api.method import Method
     from pairbank.scoring.methods.unigrams import UnigramTables
@@ -46,6 +49,8 @@ class Plan:
     """What its user should know: texts that may not be published."""
     stored: Mapping[str, Sequence[str]]
     """Corpus -> slugs of the models whose scores the bank has."""
+    ratings: tuple[pd.DataFrame, ...] = ()
+    """What single raters said of the corpora, where an analysis reads it."""
 
 
 def name_of(model: Asked) -> str:
@@ -101,6 +106,7 @@ def planned(
         notes=(*corpora.missing, *_unprobed(study, corpora.found)),
         warnings=tuple(_locked(corpora.found)),
         stored={name: sorted(found) for name, found in held["scores"].items()},
+        ratings=ratings_of([one.name for one in corpora.found], data_dir) if wants_ratings(study.analyses) else (),
     )
 
 

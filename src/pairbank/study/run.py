@@ -141,7 +141,9 @@ def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored]) -> Re
         notes=[note for note in (*study.notes, *plan.notes, *left_out) if note],
         analyses=study.analyses,
         options=with_given(
-            study.analyses, study.options, {"features": plan.features, "probed": [one.summary for one in probed]}
+            study.analyses,
+            study.options,
+            {"features": plan.features, "probed": [one.summary for one in probed], "ratings": plan.ratings},
         ),
         sections=[neuro_section(probed)] if probed else [],
     )
@@ -150,7 +152,7 @@ def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored]) -> Re
 def with_given(
     analyses: Sequence[str], options: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """Return the options of analyses; those that take what a run knows (features, probes) get it too.
+    """Return the options of analyses; those that take what a run knows (features, ratings …) get it too.
 
     >>> with_given(["introspection", "paradigms"], {}, {"features": {"m": "what is declared"}, "probed": []})
     {'introspection': {'features': {'m': 'what is declared'}}}

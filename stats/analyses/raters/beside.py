@@ -1,0 +1,231 @@
+"""One corpus: its raters, their majorities and each model on the same items. A table and ratings in, rows out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.raters.judgments import Choices, SideRatings, choices_of, side_ratings_of
+from pairbank.stats.estimates.estimate import Estimate
+from pairbank.stats.estimates.ties import signs
+from pairbank.stats.measures.accuracy import accuracy
+from pairbank.stats.measures.alternative_annotator import (
+    LEAST_ITEMS,
+    AlternativeAnnotator,
+    alternative_annotator,
+    alternative_annotator_of_ratings,
+)
+from pairbank.stats.measures.noise_ceiling import ceiling_from_ratings
+from pairbank.stats.measures.raters import WithOthers, rater_accuracy, with_others
+from pairbank.stats.measures.reliability import Level, intraclass_correlations, krippendorff_alpha
+
+if TYPE_CHECKING:
+    from pairbank.arrays import BoolArray, FloatArray, IntArray
+    from pairbank.scoring.api.layout import MethodLayout
+    from pairbank.stats.scored_table.scored_table import ScoredTable
+
+OF_SENTENCES = ("direct", "judgment", "rating")
+"""Kinds of methods that score a single side; what compares both has no score of either."""
+ICC_SHOWN = ("agreement_single", "consistency_mean")
+MOST_ALPHA = 100_000
+"""Ratings up to which Krippendorff's alpha and the split halves are computed."""
+N_SPLITS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A table whose items people judged."""
+
+    table: ScoredTable
+    choices: Choices | None
+    sides: SideRatings | None
+
+    @property
+    def chosen(self) -> ScoredTable:
+        """The items that raters chose between."""
+        if self.choices is None:
+            raise BankError(f"{self.table.corpus}: no rater judged both sides of an item")
+        return self.table.rows(self.choices.rows)
+
+
+def _paradigms(table: ScoredTable) -> IntArray | None:
+    """Return the number of each row's paradigm, or of its phenomenon; None where rows have neither."""
+    for column in ("paradigm", "phenomenon"):
+        if column in table.frame.columns and table.frame[column].notna().all():
+            return np.asarray(pd.factorize(table.frame[column])[0], dtype=np.int64)
+    return None
+
+
+def judged(table: ScoredTable, ratings: pd.DataFrame) -> Judged | None:
+    """Return a table with what raters said of its items; None where they said nothing.
+
+    Args:
+        table: Of one corpus and model; items with identical sides are left out.
+        ratings: Of any corpora.
+    """
+    known = table.choices
+    mine = ratings[ratings["item_id"].isin(set(known.item_ids))]
+    if mine.empty:
+        return None
+    choices, sides = choices_of(mine, known.item_ids), side_ratings_of(mine, known.item_ids)
+    return None if choices is None and sides is None else Judged(table=known, choices=choices, sides=sides)
+
+
+def people_rows(found: Judged) -> Iterator[dict[str, Any]]:
+    """Yield raters and majorities, a row each: who, accuracy with interval, r with the other raters."""
+    people = rater_accuracy(found.choices.made) if found.choices is not None else None
+    others = _with_others(found, None)
+    if people is not None:
+        together = (("all raters", people.single), ("majority of raters", people.majority))
+        for who, estimate in (*together, ("majority without one rater", people.majority_of_others)):
+            yield _row(found, "people", who, estimate=estimate)
+    for number in range(max(len(people.each) if people else 0, others.rater.size if others else 0)):
+        r = float(others.rater[number]) if others is not None and number < others.rater.size else math.nan
+        own = people.each[number] if people is not None and number < len(people.each) else None
+        yield _row(found, "rater", f"rater {number}", estimate=own, r=r)
+
+
+def model_rows(found: Judged) -> Iterator[dict[str, Any]]:
+    """Yield each method of the model on the same items."""
+    for layout in found.table.layouts:
+        estimate = None
+        if found.choices is not None:
+            delta = found.chosen.delta(layout.method)
+            known = ~np.isnan(delta)
+            estimate = accuracy(delta[known]) if known.any() else None
+        others = _with_others(found, layout)
+        r = float(np.nanmean(others.model)) if others is not None and (~np.isnan(others.model)).any() else math.nan
+        if estimate is not None or not math.isnan(r):
+            row = _row(found, "model", found.table.model, method=layout.method, estimate=estimate, r=r)
+            yield row | {"share_ahead": _ahead(others)}
+
+
+def _row(
+    found: Judged, kind: str, who: str, *, method: str = "", estimate: Estimate | None = None, r: float = math.nan
+) -> dict[str, Any]:
+    cells = {"value": math.nan, "low": math.nan, "high": math.nan, "n": 0}
+    if estimate is not None:
+        cells = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+    place = {"corpus": found.table.corpus, "kind": kind, "who": who, "method": method}
+    return place | cells | {"r_with_others": r, "share_ahead": math.nan}
+
+
+def _ahead(others: WithOthers | None) -> float:
+    """Return the share of raters with whose fellows the model goes better than they do."""
+    if others is None:
+        return math.nan
+    both = ~np.isnan(others.rater) & ~np.isnan(others.model)
+    return float((others.model[both] > others.rater[both]).mean()) if both.any() else math.nan
+
+
+def _with_others(found: Judged, layout: MethodLayout | None) -> WithOthers | None:
+    if found.sides is None:
+        return None
+    scores = None if layout is None else _side_scores(found, layout)
+    if layout is not None and scores is None:
+        return None
+    return with_others(found.sides.thing, found.sides.rater, found.sides.value, scores)
+
+
+def _side_scores(found: Judged, layout: MethodLayout) -> FloatArray | None:
+    """Return a method's scores of the sides, numbered as in the ratings; None where it scores no single side."""
+    if layout.kind not in OF_SENTENCES:
+        return None
+    good, bad = (found.table.side(layout.method, side) for side in ("good", "bad"))
+    scores = np.column_stack([good, bad]).ravel()
+    return None if np.isnan(scores).all() else scores
+
+
+def alternative_rows(found: Judged, *, epsilon: float) -> Iterator[dict[str, Any]]:
+    """Yield the alternative annotator test of each method, on all items and by phenomenon where there are enough."""
+    base = found.table if found.choices is None else found.chosen
+    paradigms = _paradigms(base)
+    groups = [("", np.ones(len(base.frame), dtype=np.bool_))]
+    phenomenon = base.frame["phenomenon"] if "phenomenon" in base.frame.columns else pd.Series(dtype=object)
+    if phenomenon.nunique() > 1:
+        groups += [(str(name), (phenomenon == name).to_numpy()) for name in sorted(phenomenon.dropna().unique())]
+    for layout in base.layouts:
+        for name, rows in groups:
+            test = _tested(found, layout, rows, epsilon, None if name else paradigms)
+            if test is not None and (not name or test.n_items >= LEAST_ITEMS):
+                yield _test_row(found, layout.method, name, test)
+
+
+def _tested(
+    found: Judged, layout: MethodLayout, rows: BoolArray, epsilon: float, paradigms: IntArray | None
+) -> AlternativeAnnotator | None:
+    """Return the test on some of the items, of choices where raters made any, else of ratings of single sides."""
+    if found.choices is not None:
+        decided = signs(found.chosen.delta(layout.method))
+        kept = rows & ~np.isnan(decided)
+        part = found.choices.made[kept]
+        part = part[:, (~np.isnan(part)).any(axis=0)]
+        own = None if paradigms is None else paradigms[kept]
+        return alternative_annotator(part, decided[kept], epsilon=epsilon, paradigms=own) if part.size else None
+    scores, sides = _side_scores(found, layout), found.sides
+    if scores is None or sides is None:
+        return None
+    mine = rows[sides.thing // 2]
+    rated = scores[np.unique(sides.thing[mine])]
+    if not mine.any() or not np.nanstd(rated) > 0:
+        return None
+    z = (scores - np.nanmean(rated)) / np.nanstd(rated)
+    own = None if paradigms is None else np.repeat(paradigms, 2)
+    return alternative_annotator_of_ratings(
+        sides.thing[mine], sides.rater[mine], sides.value[mine], z, epsilon=epsilon, paradigms=own
+    )
+
+
+def _test_row(found: Judged, method: str, phenomenon: str, test: AlternativeAnnotator) -> dict[str, Any]:
+    return {
+        "corpus": found.table.corpus,
+        "model": found.table.model,
+        "method": method,
+        "phenomenon": phenomenon,
+        "winning_rate": test.winning_rate,
+        "winning_rate_beyond": test.beyond_paradigms,
+        "advantage": test.advantage,
+        "rater_advantage": test.rater_advantage,
+        "n_raters": test.n_raters,
+        "n": test.n_items,
+        "reason": test.reason,
+    }
+
+
+def reliability_rows(found: Judged, *, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """Yield how far raters agree: intraclass correlations, Krippendorff's alpha, and the ceiling of r."""
+    frames = {}
+    if found.choices is not None:
+        frames["choices"] = _long(found.choices)
+    if found.sides is not None:
+        frames["ratings of sides"] = found.sides.raw
+    for of, frame in frames.items():
+        place = {"corpus": found.table.corpus, "of": of, "n_ratings": len(frame), "n_raters": frame["rater"].nunique()}
+        if len(frame) > MOST_ALPHA:
+            continue
+        level: Level = "nominal" if of == "choices" else "interval"
+        named = {"Krippendorff's alpha": krippendorff_alpha(frame, scale=level)}
+        if of != "choices":
+            icc = intraclass_correlations(frame)
+            named |= {f"ICC, {name.replace('_', ', ')} rating": icc[name] for name in ICC_SHOWN}
+        for measure, estimate in named.items():
+            cells = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+            yield place | {"measure": measure} | cells | {"reason": estimate.reason}
+        if of != "choices" and found.sides is not None:
+            ceiling = ceiling_from_ratings(
+                found.sides.thing, found.sides.rater, found.sides.value, rng=rng, n_splits=N_SPLITS
+            )
+            cells = {"value": ceiling.ceiling_r, "low": math.nan, "high": math.nan, "n": ceiling.n}
+            reason = ceiling.reason or "the mean over splits of the raters has no interval"
+            yield place | {"measure": "ceiling of r (split halves)"} | cells | {"reason": reason}
+
+
+def _long(choices: Choices) -> pd.DataFrame:
+    item, rater = np.nonzero(~np.isnan(choices.made))
+    return pd.DataFrame({"item_id": item, "side": "good", "rater": rater, "value": choices.made[item, rater]})

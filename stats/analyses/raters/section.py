@@ -1,0 +1,124 @@
+"""Is this model as good as one more person? Scored tables and ratings in; raters beside models, a section, out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.raters.beside import (
+    Judged,
+    alternative_rows,
+    judged,
+    model_rows,
+    people_rows,
+    reliability_rows,
+)
+from pairbank.stats.analyses.raters.judgments import ratings_given
+from pairbank.stats.analyses.raters.words import DEFINITIONS, answer_of, beside_table, text_of
+from pairbank.stats.figures.charts import intervals
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.shared import MOST_LINES, file_name
+from pairbank.stats.measures.alternative_annotator import EPSILON
+from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
+
+MOST_RATERS = 16
+"""Raters that a figure shows one by one; of more, the lowest and the highest."""
+
+
+def section(
+    tables: Sequence[ScoredFrame],
+    *,
+    seed: int,
+    n_resamples: int,  # noqa: ARG001 - every analysis has it
+    ratings: tuple[str, ...] | Sequence[pd.DataFrame] = (),
+    epsilon: float = EPSILON,
+) -> Section:
+    """Return each rater beside each model: accuracies, correlations with the other raters, the annotator test.
+
+    Args:
+        tables: Scored tables; those whose items nobody rated are passed over.
+        seed: Of the splits of raters behind the ceiling of r.
+        n_resamples: Not used.
+        ratings: What single raters said (`load_ratings(...).to_pandas()`), of any corpora; or parquet files of it.
+        epsilon: How much worse than a rater a model may be and still be as good as one more person (.2 for experts, .15
+            for trained raters, .1 for crowds).
+
+    Raises:
+        BankError: If there are no ratings, or none of items in these tables.
+    """
+    rated = ratings_given(ratings)
+    found = [one for table in tables if (one := judged(read_table(table), rated)) is not None]
+    if not found:
+        raise BankError(
+            f"the ratings are of none of the items of {', '.join(sorted({t.corpus for t in tables}))}; give ratings "
+            "whose item_id are those of the tables (pairbank.load_ratings)"
+        )
+    first = {one.table.corpus: one for one in reversed(found)}
+    people = [row for one in first.values() for row in people_rows(one)]
+    models = [row for one in found for row in model_rows(one)]
+    beside = pd.DataFrame([*people, *models])
+    tests = pd.DataFrame([row for one in found for row in alternative_rows(one, epsilon=epsilon)], columns=TEST)
+    reliability = pd.DataFrame(_reliability(first.values(), seed=seed), columns=RELIABILITY)
+    return Section(
+        id="raters",
+        title="Is a model as good as one more person?",
+        text=text_of(beside, tests, reliability, epsilon=epsilon),
+        answer=answer_of(beside, tests, epsilon=epsilon),
+        main_table="beside",
+        definitions=DEFINITIONS,
+        tables={"beside": beside_table(beside, tests), "each": beside, "test": tests, "reliability": reliability},
+        figures=tuple(_figures(beside)),
+        references=(
+            "Calderon, Reichart & Dror 2025: the alternative annotator test, section 3",
+            "Benjamini & Yekutieli 2001, Annals of Statistics 29:1165-1188",
+            "Krippendorff 2011; Shrout & Fleiss 1979: reliability",
+        ),
+    )
+
+
+TEST = [
+    "corpus", "model", "method", "phenomenon", "winning_rate", "winning_rate_beyond", "advantage", "rater_advantage",
+    "n_raters", "n", "reason",
+]  # fmt: skip
+RELIABILITY = ["corpus", "of", "measure", "value", "low", "high", "n", "n_ratings", "n_raters", "reason"]
+
+
+def _reliability(found: Sequence[Judged] | Any, *, seed: int) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+    for one in found:
+        yield from reliability_rows(one, rng=np.random.default_rng(seed))
+
+
+def _figures(beside: pd.DataFrame) -> Iterator[Figure]:
+    """Yield raters and models of each corpus on one axis: accuracy where raters chose, else r with the others."""
+    for corpus, part in beside.groupby("corpus", sort=False):
+        chosen = part["value"].notna().any()
+        shown = part if chosen else part.assign(value=part["r_with_others"], low=np.nan, high=np.nan)
+        shown = shown[shown["value"].notna()].sort_values("value", ascending=False, kind="stable")
+        raters = shown[shown["kind"] == "rater"]
+        if len(raters) > MOST_RATERS:
+            middle = raters.iloc[[0, len(raters) // 2, len(raters) - 1]]
+            names = ["highest rater", "middle rater", "lowest rater"]
+            shown = pd.concat([middle.assign(who=names), shown[shown["kind"] != "rater"]])
+            shown = shown.sort_values("value", ascending=False, kind="stable")
+        name = shown["who"].where(shown["method"] == "", shown["who"] + ", " + shown["method"])
+        shown = shown.assign(row=name).head(MOST_LINES * 2)
+        what = "accuracy" if chosen else "Pearson r with the other raters' mean"
+        yield Figure(
+            name=file_name("raters", corpus),
+            caption=(
+                f"Raters and models on {corpus}: {what} on the same items. Lines are 95 % intervals over items."
+                if chosen
+                else f"Raters and models on {corpus}: {what} on the same items."
+            ),
+            draw=partial(
+                intervals, shown, rows="row", series="kind", x_label=what, title=str(corpus),
+                chance=0.5 if chosen else None,
+            ),
+        )  # fmt: skip

@@ -1,0 +1,134 @@
+"""The section on raters: choices and ratings from the table of ratings, models of three kinds, and what is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.asked_for import checked_options
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.raters.judgments import ratings_given
+from pairbank.stats.analyses.raters.section import section
+from pairbank.stats.scored_table.frame import ScoredFrame
+from rated_tables import DIRECT, rated_table
+
+
+def forced(table: ScoredFrame, *, n_raters: int = 5, right: float = 0.87) -> pd.DataFrame:
+    """Forced choices of raters of every item of a table."""
+    ids = table.frame["item_id"].to_list()
+    values = np.random.default_rng(9).random((len(ids), n_raters)) < right
+    item, rater = np.divmod(np.arange(values.size), n_raters)
+    return pd.DataFrame(
+        {
+            "item_id": np.array(ids)[item],
+            "side": "good",
+            "rater": rater,
+            "value": values.ravel().astype(float),
+            "scale": "forced-choice",
+        }
+    )
+
+
+def likert(table: ScoredFrame, *, n_raters: int = 4, both: bool = True) -> pd.DataFrame:
+    """Ratings from 1 to 7; half of the raters see the better side and half the worse one, unless all see both."""
+    rng, rows = np.random.default_rng(4), []
+    for number, one in enumerate(table.frame.to_dict("records")):
+        for rater in range(n_raters):
+            for side in ("good", "bad"):
+                if both or (rater + number) % 2 == (side == "good"):
+                    value = np.clip(round(4 + one[f"human_{side}"] + rng.normal()), 1, 7)
+                    rows.append((one["item_id"], side, rater, float(value), "likert7"))
+    return pd.DataFrame(rows, columns=["item_id", "side", "rater", "value", "scale"])
+
+
+def models(n_items: int = 300) -> list[ScoredFrame]:
+    """A model that is always right, one that is right in half, and one that answers as it is asked."""
+    made = [rated_table(n_items, seed=0, model=name) for name in ("sure", "guessing", "shifted")]
+    shifted = made[2].frame["direct_delta"].to_numpy(dtype=np.float64) + 1
+    deltas = (np.ones(n_items), np.tile([1.0, -1.0], n_items // 2), shifted)
+    return [
+        replace(table, frame=table.frame.assign(direct_delta=delta)) for table, delta in zip(made, deltas, strict=True)
+    ]
+
+
+def made(tables: list[ScoredFrame], *ratings: pd.DataFrame) -> Section:
+    return section(tables, seed=0, n_resamples=1, ratings=list(ratings))
+
+
+def test_raters_and_models_stand_in_one_table_on_the_same_items() -> None:
+    tables = models()
+    found = made(tables, forced(tables[0]))
+    beside = found.tables["beside"]
+    assert beside["who"].str.contains("majority").sum() == 2
+    assert set(beside["n"].dropna()) == {299}  # one pair is no choice
+    tests = found.tables["test"].set_index(["model", "method", "phenomenon"])
+    assert tests.loc[("sure", "direct", ""), "winning_rate"] == 1
+    assert tests.loc[("guessing", "direct", ""), "winning_rate"] == 0
+    assert "single raters are right in 0.8" in found.answer
+    assert "As good as one more person within 0.1 on such items: sure by `direct`" in found.answer
+    assert found.text.startswith("Asked here: how often is a single person right")
+    for figure in found.figures:
+        assert figure.draw().get_axes()
+
+
+def test_nobody_is_as_good_as_a_person_and_the_answer_says_so() -> None:
+    guessing = models()[1]
+    only = replace(guessing, layouts=(DIRECT,))
+    assert (
+        "None of 1 (model, method, corpus) is shown to be as good as one more person"
+        in made([only], forced(only)).answer
+    )
+
+
+def test_ratings_of_both_sides_make_choices_and_correlations() -> None:
+    tables = models()
+    found = made(tables, likert(tables[0]))
+    each = found.tables["each"]
+    raters = each[each["kind"] == "rater"]
+    assert raters["value"].notna().all()
+    assert raters["r_with_others"].between(0.2, 1).all()
+    assert set(found.tables["reliability"]["of"]) == {"choices", "ratings of sides"}
+    meta = each[(each["who"] == "sure") & (each["method"] == "meta")]
+    assert meta["r_with_others"].isna().all()  # it scores no side
+
+
+def test_raters_who_saw_one_side_are_compared_by_their_ratings() -> None:
+    tables = models()
+    found = made(tables, likert(tables[0], both=False))
+    assert found.tables["each"]["value"].isna().all()
+    tests = found.tables["test"]
+    assert set(tests["method"]) == {"direct"}
+    assert (tests["n"] > 300).all()
+    assert "a rater goes with the mean of the others at r" in found.answer
+
+
+def test_two_corpora_one_without_ratings_and_the_order_of_rows_change_nothing() -> None:
+    tables, other = models(), rated_table(40, corpus="unrated", model="sure")
+    ratings = forced(tables[0])
+    once = made([*tables, other], ratings)
+    again = made([*tables, other], ratings.sample(frac=1, random_state=1))
+    assert set(once.tables["each"]["corpus"]) == {"toy"}
+    for name, table in once.tables.items():
+        pd.testing.assert_frame_equal(table, again.tables[name])
+
+
+def test_a_file_of_ratings_is_given_as_text_and_what_is_wrong_is_said(tmp_path: Path) -> None:
+    tables = models()
+    path = tmp_path / "ratings.parquet"
+    forced(tables[0]).to_parquet(path)
+    options = checked_options("raters", {"ratings": str(path), "epsilon": "0.2"})
+    assert options == {"ratings": (str(path),), "epsilon": 0.2}
+    assert section(tables, seed=0, n_resamples=1, **options).answer
+    with pytest.raises(BankError, match="no ratings of single raters were given"):
+        section(tables, seed=0, n_resamples=1)
+    with pytest.raises(BankError, match="lacks the column"):
+        ratings_given([forced(tables[0]).drop(columns="scale")])
+    with pytest.raises(BankError, match="of none of the items of toy"):
+        made(tables, forced(rated_table(30, corpus="other")))
+    with pytest.raises(BankError, match="no such file"):
+        ratings_given([str(tmp_path / "none.parquet")])
