@@ -209,7 +209,10 @@ ACT = """async ([selector, value, at]) => {
     const element = document.querySelectorAll(selector)[at];
     const start = performance.now();
     if (value === null) element.dispatchEvent(new MouseEvent("click", {bubbles: true}));
-    else { element.value = value; element.dispatchEvent(new Event(element.localName === "input" ? "input" : "change")); }
+    else {
+        element.value = value;
+        element.dispatchEvent(new Event(element.localName === "input" ? "input" : "change"));
+    }
     while (panel.isConnected) await new Promise((done) => setTimeout(done, 1));
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     return performance.now() - start - (element.localName === "input" ? 120 : 0);
@@ -271,7 +274,8 @@ def measured(site: Path, steps: dict[str, tuple[str, str | None]]) -> dict[str, 
         page.wait_for_selector(".pb-panel")
         found: dict[str, Any] = {
             "first view, ms": page.evaluate(
-                "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now()))))"
+                "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame("
+                "() => done(performance.now()))))"
             )
         }
         found["first bytes, kB"] = sum(sizes) / 1000
@@ -314,7 +318,8 @@ def print_table(name: str, size: Size, found: dict[str, Any], seconds: float, si
     """Print a bank's figures as Markdown."""
     lines = [f"\n### {name}: {json.dumps(size.__dict__)}\n", "| what | |", "| --- | --- |"]
     lines.append(
-        f"| parquet, MB | {sizes[0] / 1e6:.1f} |\n| site, MB | {sizes[1] / 1e6:.1f} |\n| written in, s | {seconds:.1f} |"
+        f"| parquet, MB | {sizes[0] / 1e6:.1f} |\n| site, MB | {sizes[1] / 1e6:.1f} |\n"
+        f"| written in, s | {seconds:.1f} |"
     )
     lines += [f"| {what} | {value:.0f} |" for what, value in found.items() if not isinstance(value, dict)]
     lines += ["", "| interaction, ms | while its data come | when they are there |", "| --- | --- | --- |"]
