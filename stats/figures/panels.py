@@ -82,7 +82,7 @@ def roc_panels(points: pd.DataFrame, *, title: str = "") -> Drawing:
     names, looks = levels(points, "method"), line_looks(levels(points, "model"))
     with styled():
         made, grid_of = _grid(len(names), height=2.5, n_below=len(looks))
-        made.suptitle(heading(title, 70), fontsize=10.5, x=0.01, ha="left")
+        made.suptitle(heading(title, int(10 * made.get_figwidth())), fontsize=10.5, x=0.01, ha="left")
         for name, axes in zip(names, grid_of, strict=False):
             axes.set_title(heading(name, 24), fontsize=_SMALL + 0.5)
             reference(axes, diagonal=True)
