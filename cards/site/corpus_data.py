@@ -32,6 +32,8 @@ from pairbank.scoring.prompts.registry import prompts
 from pairbank.scoring.signature import signature_line
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pairbank.arrays import BoolArray, FloatArray
 
 _LOG = logging.getLogger(__name__)
@@ -49,8 +51,8 @@ class CorpusWritten:
 
     facts: dict[str, Any]
     """For the site's manifest."""
-    groups: dict[str, list[str | None]] = field(default_factory=dict)
-    """Column of the items -> its values, of those that results can be broken down by."""
+    groups: dict[str, NDArray[np.object_]] = field(default_factory=dict)
+    """Column of the items -> its values, shape (items,), of those that results can be broken down by."""
     choice: BoolArray
     """Which items are a choice between two different sides."""
     deltas: dict[str, dict[str, FloatArray]] = field(default_factory=dict)
@@ -143,10 +145,10 @@ def _is_choice(items: pa.Table) -> BoolArray:
     return ~flagged
 
 
-def _groups(items: pa.Table) -> dict[str, list[str | None]]:
+def _groups(items: pa.Table) -> dict[str, NDArray[np.object_]]:
     """Return the columns that results may be broken down by: texts that are shared by many rows."""
     names = [name for name in items.column_names if name not in (*TEXTS, "item_id") and items[name].type == pa.string()]
-    return {name: items[name].to_pylist() for name in names}
+    return {name: np.array(items[name].to_pylist(), dtype=object) for name in names}
 
 
 def _write_items(work: _Corpus, choice: BoolArray) -> None:

@@ -131,7 +131,7 @@ def _deltas(
         return None
     keep = corpus.choice.copy()
     if by != "all":
-        keep &= np.array([value == group for value in corpus.groups[by]])
+        keep &= corpus.groups[by] == group
     found = []
     for _, named in models:
         values = [corpus.deltas.get(method, {}).get(slug) for slug in named]

@@ -34,28 +34,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 METHODS = ["direct", "meta_question_simple", "acceptability_judgment_i", "acceptability_judgment"]
-WORDS = [
-    "the",
-    "a",
-    "this",
-    "every",
-    "pilot",
-    "river",
-    "child",
-    "teacher",
-    "sees",
-    "see",
-    "has",
-    "have",
-    "been",
-    "walking",
-    "quickly",
-    "old",
-    "green",
-    "that",
-    "which",
-    "not",
-]
+WORDS = ["the", "a", "every", "pilot", "river", "child", "sees", "see", "has", "have", "walking", "old", "green", "not"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +184,7 @@ def _estimates(
 # --- in the browser ---
 
 ACT = """async ([selector, value, at]) => {
-    const panel = document.querySelector(".pb-panel");
+    const panel = document.querySelector(".pb-panel"), dialog = document.querySelector("dialog"), open = dialog.open;
     const element = document.querySelectorAll(selector)[at];
     const start = performance.now();
     if (value === null) element.dispatchEvent(new MouseEvent("click", {bubbles: true}));
@@ -213,10 +192,15 @@ ACT = """async ([selector, value, at]) => {
         element.value = value;
         element.dispatchEvent(new Event(element.localName === "input" ? "input" : "change"));
     }
-    while (panel.isConnected) await new Promise((done) => setTimeout(done, 1));
+    while (panel.isConnected && dialog.open === open) await new Promise((done) => setTimeout(done, 1));
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     return performance.now() - start - (element.localName === "input" ? 120 : 0);
 }"""
+
+
+DRAWN = """() => new Promise((done) => {
+    requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now())));
+})"""
 
 
 def act(page: Page, selector: str, value: str | None = None, at: int = 0) -> float:
@@ -272,12 +256,7 @@ def measured(site: Path, steps: dict[str, tuple[str, str | None]]) -> dict[str, 
         session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
         page.goto(address)
         page.wait_for_selector(".pb-panel")
-        found: dict[str, Any] = {
-            "first view, ms": page.evaluate(
-                "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame("
-                "() => done(performance.now()))))"
-            )
-        }
+        found: dict[str, Any] = {"first view, ms": page.evaluate(DRAWN)}
         found["first bytes, kB"] = sum(sizes) / 1000
         for name in ("first", "again"):
             found[name] = {step: act(page, *how) for step, how in steps.items()}
@@ -318,8 +297,7 @@ def print_table(name: str, size: Size, found: dict[str, Any], seconds: float, si
     """Print a bank's figures as Markdown."""
     lines = [f"\n### {name}: {json.dumps(size.__dict__)}\n", "| what | |", "| --- | --- |"]
     lines.append(
-        f"| parquet, MB | {sizes[0] / 1e6:.1f} |\n| site, MB | {sizes[1] / 1e6:.1f} |\n"
-        f"| written in, s | {seconds:.1f} |"
+        f"| parquet, MB | {sizes[0] / 1e6:.1f} |\n| site, MB | {sizes[1] / 1e6:.1f} |\n| written, s | {seconds:.1f} |"
     )
     lines += [f"| {what} | {value:.0f} |" for what, value in found.items() if not isinstance(value, dict)]
     lines += ["", "| interaction, ms | while its data come | when they are there |", "| --- | --- | --- |"]

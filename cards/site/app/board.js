@@ -2,7 +2,7 @@
 
 import { empty, figure, h, isolated, methodName, note, pager, pages, PAGE_ROWS, table } from "./dom.js";
 import { whisker } from "./charts.js";
-import { byText, highestFirst, results, signatureOf, sortedBy } from "./results.js";
+import { groupedBy, results, signatureOf, sortedBy } from "./results.js";
 import { whole, words } from "./text.js";
 
 const NOTE =
@@ -10,6 +10,8 @@ const NOTE =
   "interval; the tick is chance. Orders pooled: every presentation of a prompt is one trial. First option: how often " +
   "option 1 is the most probable, .50 without a position bias. n: items used.";
 const KEYS = ["model", "corpus", "group", "method", "n", "accuracy", "pooled", "first"];
+
+let last = { key: "", rows: [] }; // so that a page of the list does not sort them all anew
 
 // The rows in the view's order.
 export async function board(site, view) {
@@ -19,8 +21,9 @@ export async function board(site, view) {
   if (view.within) rows = rows.filter((row) => row.corpus === view.within);
   if (view.group) rows = rows.filter((row) => row.group === view.group);
   if (view.bmodel) rows = rows.filter((row) => row.model === view.bmodel || !row.model);
-  const usual = (a, b) => byText("corpus", "group")(a, b) || highestFirst("accuracy")(a, b);
-  return sortedBy(rows, view.sort, KEYS, usual);
+  const key = JSON.stringify(["by", "task", "within", "group", "bmodel", "bmethod", "sort"].map((name) => view[name]));
+  if (last.key !== key) last = { key, rows: sortedBy(rows, view.sort, KEYS, groupedBy(["corpus", "group"], "accuracy")) };
+  return last.rows;
 }
 
 // Rows of a task: of its items, or of all where a corpus is not broken down by task.

@@ -53,6 +53,14 @@ const breakable = (name) => {
 export const identifier = (name) => h("code", {}, breakable(name));
 export const methodName = (name) => (name === "human" ? h("em", {}, "people") : identifier(name));
 
+// A tip that is made when it is shown: a large table has thousands.
+const tips = new WeakMap();
+export function withTip(element, make) {
+  tips.set(element, make);
+  element.dataset.tip = "";
+}
+export const tipOf = (element) => tips.get(element)?.() ?? element.dataset.tip;
+
 export const note = (...text) => h("p.pb-note", {}, ...text);
 export const empty = (title, advice) => h("div.pb-empty", {}, h("strong", {}, title), h("p", {}, advice));
 

@@ -1,13 +1,14 @@
 // The leaderboard: in, the summary and a view; out, a row a model, a column a corpus (or method, language, phenomenon).
 
 import { growth } from "./charts.js";
-import { figure, h, isolated, methodName, note, pick, table } from "./dom.js";
+import { figure, h, isolated, methodName, note, pager, pages, PAGE_ROWS, table, withTip } from "./dom.js";
 import { nothing } from "./board.js";
 import { overallRanks, results, signatureOf } from "./results.js";
 import { interval, share, whole, words } from "./text.js";
 import { HUMAN } from "./view.js";
 
 const MOST_COLUMNS = 40;
+const LEVELS = 9; // of the colour of a cell
 const SIZES = { small: [0, 1e9], middle: [1e9, 1e10], large: [1e10, Infinity] };
 export const SIZE_LABELS = { small: "below 1 billion", middle: "1 to 10 billion", large: "10 billion and more" };
 
@@ -123,10 +124,14 @@ export async function panel(bank, view) {
     ] : []),
     ...columns.map((name) => ({ label: several ? name : `Accuracy, ${name}`, key: name, kind: several ? "num" : "fig" })),
   ];
-  const body = rows.map((row) => line(row, columns, several));
+  const models = rows.filter((row) => row.model);
+  const page = Math.min(view.page, pages(models.length));
+  const shown = [...models.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS), ...rows.filter((row) => !row.model)];
+  const body = shown.map((row) => line(row, columns, several));
   return [
     h("p.pb-sub", {}, what(site, view)),
     table("Leaderboard", headings, body, "pb-grid", view.sort || "-mean"),
+    pager(page, models.length, "model"),
     note(NOTES.join(" ")),
     h("p.pb-note", {}, h("button.pb-link", { type: "button", "data-pick": "csv", "data-value": "grid" }, "This table as CSV")),
     charts(rows, columns),
@@ -166,13 +171,26 @@ function features(model) {
 function gridCell(found, several) {
   if (!found || !Number.isFinite(found.value)) return h("td.num.none", { "data-tip": found?.reason || "no result" }, "–");
   if (!several) return h("td.fig", {}, figure(found, found.source));
-  const told = [`${share(found.value)} ${interval(found.low, found.high)}, n = ${whole(found.n)}`, found.best ? `rank ${rank(found)}` : "", found.reason, found.source ? "Click: its signature" : ""];
-  const attributes = { "data-tip": told.filter(Boolean).join("\n") };
-  const number = found.source ? h("button.pb-figure", { type: "button", ...attributes, ...pick("sig", found.source) }, share(found.value)) : h("span", attributes, share(found.value));
-  const element = h("td.num.shaded", { class: found.value >= 0.5 ? "up" : "down" }, number);
-  element.style.setProperty("--w", `${Math.round(Math.min(1, Math.abs(found.value - 0.5) * 2) * 45)}%`);
+  // By hand, for a leaderboard has thousands of these.
+  const element = document.createElement("td");
+  element.className = `num shaded ${found.value >= 0.5 ? "up" : "down"} w${Math.min(LEVELS, Math.round(Math.abs(found.value - 0.5) * 2 * LEVELS))}`;
+  element.textContent = share(found.value);
+  if (found.source) {
+    element.className += " pb-figure";
+    element.tabIndex = 0;
+    element.dataset.pick = "sig";
+    element.dataset.value = found.source;
+  }
+  withTip(element, () => tipFor(found));
   return element;
 }
+
+const tipFor = (found) => [
+  `${share(found.value)} ${interval(found.low, found.high)}, n = ${whole(found.n)}`,
+  found.best ? `rank ${rank(found)}` : "",
+  found.reason,
+  found.source ? "Click: its signature" : "",
+].filter(Boolean).join("\n");
 
 export const sizeText = (size) => {
   for (const [unit, letter] of [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]]) {

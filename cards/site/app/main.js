@@ -12,11 +12,12 @@ import * as reports from "./reports.js";
 import * as versus from "./versus.js";
 import { loaded, SiteError } from "./chunks.js";
 import { controlBar } from "./controls.js";
-import { empty, h } from "./dom.js";
+import { empty, h, tipOf } from "./dom.js";
+import { visible } from "./text.js";
 import { header, navigation } from "./header.js";
 import { signature } from "./signature.js";
 import { Bank } from "./tables.js";
-import { fromQuery, having, HUMAN, link, resolvedBoard, resolvedRows, ROW_TABS, TABS } from "./view.js";
+import { fromQuery, having, HUMAN, link, resolvedBoard, resolvedRows, ROW_TABS, TABS, toQuery } from "./view.js";
 
 const FORMAT = 1;
 const PANELS = { grid, leaderboard: board, compare, versus, items, agreement, people, reports, download, add };
@@ -71,7 +72,7 @@ async function show(asked, history) {
   const busy = setTimeout(() => main.setAttribute("aria-busy", "true"), BUSY_MS);
   let page;
   try {
-    page = await made(asked);
+    page = onlySignature(asked) ? await withSignature(asked) : await made(asked);
   } catch (error) {
     if (!(error instanceof SiteError)) throw error;
     const tab = TABS[asked.tab] ? asked.tab : "grid";
@@ -81,14 +82,34 @@ async function show(asked, history) {
   }
   if (mine !== turn) return;
   view = page.view;
-  const query = new URLSearchParams(page.address ?? location.search);
-  const theme = new URLSearchParams(location.search).get("__theme");
-  if (theme) query.set("__theme", theme);
-  const address = location.pathname + (query.size ? `?${query}` : "");
-  if (history !== "keep" && page.address !== null && address !== location.pathname + location.search) {
-    window.history[history === "push" ? "pushState" : "replaceState"](null, "", address);
+  if (page.content === null) {
+    remember(page.address, history);
+    showDialog(page.dialogContent);
+    return;
   }
+  remember(page.address, history);
   place(page);
+}
+
+// Whether a view differs from the one that is shown by the signature only: the page below stays as it is.
+function onlySignature(asked) {
+  return view !== undefined && asked.sig !== view.sig && toQuery({ ...asked, sig: "" }) === toQuery({ ...view, sig: "" });
+}
+
+async function withSignature(asked) {
+  const dialogContent = asked.sig ? await signature(bank, asked.sig) : null;
+  return { view: asked, content: null, address: await link(bank, asked), dialogContent };
+}
+
+// Put a view's address where "push" or "replace" says; "keep" leaves it, and so does a view that could not be shown.
+function remember(query, history) {
+  if (history === "keep" || query === null) return;
+  const found = new URLSearchParams(query);
+  const theme = new URLSearchParams(location.search).get("__theme");
+  if (theme) found.set("__theme", theme);
+  const address = location.pathname + (found.size ? `?${found}` : "");
+  if (address === location.pathname + location.search) return;
+  window.history[history === "push" ? "pushState" : "replaceState"](null, "", address);
 }
 
 // Put a page where the old one is; focus and places of scrolling stay.
@@ -173,7 +194,7 @@ const hideTip = () => tip.classList.remove("on");
 
 function showTip(owner) {
   (owner.closest("dialog") ?? document.body).append(tip);
-  tip.textContent = owner.dataset.tip;
+  tip.textContent = visible(tipOf(owner));
   tip.classList.add("on");
   const box = owner.getBoundingClientRect();
   const left = Math.min(Math.max(8, box.left + box.width / 2 - tip.offsetWidth / 2), window.innerWidth - tip.offsetWidth - 8);

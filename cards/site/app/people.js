@@ -2,7 +2,7 @@
 
 import { empty, figure, h, isolated, methodName, note, pager, pages, PAGE_ROWS, table } from "./dom.js";
 import { whisker } from "./charts.js";
-import { byText, highestFirst, results, signatureOf, sortedBy } from "./results.js";
+import { groupedBy, results, signatureOf, sortedBy } from "./results.js";
 import { whole, words } from "./text.js";
 
 const NOTE =
@@ -13,7 +13,7 @@ const NOTE =
 export async function correlations(site, view) {
   const all = await Promise.all(site.results.groupings.map((by) => results(site, "people", by)));
   const rows = all.flat().filter((row) => !view.within || row.corpus === view.within);
-  const usual = (a, b) => byText("corpus", "by", "group")(a, b) || highestFirst("pearson")(a, b);
+  const usual = groupedBy(["corpus", "by", "group"], "pearson");
   return sortedBy(rows, view.sort, ["corpus", "method", "model", "pearson", "spearman", "n"], usual);
 }
 
