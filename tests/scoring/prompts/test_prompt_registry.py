@@ -210,3 +210,11 @@ def test_generation_is_validated_data_and_has_a_method_of_its_own() -> None:
     assert type(method_named("social24_likert_free")).__name__ == "Generated"
     with pytest.raises(ScoringError, match="generated answers take no examples; leave @4shot away"):
         method_named("social24_likert_free@4shot")
+
+
+def test_the_papers_own_reading_of_constrained_answers_comes_before_the_one_with_a_space() -> None:
+    """Reports show the first method of a kind: [1-2] admits the digit alone."""
+    names = list(prompts())
+    for kind in ("choice", "likert"):
+        assert names.index(f"social24_{kind}_regex") < names.index(f"social24_{kind}")
+        assert prompts()[f"social24_{kind}_regex"].separator == ""
