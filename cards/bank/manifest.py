@@ -1,6 +1,6 @@
 """The values of a manifest: in, what was read from JSON; out, in words, every value that is not of a manifest's type.
 
-A manifest may have come from anybody. What passes here can be read by the card, the browser and the Hub's code.
+A manifest may have come from anybody. What passes here can be read by the card, the site and the Hub's code.
 """
 
 from __future__ import annotations
