@@ -1,7 +1,8 @@
-"""What is known of languages: what stands between a context and its target, and how 18 languages are built.
+"""What is known of languages: what stands between a context and its target, how they are built, where they belong.
 
 In: a language tag; `data/typology.tsv`, the labels of He et al. 2025 (Table 2 and the groups of Figure 1; the paper
-calls Japanese an isolate, and English stands in Figure 1 only). Out: a separator; type and family of a language.
+calls Japanese an isolate, and English stands in Figure 1 only); `data/languages.tsv`, families as in Glottolog and the
+resource classes of Joshi et al. 2020. Out: a separator; type, family and resource class of a language.
 """
 
 from __future__ import annotations
@@ -46,6 +47,40 @@ def typology() -> Mapping[str, LanguageType]:
             typology=row["typology"] or None,
             family=row["family"] or None,
             group=row["group"],
+        )
+        for _, row in table
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageFacts:
+    """Where a language belongs, and how much there is of it for language technology."""
+
+    language: str
+    """BCP-47 tag, without script and region."""
+    name: str
+    family: str
+    """Family of Glottolog, and of Indo-European and Afro-Asiatic the branch: `Indo-European, Slavic`."""
+    resource: int | None
+    """Class of Joshi et al. 2020 (The State and Fate of Linguistic Diversity, Table 1): 0 left behind to 5 winners;
+    None where their list does not have it."""
+
+
+@functools.cache
+def language_facts() -> Mapping[str, LanguageFacts]:
+    """Return the table of `data/languages.tsv` by language.
+
+    >>> language_facts()["eu"].family, language_facts()["sw"].resource, language_facts()["wbp"].resource
+    ('Basque (isolate)', 2, None)
+    """
+    path = Path(str(resources.files("pairbank.builders") / "data" / "languages.tsv"))
+    table = read_delimited(path, ("language", "name", "family", "resource"), delimiter="\t")
+    return {
+        row["language"]: LanguageFacts(
+            language=row["language"],
+            name=row["name"],
+            family=row["family"],
+            resource=int(row["resource"]) if row["resource"] else None,
         )
         for _, row in table
     }

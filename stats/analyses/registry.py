@@ -19,6 +19,7 @@ ANALYSES: dict[str, str] = {
     "comparisons": "pairbank.stats.analyses.comparisons",
     "grammaticality": "pairbank.stats.analyses.grammaticality",
     "introspection": "pairbank.stats.analyses.introspection.section",
+    "language_view": "pairbank.stats.analyses.language_view.section",
     "languages": "pairbank.stats.analyses.languages.section",
     "mixed": "pairbank.stats.analyses.mixed",
     "paradigms": "pairbank.stats.analyses.paradigms",

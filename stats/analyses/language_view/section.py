@@ -1,0 +1,255 @@
+"""Which languages, and what of each? Scored tables of any corpora in; languages x phenomena, by family, out.
+
+Items of one language, phenomenon and method are pooled over corpora; phenomena of different corpora stand under one
+name
+(`alignment`). Languages are told and not ranked: corpora differ in how hard they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.builders.languages import language_facts
+from pairbank.errors import BankError
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.language_view.alignment import OTHER, aligned, shared_names
+from pairbank.stats.figures.charts import heat_map
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.shared import MOST_CELLS, file_name, n_said
+from pairbank.stats.measures.accuracy import accuracy
+from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
+
+LEAST_LANGUAGES = 2
+UNKNOWN = "unknown"
+PLACE = ["model", "method", "language", "phenomenon"]
+
+
+def section(
+    tables: Sequence[ScoredFrame],
+    *,
+    seed: int,  # noqa: ARG001 - nothing is drawn
+    n_resamples: int,  # noqa: ARG001
+) -> Section:
+    """Return accuracies by language and phenomenon, languages in the order of families and resource classes.
+
+    Args:
+        tables: Scored tables of any corpora.
+        seed: Not used.
+        n_resamples: Not used.
+
+    Raises:
+        BankError: If the tables have one language only.
+    """
+    items = pd.concat([one for table in tables for one in _items(table)] or [pd.DataFrame(columns=["language"])])
+    if items["language"].nunique() < LEAST_LANGUAGES:
+        raise BankError(
+            f"{items['language'].nunique()} language(s) with scored choices; expected {LEAST_LANGUAGES} or more: run "
+            "the study atlas, or score corpora of other languages"
+        )
+    order = languages_in_order(sorted(set(items["language"])))
+    cells, whole = _accuracies(items, PLACE), _accuracies(items, PLACE[:3])
+    languages = _languages(items, whole, order)
+    groups = _groups(whole)
+    return Section(
+        id="language_view",
+        title="Which languages, and what of each?",
+        text="\n\n".join([_answer(whole, languages), *_coverage_said(languages, items)]),
+        answer=_answer(whole, languages),
+        main_table="languages",
+        definitions=DEFINITIONS,
+        tables={"languages": languages, "groups": groups, "phenomena": cells, "accuracy": whole},
+        figures=tuple(_figures(cells, whole, order)),
+        references=(
+            "Glottolog: families",
+            "Joshi et al. 2020, The State and Fate of Linguistic Diversity and Inclusion in the NLP World, Table 1",
+        ),
+    )
+
+
+def languages_in_order(tags: Sequence[str]) -> list[str]:
+    """Return languages by family, within one from the best resourced to the least; unknown ones last.
+
+    >>> languages_in_order(["tr", "nl", "en", "eu", "xx"])
+    ['eu', 'en', 'nl', 'tr', 'xx']
+    """
+    return sorted(tags, key=lambda tag: (_family(tag) == UNKNOWN, _family(tag), -_resource(tag), tag))
+
+
+def _family(tag: str) -> str:
+    facts = language_facts().get(tag.partition("-")[0])
+    return facts.family if facts else UNKNOWN
+
+
+def _resource(tag: str) -> int:
+    """Return the class of a language; -1 where it has none."""
+    facts = language_facts().get(tag.partition("-")[0])
+    return facts.resource if facts is not None and facts.resource is not None else -1
+
+
+def _items(table: ScoredFrame) -> Iterator[pd.DataFrame]:
+    """Yield the differences of each method, with where each item belongs."""
+    read = read_table(table).choices
+    frame = read.frame
+    for layout in read.layouts:
+        delta = read.delta(layout.method)
+        known = ~np.isnan(delta)
+        if known.any():
+            names = [None if pd.isna(name) else str(name) for name in frame["phenomenon"][known]]
+            yield pd.DataFrame(
+                {
+                    "model": table.model,
+                    "method": layout.method,
+                    "language": frame["language"].to_numpy(dtype=object)[known],
+                    "phenomenon": [aligned(name) for name in names],
+                    "corpus": table.corpus,
+                    "delta": delta[known],
+                }
+            )
+
+
+def _accuracies(items: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    rows = []
+    for key, part in items.groupby(by, sort=True):
+        estimate = accuracy(part["delta"].to_numpy())
+        numbers = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+        rows.append(dict(zip(by, key, strict=True)) | {"corpora": ", ".join(sorted(set(part["corpus"])))} | numbers)
+    return pd.DataFrame(rows)
+
+
+def _languages(items: pd.DataFrame, whole: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
+    """Return a line a language: where it belongs, what there is of it, and the range of accuracies over models."""
+    rows: list[dict[str, Any]] = []
+    n_models = items["model"].nunique()
+    for tag in order:
+        mine, own = items[items["language"] == tag], whole[whole["language"] == tag]
+        facts = language_facts().get(tag.partition("-")[0])
+        asked = own[own["method"] != DIRECT]
+        rows.append(
+            {
+                "language": tag,
+                "name": facts.name if facts else "",
+                "family": _family(tag),
+                "resource class": _resource(tag) if _resource(tag) >= 0 else None,
+                "phenomena": mine["phenomenon"].nunique(),
+                "corpora": ", ".join(sorted(set(mine["corpus"]))),
+                "n": int(own["n"].max()),
+                "models": f"{mine['model'].nunique()} of {n_models}",
+                DIRECT: _range(own[own["method"] == DIRECT]),
+                "asked": _range(asked),
+                "prompts": asked["method"].nunique(),
+            }
+        )
+    return pd.DataFrame(rows).astype({"resource class": "Int64"})
+
+
+def _range(part: pd.DataFrame) -> str:
+    if part.empty:
+        return ""
+    if len(part) == 1:
+        one = part.iloc[0]
+        return f"{one['value']:.2f} [{one['low']:.2f}, {one['high']:.2f}]"
+    return f"{part['value'].min():.2f} to {part['value'].max():.2f}"
+
+
+def _groups(whole: pd.DataFrame) -> pd.DataFrame:
+    """Return means over languages, a language counting one, by family and by resource class."""
+    rows: list[dict[str, Any]] = []
+    known = whole.assign(
+        family=[_family(tag) for tag in whole["language"]],
+        resource=[str(_resource(tag)) if _resource(tag) >= 0 else UNKNOWN for tag in whole["language"]],
+    )
+    for by in ("resource", "family"):
+        for (model, method, group), part in known.groupby(["model", "method", by], sort=True):
+            spread = {"lowest": part["value"].min(), "highest": part["value"].max()}
+            place = {"by": by, "group": group, "model": model, "method": method}
+            rows.append(place | {"languages": len(part), "mean": part["value"].mean()} | spread)
+    return pd.DataFrame(rows)
+
+
+def _answer(whole: pd.DataFrame, languages: pd.DataFrame) -> str:
+    """Return two sentences: what there is, with accuracies by probability; and what asking gives, and where."""
+    direct, asked = (whole[(whole["method"] == DIRECT) == is_direct] for is_direct in (True, False))
+    n_families = languages["family"].nunique()
+    said = f"{len(languages)} languages of {n_families} families and branches"
+    if len(direct):
+        said += f" (n = {int(direct['n'].min()):,} to {int(direct['n'].max()):,} choices each): {_means_said(direct)}"
+    first = f"{said}."
+    if asked.empty:
+        return f"{first} No prompt was asked in any of them."
+    where = asked["language"].nunique()
+    second = f"Prompts exist for {where} of them; asked in these, {_means_said(asked)}"
+    both = direct[direct["language"].isin(set(asked["language"]))]
+    return f"{first} {second}{f', where {_means_said(both)}' if len(both) else ''}."
+
+
+def _means_said(part: pd.DataFrame) -> str:
+    """Return the mean over languages of each method, with the range over models, and over languages."""
+    said = []
+    for method, own in part.groupby("method", sort=False):
+        means = own.groupby("model", sort=False)["value"].mean()
+        ends = f"{means.min():.2f} to {means.max():.2f} ({len(means)} models)"
+        over = ends if len(means) > 1 else f"{means.iloc[0]:.2f}"
+        said.append(f"`{method}` is right in {over} on average over languages")
+    return ", ".join(said)
+
+
+def _coverage_said(languages: pd.DataFrame, items: pd.DataFrame) -> Iterator[str]:
+    n_models = items["model"].nunique()
+    lacking = languages[languages["models"] != f"{n_models} of {n_models}"]["language"].tolist()
+    if lacking:
+        yield f"Coverage: {', '.join(lacking)} lack some of the {n_models} models."
+    else:
+        yield f"Coverage: {n_models} model{'s have' if n_models > 1 else ' has'} all languages."
+    without = languages[languages["prompts"] == 0]["language"].tolist()
+    if without:
+        yield f"No prompt in {', '.join(without)}: they are scored and not asked."
+    other = items[items["phenomenon"] == OTHER]["corpus"].unique()
+    if len(other):
+        yield f"Phenomena that one corpus alone has are `{OTHER}` ({', '.join(sorted(other))})."
+    yield (
+        "Corpora differ in how hard they are, so that languages are told and not ranked. Identical sides are left out."
+    )
+
+
+def _figures(cells: pd.DataFrame, whole: pd.DataFrame, order: Sequence[str]) -> Iterator[Figure]:
+    """Yield languages x phenomena for each model, and languages x models and methods; at most thirty rows each."""
+    columns = [name for name in (*shared_names(), OTHER) if name in set(cells["phenomenon"])]
+    for start in range(0, len(order), MOST_CELLS):
+        some = list(order[start : start + MOST_CELLS])
+        rows = {tag: f"{tag} ({_family(tag)})" for tag in some}
+        for (model, method), part in cells.groupby(["model", "method"], sort=False):
+            matrix = part.pivot_table(index="language", columns="phenomenon", values="value")
+            shown = matrix.reindex(index=[x for x in some if x in matrix.index], columns=columns).rename(index=rows)
+            if not shown.empty and method == DIRECT:
+                caption = f"Accuracy of {model} (`{method}`) by language and phenomenon ({n_said(part['n'])} a cell)."
+                yield _map(("language_view", model, method, start or ""), shown, caption, f"{model}, {method}")
+        by_model = whole.assign(column=whole["model"] + ", " + whole["method"])
+        matrix = by_model.pivot_table(index="language", columns="column", values="value", sort=False)
+        shown = matrix.reindex(index=[x for x in some if x in matrix.index]).rename(index=rows).iloc[:, :MOST_CELLS]
+        caption = f"Accuracy by language, model and method ({n_said(whole['n'])} a cell); empty = not asked."
+        yield _map(("language_view", "models", start or ""), shown, caption, "")
+
+
+def _map(name: tuple[object, ...], matrix: pd.DataFrame, caption: str, title: str) -> Figure:
+    draw = partial(heat_map, matrix, title=title, value_label="accuracy", limits=(0, 1), diverging=False)
+    return Figure(name=file_name(*name), caption=f"{caption} Languages stand by family.", draw=draw)
+
+
+DEFINITIONS = """\
+- **accuracy**: share of items whose difference (good - bad) is positive, ties one half; Wilson's interval at level
+  .95. Items of a language and phenomenon are pooled over corpora.
+- **phenomenon**: what corpora share stands under one name; the list is pairbank's own (`data/phenomena.toml` of this
+  analysis).
+- **family**: as in Glottolog; of Indo-European and Afro-Asiatic the branch. **resource class**: Joshi et al. 2020,
+  from 0 (hardly any data) to 5; empty where their list has no entry.
+- **direct**, **asked**: accuracy with its interval for one model and method, else the lowest and the highest over
+  models and methods.
+- **groups**: unweighted means over languages, with the lowest and highest.
+"""

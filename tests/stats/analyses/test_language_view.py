@@ -1,0 +1,101 @@
+"""The language view: languages in their families, phenomena of corpora under one name, and whatever is missing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import resources
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pairbank.builders.corpora.registry import CORPORA
+from pairbank.builders.languages import language_facts, typology
+from pairbank.errors import BankError
+from pairbank.stats.analyses.language_view.alignment import OTHER, aligned, shared_names
+from pairbank.stats.analyses.language_view.section import languages_in_order, section
+from pairbank.stats.scored_table.frame import ScoredFrame
+from rated_tables import DIRECT, keyed, rated_table
+
+
+def of_languages(corpus: str, phenomenon: list[str], tags: list[str], *, model: str = "gpt2") -> ScoredFrame:
+    """A corpus whose items go through languages and phenomena in turn."""
+    table = rated_table(60, corpus=corpus, model=model, seed=len(tags))
+    spots = np.arange(60)
+    frame = table.frame.assign(
+        language=np.array(tags)[spots % len(tags)], phenomenon=np.array(phenomenon)[spots // 7 % len(phenomenon)]
+    )
+    return replace(table, frame=frame)
+
+
+def three_models() -> list[ScoredFrame]:
+    found = []
+    for model in ("gpt2", "bloom", "qwen"):
+        found.append(of_languages("one", ["NPI licensing", "SV-#"], ["en", "tr", "fr-CA"], model=model))
+        found.append(of_languages("two", ["npi_licensing", "nothing like it"], ["tr", "sw"], model=model))
+    found[1] = replace(found[1], layouts=(DIRECT,))
+    return found
+
+
+def test_phenomena_of_two_corpora_are_pooled_under_one_name_in_each_language() -> None:
+    tables = three_models()
+    found = section(tables, seed=0, n_resamples=1)
+    cells = keyed(found.tables["phenomena"], "model", "method", "language", "phenomenon")
+    cell = cells["gpt2", "direct", "tr", "negation, NPIs"]
+    assert cell["corpora"] == "one, two"
+    deltas = np.concatenate(
+        [
+            t.frame["direct_delta"][
+                (t.frame["language"] == "tr")
+                & t.frame["phenomenon"].str.lower().str.startswith("npi")
+                & (t.frame["flags"].str.len() == 0)
+            ]
+            for t in tables[:2]
+        ]
+    )
+    assert cell["n"] == deltas.size
+    assert cell["value"] == pytest.approx((deltas > 0).mean())
+    assert cells["gpt2", "direct", "sw", OTHER]["corpora"] == "two"
+
+
+def test_languages_have_family_and_resources_and_say_where_no_prompt_is() -> None:
+    tables = [replace(table, layouts=(DIRECT,)) if table.corpus == "two" else table for table in three_models()]
+    found = section(tables, seed=0, n_resamples=1)
+    languages = found.tables["languages"]
+    assert languages["language"].tolist() == ["sw", "en", "fr-CA", "tr"]
+    assert languages["resource class"].tolist() == [2, 5, 5, 4]
+    assert "No prompt in sw: they are scored and not asked." in found.text
+    assert "3 models have all languages" in found.text
+    assert found.answer.startswith("4 languages of 4 families and branches (n = ")
+    assert "Prompts exist for 3 of them" in found.answer
+    for figure in found.figures:
+        assert figure.draw().get_axes()
+
+
+def test_a_model_that_lacks_a_language_is_named_and_one_language_is_an_error() -> None:
+    found = section(three_models()[:5], seed=0, n_resamples=1)  # the third model lacks corpus two
+    assert "Coverage: sw lack some of the 3 models." in found.text
+    only = rated_table(20)
+    with pytest.raises(BankError, match=r"1 language\(s\) with scored choices; expected 2 or more"):
+        section([only], seed=0, n_resamples=1)
+
+
+def test_the_order_of_tables_changes_no_number() -> None:
+    first, again = (section(tables, seed=0, n_resamples=1) for tables in (three_models(), three_models()[::-1]))
+    for name in ("phenomena", "accuracy", "groups"):
+        pd.testing.assert_frame_equal(first.tables[name], again.tables[name])
+
+
+def test_every_language_of_a_corpus_is_known_and_unknown_ones_stand_last() -> None:
+    tags = {tag.partition("-")[0] for corpus in CORPORA.values() for tag in corpus.languages}
+    assert tags <= language_facts().keys()
+    assert typology().keys() <= language_facts().keys()
+    assert all(fact.resource in {None, 0, 1, 2, 3, 4, 5} for fact in language_facts().values())
+    assert languages_in_order(["xx", "ja", "de"]) == ["de", "ja", "xx"]
+
+
+def test_a_name_of_a_phenomenon_stands_under_one_shared_name() -> None:
+    names = [name for found in shared_names().values() for name in found]
+    assert len(names) == len(set(names))
+    assert all(aligned(name.removesuffix("*")) != OTHER for name in names)
+    assert (resources.files("pairbank.stats.analyses.language_view") / "data" / "phenomena.toml").is_file()
