@@ -169,14 +169,24 @@ def gain_test(gain: ArrayLike) -> GainTest:
     >>> round(gain_test([1.0, 1.0, 0.5, 0.5]).p_exact, 4)  # 2 of 16 signs give 3 or more
     0.125
     """
-    from scipy.stats import binom
-
     given = np.asarray(gain, dtype=np.float64)
     a, b, half_a, half_b = (int(np.sum(given == x)) for x in (1.0, -1.0, 0.5, -0.5))
     n, n_half = a + b, half_a + half_b
     if not n_half:
         return GainTest(p_exact=mcnemar_exact(a, b), p_mid=mcnemar_mid_p(a, b))
-    seen = abs(2 * (a - b) + half_a - half_b)  # in half gains
+    return half_gain_test(n, n_half, abs(2 * (a - b) + half_a - half_b))
+
+
+def half_gain_test(n: int, n_half: int, seen: int) -> GainTest:
+    """Return the test of `gain_test` from counts.
+
+    Args:
+        n: Items with a whole gain for either.
+        n_half: Items with half a gain for either, one or more.
+        seen: The sum of all gains without its sign, in half gains.
+    """
+    from scipy.stats import binom
+
     of_half = np.arange(n_half + 1)
     left = (seen - (2 * of_half - n_half) + 2 * n) / 4  # whole gains for A that reach it
     weight = binom.pmf(of_half, n_half, 0.5)

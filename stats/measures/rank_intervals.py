@@ -18,6 +18,8 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import check_level
+from pairbank.stats.estimates.ties import signs
+from pairbank.stats.measures.paired_tests import half_gain_test
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -68,7 +70,7 @@ def pair_counts(deltas: ArrayLike) -> PairCounts:
     for start in range(0, given.shape[1], _BLOCK):
         block = given[:, start : start + _BLOCK]
         has = np.isfinite(block).astype(np.float64)
-        credit = np.where(has > 0, (np.sign(np.nan_to_num(block)) + 1) / 2, 0.0)
+        credit = np.where(has > 0, (signs(np.nan_to_num(block)) + 1) / 2, 0.0)
         up, down = (credit == 1).astype(np.float64), has * (credit == 0)
         total, square = credit @ has.T, credit**2 @ has.T
         n += has @ has.T
@@ -79,7 +81,7 @@ def pair_counts(deltas: ArrayLike) -> PairCounts:
 
 
 def rank_intervals(counts: PairCounts, *, level: float = 0.95) -> RankIntervals:
-    """Return the ranks that McNemar's exact test, corrected by Holm over all pairs, leaves each model.
+    """Return the ranks that McNemar's exact test, ties half gains, corrected by Holm over all pairs, leaves each model.
 
     >>> good, bad = [1.0] * 30, [-1.0] * 30
     >>> found = rank_intervals(pair_counts([good, bad, good]))
@@ -92,7 +94,13 @@ def rank_intervals(counts: PairCounts, *, level: float = 0.95) -> RankIntervals:
     a, b = counts.only[first, second], counts.only[second, first]
     with np.errstate(invalid="ignore"):
         p_values = np.minimum(1.0, 2 * special.bdtr(np.minimum(a, b), (a + b).astype(np.int64), 0.5))
-    return _ranks(np.where(a + b > 0, p_values, np.nan), a - b, len(counts.n), level=level)
+    p_values = np.where(a + b > 0, p_values, np.nan)
+    gain = counts.gain[first, second]
+    n_half = np.rint(4 * (counts.squares[first, second] - a - b)).astype(np.int64)
+    for pair in np.flatnonzero(n_half):
+        found = half_gain_test(int(a[pair] + b[pair]), int(n_half[pair]), int(abs(np.rint(2 * gain[pair]))))
+        p_values[pair] = found.p_exact
+    return _ranks(p_values, gain, len(counts.n), level=level)
 
 
 def mean_rank_intervals(parts: Sequence[PairCounts], *, level: float = 0.95) -> RankIntervals:

@@ -82,7 +82,7 @@ async function ofKind(table, view) {
   const method = await table.delta(view.method);
   const other = view.show === "wrong" ? null : await table.delta(view.show === "people" ? HUMAN : "direct");
   for (let i = 0; i < found.length; i++) {
-    const differs = other ? Math.sign(method[i]) * Math.sign(other[i]) < 0 : method[i] < 0;
+    const differs = other ? sign(method[i]) * sign(other[i]) < 0 : sign(method[i]) < 0;
     found[i] = differs ? 1 : 0;
   }
   return found;

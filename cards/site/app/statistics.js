@@ -147,12 +147,12 @@ export function choices(deltaA, deltaB) {
   let upUp = 0, upDown = 0, downUp = 0, downDown = 0;
   for (let i = 0; i < deltaA.length; i++) {
     const a = deltaA[i], b = deltaB[i];
-    if (a > 0) {
-      if (b > 0) upUp++;
-      else if (b < 0) upDown++;
-    } else if (a < 0) {
-      if (b > 0) downUp++;
-      else if (b < 0) downDown++;
+    if (a > TIE) {
+      if (b > TIE) upUp++;
+      else if (b < -TIE) upDown++;
+    } else if (a < -TIE) {
+      if (b > TIE) downUp++;
+      else if (b < -TIE) downDown++;
     }
   }
   return [upUp, upDown, downUp, downDown];
@@ -215,12 +215,35 @@ function agreement(a, b, measure) {
   return { value: one ? NaN : kappaOf(cells).value, n };
 }
 
+// Differences up to this are ties, as everywhere in pairbank (`pairbank.scoring.api.names.TIE`).
+const TIE = 1e-9;
+export const sign = (delta) => (Math.abs(delta) <= TIE ? 0 : Math.sign(delta));
+
+// McNemar's test over all signs that the gains could have had; an item on which one of both ties is half a gain.
+// `seen` is the sum of all gains without its sign, in half gains.
+function gainTest(onlyA, onlyB, halves, seen) {
+  if (!halves) return { exact: mcnemarExact(onlyA, onlyB), mid: mcnemarMid(onlyA, onlyB) };
+  const n = onlyA + onlyB;
+  let above = 0, same = 0;
+  for (let of = 0; of <= halves; of++) {
+    const weight = coins(of, halves).exactly;
+    const left = (seen - (2 * of - halves) + 2 * n) / 4; // whole gains for A that reach it
+    const least = Math.floor(left);
+    if (least < 0) above += weight;
+    else if (least < n) above += weight * coins(n - least - 1, n).upTo;
+    if (left === least && least >= 0 && least <= n) same += weight * coins(least, n).exactly;
+  }
+  if (!seen) return { exact: 1, mid: 1 - same / 2 };
+  return { exact: Math.min(1, 2 * (above + same)), mid: Math.min(1, 2 * above + same) };
+}
+
 // Is A better than B on the same items? McNemar's test, exact and mid-p, and the paired difference in accuracy.
 export function compare(deltaA, deltaB) {
   const n = deltaA.length;
-  let onlyA = 0, onlyB = 0, ties = 0, sum = 0, squares = 0, rightA = 0, rightB = 0;
+  let onlyA = 0, onlyB = 0, ties = 0, halves = 0, sum = 0, squares = 0, rightA = 0, rightB = 0;
   for (let i = 0; i < n; i++) {
-    const a = Math.sign(deltaA[i]), b = Math.sign(deltaB[i]);
+    const a = sign(deltaA[i]), b = sign(deltaB[i]);
+    if (!a !== !b) halves++;
     if (!a || !b) ties++;
     else if (a > b) onlyA++;
     else if (b > a) onlyB++;
@@ -238,8 +261,7 @@ export function compare(deltaA, deltaB) {
     difference: {
       value, n, low: Math.min(value, Math.max(-1, centre - half)), high: Math.max(value, Math.min(1, centre + half)),
     },
-    exact: mcnemarExact(onlyA, onlyB),
-    mid: mcnemarMid(onlyA, onlyB),
+    ...gainTest(onlyA, onlyB, halves, Math.abs(Math.round(2 * sum))),
     detectable: detectable(n, (onlyA + onlyB) / n),
   };
 }

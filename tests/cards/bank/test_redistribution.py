@@ -125,6 +125,6 @@ def test_a_report_that_quotes_an_item_is_refused_by_name(scored: Scored, tmp_pat
 
 def test_a_report_written_with_the_bank_may_not_quote_either(scored: Scored, tmp_path: Path) -> None:
     quoting = pairbank.report([scored], notes=[f"For example: {TEXT} lands left of the old barn."])
-    with pytest.raises(BankError, match=r"reports/mine/report.md quotes items of 'ewok'"):
+    with pytest.raises(BankError, match=r"reports/mine/report.html quotes items of 'ewok'"):
         pairbank.write_bank(tmp_path / "bank", scored=[scored], reports={"mine": quoting}, texts="redistributable")
     assert not (tmp_path / "bank").exists()

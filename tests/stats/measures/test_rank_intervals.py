@@ -29,7 +29,7 @@ def test_ranks_are_those_of_a_loop_over_pairs_with_ties_and_gaps() -> None:
     best, worst = [1] * 5, [5] * 5
     for (i, j), test, p in zip(pairs, tests, holm, strict=True):
         if p < 0.05:
-            up, down = (i, j) if test.n_only_a > test.n_only_b else (j, i)
+            up, down = (i, j) if test.difference.value > 0 else (j, i)
             best[down] += 1
             worst[up] -= 1
     counts = pair_counts(deltas)

@@ -74,7 +74,7 @@ def test_a_layout_survives_json() -> None:
         ({"correct": [0]}, "expected one index below 3 for each of the 2 presentations"),
         ({"correct": [0, 3]}, "expected one index below 3"),
         ({"correct": [0, -1]}, "expected one index below 3"),
-        ({"correct": [0, True]}, "correct is .*; expected strings for method and kind"),
+        ({"correct": [0, True]}, "correct is .*; expected strings for method, kind, unit and label"),
         ({"options": "12"}, "options is '12'; expected"),
         ({"method": None}, "method is None; expected"),
         ({"colour": "red"}, r"unknown keys \['colour'\]"),
