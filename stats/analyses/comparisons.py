@@ -18,6 +18,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.estimates.ties import signs
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, n_said
@@ -189,7 +190,7 @@ def _compared(a: _Deltas, b: _Deltas, *, margin: float) -> dict[str, Any]:
         nothing = dict.fromkeys(NoDifference.__slots__, np.nan)
         return _cells(no_comparison("they share no scored items")) | nothing | {"n_paradigms": 0, "p_paradigms": np.nan}
     found = _cells(compare(x[both], y[both])) | asdict(no_difference(x[both], y[both], margin=margin))
-    return found | _beyond((np.sign(x[both]) - np.sign(y[both])) / 2, paradigm[both])
+    return found | _beyond((signs(x[both]) - signs(y[both])) / 2, paradigm[both])
 
 
 def _beyond(gain: FloatArray, paradigm: IntArray) -> dict[str, Any]:

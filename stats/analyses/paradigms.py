@@ -129,7 +129,7 @@ def _method_rows(
         found["accuracy_pooled"] = wilson_by_group(
             item_shares(answers, layout.correct), kept, len(names), method=CLUSTERED
         )
-    below = below_chance(np.sign(delta[applies]), kept, len(names))
+    below = below_chance(signs(delta[applies]), kept, len(names))
     for metric, estimates in found.items():
         for name, estimate, p in zip(names, estimates, below, strict=True):
             if estimate.n:

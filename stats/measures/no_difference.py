@@ -59,7 +59,7 @@ def no_difference(delta_a: ArrayLike, delta_b: ArrayLike, *, margin: float = MAR
     a, b = signs(a), signs(b)
     decided = (a != 0) & (b != 0)
     only_a, only_b = int(np.sum(decided & (a > 0) & (b < 0))), int(np.sum(decided & (a < 0) & (b > 0)))
-    gain = (np.sign(a) - np.sign(b)) / 2
+    gain = (signs(a) - signs(b)) / 2
     return NoDifference(
         cohen_d=_cohen_d((a + 1) / 2, (b + 1) / 2),
         odds_ratio=only_a / only_b if only_b else math.nan,

@@ -1,6 +1,7 @@
 // Which rows: in, a table and a view; out, those that its filters keep, and their order.
 
 import { loaded } from "./chunks.js";
+import { sign } from "./statistics.js";
 import { FILTERS, HUMAN } from "./view.js";
 
 export const TEXTS = ["context_good", "target_good", "context_bad", "target_bad"];
