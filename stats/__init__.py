@@ -10,8 +10,8 @@ from pairbank.stats.estimates.estimate import Estimate, undefined
 from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, balanced_accuracy, position_bias
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
 from pairbank.stats.measures.distance_bins import correlation_by_bin
-from pairbank.stats.measures.human_agreement import human_agreement
 from pairbank.stats.measures.paired_tests import compare, corrected
+from pairbank.stats.measures.people.human_agreement import human_agreement
 from pairbank.stats.measures.roc import auc
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table

@@ -10,7 +10,7 @@ import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
 from pairbank.stats.analyses.comparisons import section as comparisons
-from pairbank.stats.analyses.grammaticality import section as grammaticality
+from pairbank.stats.analyses.grammaticality.section import section as grammaticality
 from pairbank.stats.scored_table.frame import ScoredFrame
 from rated_tables import DIRECT
 

@@ -24,7 +24,7 @@ from pairbank.stats.analyses.raters.words import DEFINITIONS, answer_of, beside_
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_LINES, file_name
-from pairbank.stats.measures.alternative_annotator import EPSILON
+from pairbank.stats.measures.people.alternative_annotator import EPSILON
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from pairbank.stats import summarise
-from pairbank.stats.analyses import comparisons, grammaticality, paradigms
-from pairbank.stats.analyses import human_correlation as people
+from pairbank.stats.analyses import comparisons, paradigms
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.choice_likert import section as choice_likert
+from pairbank.stats.analyses.grammaticality import section as grammaticality
 from pairbank.stats.analyses.languages import section as multilingual
+from pairbank.stats.analyses.people import section as people
 from pairbank.stats.figures.style import save_figure
 from pairbank.stats.report.overview import overview_section
 from pairbank.stats.scored_table.frame import ScoredFrame

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.measures.raters import check_choices
+from pairbank.stats.measures.people.raters import check_choices
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray

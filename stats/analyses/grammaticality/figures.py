@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.string_pools import ScoredStrings
+from pairbank.stats.analyses.grammaticality.string_pools import ScoredStrings
 from pairbank.stats.figures.charts import roc_curves
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.panels import areas, distributions, roc_panels

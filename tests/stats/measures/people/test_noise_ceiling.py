@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.measures.noise_ceiling import ceiling_from_ratings, ceiling_from_spreads, spearman_brown
+from pairbank.stats.measures.people.noise_ceiling import ceiling_from_ratings, ceiling_from_spreads, spearman_brown
 
 
 def test_spearman_brown_steps_up_a_half() -> None:

@@ -18,11 +18,11 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.close_pairs import close_pairs
-from pairbank.stats.analyses.grammaticality_figures import AREAS, points_of, string_figures
-from pairbank.stats.analyses.grammaticality_words import DEFINITIONS, answer, text
-from pairbank.stats.analyses.human_correlation import BIN_COLUMNS, DISTANCES
+from pairbank.stats.analyses.grammaticality.figures import AREAS, points_of, string_figures
+from pairbank.stats.analyses.grammaticality.string_pools import ScoredStrings, histogram, scored_strings, together
+from pairbank.stats.analyses.grammaticality.words import DEFINITIONS, answer, text
+from pairbank.stats.analyses.people.section import BIN_COLUMNS, DISTANCES
 from pairbank.stats.analyses.ranges import wide
-from pairbank.stats.analyses.string_pools import ScoredStrings, histogram, scored_strings, together
 from pairbank.stats.estimates.estimate import undefined
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson

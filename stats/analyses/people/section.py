@@ -17,14 +17,14 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.close_pairs import EDIT_DISTANCE, close_pairs
-from pairbank.stats.analyses.human_correlation_figures import main_figure, people_figures, points_of
-from pairbank.stats.analyses.human_correlation_words import DEFINITIONS, answer, text
+from pairbank.stats.analyses.people.figures import main_figure, people_figures, points_of
+from pairbank.stats.analyses.people.words import DEFINITIONS, answer, text
 from pairbank.stats.analyses.ranges import wide
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement
 from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import correlation_by_bin, distance_filter
-from pairbank.stats.measures.noise_ceiling import VARIANCES, Ceiling, ceiling_from_spreads
+from pairbank.stats.measures.people.noise_ceiling import VARIANCES, Ceiling, ceiling_from_spreads
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
