@@ -93,7 +93,13 @@ def test_browse_serves_the_bank_until_it_is_stopped_and_leaves_nothing(hard_bank
     command = [sys.executable, "-m", "pairbank", "browse", str(hard_bank), "--no-open"]
     environment = os.environ | {"TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
+        # tests that run in the background ignore Ctrl+C, and so would what they start
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as run:
         assert run.stdout is not None
         told = run.stdout.readline()
@@ -102,7 +108,10 @@ def test_browse_serves_the_bank_until_it_is_stopped_and_leaves_nothing(hard_bank
         with urllib.request.urlopen(address, timeout=20) as page:  # noqa: S310 - our own server
             assert b"Content-Security-Policy" in page.read()
         run.send_signal(signal.SIGINT)
-        assert run.wait(20) == 0
+        try:
+            assert run.wait(20) == 0
+        finally:
+            run.kill()
     assert list(tmp_path.iterdir()) == []
 
 
