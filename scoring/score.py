@@ -205,11 +205,11 @@ class _Work:
             share_of_methods = len(unit.methods) / len(self.methods)
 
             def told(share: float, n_before: float = n_done, work: float = unit.n_items * share_of_methods) -> None:
-                tell(n_before + share * work, n_items)
+                tell(round(n_before + share * work, 6), n_items)
 
             yield run.shard(self.rows(unit), unit.methods, told)
             n_done += unit.n_items * share_of_methods
-            tell(n_done, n_items)
+            tell(round(n_done, 6), n_items)
 
     def share_out(self, workers: Workers, units: Sequence[Unit], tell: Progress) -> None:
         """Let workers score what of these units is not stored; this process stores it."""

@@ -33,8 +33,8 @@ _FEW = 2
 def encoded(column: pa.Array | pa.ChunkedArray) -> dict[str, Any]:
     """Return a column as JSON values; `t` says how they are to be read.
 
-    >>> encoded(pa.array(["a", "b", "a", None]))
-    {'t': 'codes', 'v': ['a', 'b', None], 'd': {'t': 'u1', 'd': 'AAEAAg=='}}
+    >>> encoded(pa.array(["a", "b", "a", None, "a", "b"]))
+    {'t': 'codes', 'v': ['a', 'b', None], 'd': {'t': 'u1', 'd': 'AAEAAgAB'}}
     """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()

@@ -86,4 +86,4 @@ def test_a_prompt_an_analysis_and_a_back_end_work_in_this_repository(changed: Pa
     assert done.returncode == 0, done.stderr
     assert pairbank.check_bank(tmp_path / "bank") is not None
     report = (tmp_path / "bank" / "reports" / "study" / "report.md").read_text()
-    assert re.search(r"## Length of sentences\n\n- forecast, `direct`: .*\n- forecast, `teacher`: ", report)
+    assert re.search(r"## Length of sentences\n\n- forecast, Direct: .*\n- forecast, `teacher`: ", report)

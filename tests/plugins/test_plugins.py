@@ -184,5 +184,5 @@ def test_a_path_with_a_colon_is_a_path_and_an_address_an_address(
     (tmp_path / "fake:model").mkdir()
     with pytest.raises(ModelLoadError, match="cannot load model"):
         pairbank.load_model("fake:model")
-    with pytest.raises(ModelLoadError, match="no folder http://localhost/v1"):
+    with pytest.raises(ModelLoadError, match="no answer to /models"):
         pairbank.load_model("http://localhost/v1")

@@ -246,7 +246,7 @@ def test_ten_methods_asked_together_cost_much_less_than_ten_runs(demo_model: Cau
         [*OTHERS, *(f"hl23_sent_{task}_meta_{wording}" for task in ("judge", "comp") for wording in WORDINGS)]
     )
     contexts = [p.id for p in prompts().values() if "context_pair" in p.tasks and p.readout == "options"]
-    assert (len(names), len(contexts)) == (10, 9)
+    assert (len(names), len(contexts)) == (10, 11)
     for chosen, item, share in ((names, SENTENCES, 0.95), (contexts, CONTEXTS, 0.7)):
         row = {"item_id": "a", "context_good": "", "context_bad": "", **item}
         asked = [demo_model.encode(method_named(name).requests(row, demo_model)) for name in chosen]
