@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
-from pairbank.cli.options import Columns, DataDir, Encoding, Language, Limit, MapFile, Marks, Subset, load_items
+from pairbank.cli.options import ItemOptions, load_items, takes_item_options
 from pairbank.files import replaced_atomically
 
 
@@ -31,18 +31,13 @@ def corpora(
     show(pd.DataFrame(catalogue_rows()))
 
 
+@takes_item_options
 def build(
     corpus: Annotated[str, typer.Argument(help="A corpus, a file of your own items, or `all`.")],
     out: Annotated[Path | None, typer.Option(help="Parquet file to write; for `all`, a folder.")] = None,
-    data_dir: DataDir = None,
-    subset: Subset = None,
-    language: Language = None,
-    limit: Limit = None,
-    column: Columns = None,
-    encoding: Encoding = None,
-    marks: Marks = "refuse",
-    map_file: MapFile = None,
-    repair: Annotated[bool, typer.Option(help="Mend the documented defects of the source text.")] = True,  # noqa: FBT002
+    *,
+    which: ItemOptions,
+    repair: Annotated[bool, typer.Option(help="Mend the documented defects of the source text.")] = True,
 ) -> None:
     """Build a corpus into one parquet file, and print its manifest; `all` prints one table of counts.
 
@@ -51,21 +46,10 @@ def build(
     from pairbank.builders.dataset import manifest_of
 
     if corpus == "all":
-        _build_all(data_dir, out)
+        _build_all(which["data_dir"], out)
         return
     with quiet_bars(), status(f"building {corpus}"):
-        items = load_items(
-            corpus,
-            data_dir=data_dir,
-            subset=subset,
-            language=language,
-            limit=limit,
-            column=column,
-            encoding=encoding,
-            marks=marks,
-            map_file=map_file,
-            repair=repair,
-        )
+        items = load_items(corpus, repair=repair, **which)
     manifest = (manifest_of(items) or {}) | {"n_items": len(items)}
     brief = ("corpus", "version", "n_rows", "n_usable", "n_items", "languages", "tasks", "n_by_flag", "files")
     say(json.dumps({key: manifest.get(key) for key in brief}, indent=2, ensure_ascii=False))

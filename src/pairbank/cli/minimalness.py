@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
-from pairbank.cli.options import Columns, DataDir, Device, Encoding, Language, Limit, MapFile, Marks, Subset, load_items
+from pairbank.cli.options import Device, ItemOptions, load_items, takes_item_options
 from pairbank.errors import BankError
 from pairbank.files import reading, replaced_atomically
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
 
 
+@takes_item_options
 def minimalness(
     corpus: Annotated[str, typer.Argument(help="A corpus, a file of your own items, or one that `score` wrote.")],
     out: Annotated[Path, typer.Option(help="Parquet file to write: the items and their new columns.")],
@@ -25,14 +26,8 @@ def minimalness(
         str | None, typer.Option(help="sentence-transformers model: a folder or Hub id; default all-MiniLM-L6-v2.")
     ] = None,
     edits_only: Annotated[bool, typer.Option("--edits-only", help="Only edit_distance, without a model.")] = False,  # noqa: FBT002
-    data_dir: DataDir = None,
-    subset: Subset = None,
-    language: Language = None,
-    limit: Limit = None,
-    column: Columns = None,
-    encoding: Encoding = None,
-    marks: Marks = "refuse",
-    map_file: MapFile = None,
+    *,
+    which: ItemOptions,
     device: Device = "auto",
     over_length: Annotated[str, typer.Option(help="error, or nan for sentences the model would cut.")] = "error",
 ) -> None:
@@ -49,21 +44,7 @@ def minimalness(
     if over_length not in ("error", "nan"):
         raise typer.BadParameter(f"{over_length!r}: expected error or nan")
     with quiet_bars(), status(f"reading {corpus}") as _:
-        items: datasets.Dataset | Scored = (
-            read_scored(corpus)
-            if _is_scored(corpus)
-            else load_items(
-                corpus,
-                data_dir=data_dir,
-                subset=subset,
-                language=language,
-                limit=limit,
-                column=column,
-                encoding=encoding,
-                marks=marks,
-                map_file=map_file,
-            )
-        )
+        items: datasets.Dataset | Scored = read_scored(corpus) if _is_scored(corpus) else load_items(corpus, **which)
         made: datasets.Dataset | Scored = (
             add_edit_distance(items)
             if edits_only

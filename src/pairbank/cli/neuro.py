@@ -10,19 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pairbank.cli.console import quiet_bars, say, show, status
-from pairbank.cli.options import (
-    Columns,
-    DataDir,
-    Device,
-    Dtype,
-    Encoding,
-    Language,
-    Limit,
-    MapFile,
-    Marks,
-    Subset,
-    load_items,
-)
+from pairbank.cli.options import Device, Dtype, ItemOptions, load_items, takes_item_options
 from pairbank.cli.scoring import load
 
 if TYPE_CHECKING:
@@ -32,6 +20,7 @@ if TYPE_CHECKING:
     from pairbank.stats.analyses.neuro.probed import Probed
 
 
+@takes_item_options
 def neuro(
     corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items.")],
     out: Annotated[Path, typer.Option(help="Folder for the tables of layers and of groups.")],
@@ -39,14 +28,8 @@ def neuro(
     groups: Annotated[
         list[str] | None, typer.Option("--group", help="Column to probe by; may be repeated; or all.")
     ] = None,
-    data_dir: DataDir = None,
-    subset: Subset = None,
-    language: Language = None,
-    limit: Limit = None,
-    column: Columns = None,
-    encoding: Encoding = None,
-    marks: Marks = "refuse",
-    map_file: MapFile = None,
+    *,
+    which: ItemOptions,
     precision: Annotated[str, typer.Option(help="How states are stored: float32 or float16.")] = "float32",
     folds: Annotated[
         str, typer.Option(help="grouped: no sentence on both sides of a split; plain: at random.")
@@ -71,17 +54,7 @@ def neuro(
     chosen = groups or ["subset"]
     with quiet_bars():
         with status(f"building {corpus}"):
-            items = load_items(
-                corpus,
-                data_dir=data_dir,
-                subset=subset,
-                language=language,
-                limit=limit,
-                column=column,
-                encoding=encoding,
-                marks=marks,
-                map_file=map_file,
-            )
+            items = load_items(corpus, **which)
         scorer = load(model, device=device, dtype=dtype, bos="auto")
         with _bars() as tell:
             probed = pairbank.probe(

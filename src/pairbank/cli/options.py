@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Union, Unpack, cast, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -80,35 +80,45 @@ def column_map(pairs: list[str] | None) -> dict[str, str] | None:
     return dict(pair.split("=", 1) for pair in pairs)
 
 
-def load_items(
-    corpus: str,
-    *,
-    data_dir: Path | None,
-    subset: str | None,
-    language: str | None,
-    limit: int | None,
-    column: list[str] | None,
-    encoding: str | None = None,
-    marks: str = "refuse",
-    map_file: Path | None = None,
-    repair: bool = True,
-) -> datasets.Dataset:
+class ItemOptions(TypedDict):
+    """The options of a command that reads items: which of a corpus, and how a file of the user's own is read."""
+
+    data_dir: DataDir
+    subset: Subset
+    language: Language
+    limit: Limit
+    column: Columns
+    encoding: Encoding
+    marks: Marks
+    map_file: MapFile
+
+
+ITEM_DEFAULTS: Mapping[str, Any] = dict.fromkeys(ItemOptions.__annotations__) | {"marks": "refuse"}
+
+
+def load_items(corpus: str, *, repair: bool = True, **which: Unpack[ItemOptions]) -> datasets.Dataset:
     """Load a corpus, or a file of the user's own, as a command's options say; tell of downloads."""
     import pairbank
 
     return pairbank.load_corpus(
         corpus,
-        data_dir=data_dir,
-        subset=subset,
-        language=language,
-        limit=limit,
+        data_dir=which["data_dir"],
+        subset=which["subset"],
+        language=which["language"],
+        limit=which["limit"],
         repair=repair,
-        columns=column_map(column),
-        encoding=encoding,
-        marks=cast("TreatmentOfMarks", marks),
-        map_file=map_file,
+        columns=column_map(which["column"]),
+        encoding=which["encoding"],
+        marks=cast("TreatmentOfMarks", which["marks"]),
+        map_file=which["map_file"],
         progress=Downloads().tell,
     )
+
+
+def takes_item_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `load_items` in the place of its parameter `which`; it gets them as that."""
+    hints = get_type_hints(ItemOptions, include_extras=True)
+    return _expanded(command, "which", [_option(name, hints[name], ITEM_DEFAULTS[name]) for name in hints])
 
 
 def takes_model_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -119,18 +129,29 @@ def takes_model_options(command: Callable[..., None]) -> Callable[..., None]:
         kind, help_text = get_args(hints[name])
         option = typer.Option(help=help_text, rich_help_panel="Model")
         default: Any = DEFAULTS[name]  # type: ignore[literal-required]
-        annotation = Annotated[_typed_text(kind), option]  # type: ignore[valid-type]
-        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        return _option(name, Annotated[_typed_text(kind), option], default)
 
+    return _expanded(command, "options", [parameter(name) for name in DEFAULTS])
+
+
+def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:  # noqa: ANN401 - as `inspect` has them
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _expanded(command: Callable[..., None], name: str, options: Sequence[inspect.Parameter]) -> Callable[..., None]:
+    """Return a command with options in the place of one parameter, which gets them as a mapping."""
     own = inspect.signature(command, eval_str=True)
-    kept = [one for one in own.parameters.values() if one.name != "options"]
 
     @functools.wraps(command)
     def run(**given: Any) -> None:  # noqa: ANN401 - what typer parsed
-        options = {name: given.pop(name) for name in DEFAULTS}
-        command(**given, options=options)
+        taken = {one.name: given.pop(one.name) for one in options}
+        command(**given, **{name: taken})
 
-    parameters = [*kept, *(parameter(name) for name in DEFAULTS)]
+    parameters = [
+        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in own.parameters.values()
+        for one in (options if parameter.name == name else [parameter])
+    ]
     run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": None}
     del run.__wrapped__

@@ -24,17 +24,13 @@ from pairbank.cli.console import bars, quiet_bars, say, say_report, say_work, sh
 from pairbank.cli.options import (
     Columns,
     DataDir,
-    Encoding,
-    Language,
-    Limit,
-    MapFile,
-    Marks,
+    ItemOptions,
     Methods,
     Prompts,
-    Subset,
     UnigramFiles,
     column_map,
     load_items,
+    takes_item_options,
     takes_model_options,
 )
 from pairbank.cli.progress import Downloads, fresh_stats
@@ -47,23 +43,18 @@ ALL_METHODS = ("direct", "meta_question_simple", "acceptability_judgment_i")
 
 
 @takes_model_options
+@takes_item_options
 def score(
     corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items (two columns are enough).")],
     out: Annotated[Path, typer.Option(help="Parquet file to write: the items and their new columns.")],
     model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id.")] = "demo",
     method: Methods = list(ALL_METHODS),  # noqa: B006 - typer copies it
-    data_dir: DataDir = None,
-    subset: Subset = None,
-    language: Language = None,
-    limit: Limit = None,
-    column: Columns = None,
-    encoding: Encoding = None,
-    marks: Marks = "refuse",
-    map_file: MapFile = None,
+    *,
+    which: ItemOptions,
     over_length: Annotated[
         str, typer.Option(help="error, or nan for items longer than the model's context.")
     ] = "error",
-    per_token: Annotated[bool, typer.Option("--per-token", help="Keep the log-probability of every token.")] = False,  # noqa: FBT002
+    per_token: Annotated[bool, typer.Option("--per-token", help="Keep the log-probability of every token.")] = False,
     prompts: Prompts = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the examples that @…shot methods draw.")] = 0,
     unigrams: UnigramFiles = None,
@@ -72,7 +63,6 @@ def score(
     workers: Workers = 1,
     gpus_per_worker: GpusPerWorker = 0.0,
     threads_per_worker: ThreadsPerWorker = 1,
-    *,
     options: LoadOptions,
 ) -> None:
     """Score items with a model, print the results, and write items and scores to one file.
@@ -87,17 +77,7 @@ def score(
     chosen = part_of(part)
     with quiet_bars(), contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
-            items = load_items(
-                corpus,
-                data_dir=data_dir,
-                subset=subset,
-                language=language,
-                limit=limit,
-                column=column,
-                encoding=encoding,
-                marks=marks,
-                map_file=map_file,
-            )
+            items = load_items(corpus, **which)
         cluster = cluster_of(
             ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
         )
