@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import pyarrow as pa
 
@@ -82,8 +82,9 @@ def score(
         UnknownNameError: a method that does not exist.
         PromptError: a prompt file that breaks the rules.
     """
-    recipe = _recipe(
+    work = _work(
         items,
+        model,
         methods=methods,
         over_length=over_length,
         per_token=per_token,
@@ -91,7 +92,6 @@ def score(
         prompts=prompts,
         seed=seed,
     )
-    work = _Work(items=items, recipe=recipe, methods=recipe.methods(model), model=model)
     tell = progress or (lambda _done, _total: None)
     if isinstance(model, Workers):
         work.share_out(model, units_of(len(items), work.methods), tell)
@@ -104,6 +104,17 @@ def score(
     for note in counts_lacking(signature):
         logger.warning("%s", note)
     return Scored(dataset=with_columns(items, work.methods, shards), signature=signature)
+
+
+class Asked(TypedDict, total=False):
+    """What of `score` decides what is asked of the model."""
+
+    methods: Sequence[str]
+    over_length: OverLength
+    per_token: bool
+    unigrams: UnigramTables | None
+    prompts: Sequence[str | Path]
+    seed: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,31 +132,17 @@ def score_part(
     model: Scorer,
     part: Part,
     *,
-    methods: Sequence[str] = ("direct",),
-    over_length: OverLength = "error",
-    per_token: bool = False,
-    unigrams: UnigramTables | None = None,
-    prompts: Sequence[str | Path] = (),
-    seed: int = 0,
     n_before: int = 0,
     progress: Progress | None = None,
+    **asked: Unpack[Asked],
 ) -> PartScored:
     """Score one of several parts of the items into the store; once all parts are there, `score` puts them together.
 
-    The arguments are those of `score`, and have to be the same for all parts. The parts share a cache folder
-    (`PAIRBANK_CACHE`): on one machine, or on a file system that all machines see. `n_before` counts the units of the
-    corpora and models that came before.
+    The arguments, `asked` too, are those of `score`, and have to be the same for all parts. The parts share a cache
+    folder (`PAIRBANK_CACHE`): on one machine, or on a file system that all machines see. `n_before` counts the units
+    of the corpora and models that came before.
     """
-    recipe = _recipe(
-        items,
-        methods=methods,
-        over_length=over_length,
-        per_token=per_token,
-        unigrams=unigrams,
-        prompts=prompts,
-        seed=seed,
-    )
-    work = _Work(items=items, recipe=recipe, methods=recipe.methods(model), model=model)
+    work = _work(items, model, **asked)
     units = units_of(len(items), work.methods)
     chosen, tell = part.chosen(units, n_before=n_before), progress or (lambda _done, _total: None)
     if isinstance(model, Workers):
@@ -156,23 +153,24 @@ def score_part(
     return PartScored(n_units=len(chosen), n_units_of_all=len(units))
 
 
-def _recipe(
+def _work(
     items: datasets.Dataset,
+    model: Scorer,
     *,
-    methods: Sequence[str],
-    over_length: OverLength,
-    per_token: bool,
-    unigrams: UnigramTables | None,
-    prompts: Sequence[str | Path],
-    seed: int,
-) -> Recipe:
-    """Return the arguments of a run, checked."""
+    methods: Sequence[str] = ("direct",),
+    over_length: OverLength = "error",
+    per_token: bool = False,
+    unigrams: UnigramTables | None = None,
+    prompts: Sequence[str | Path] = (),
+    seed: int = 0,
+) -> _Work:
+    """Return what is to be done; the arguments are those of `score`, checked."""
     _check_items(items)
     if not methods:
         raise ScoringError("no method to score with; name at least one, as in methods=['direct']")
     known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
     names = in_order(methods, known)
-    return Recipe(
+    recipe = Recipe(
         names=tuple(names),
         over_length=over_length,
         per_token=per_token,
@@ -182,6 +180,7 @@ def _recipe(
         unigrams=unigrams,
         languages=tuple(sorted(set(items["language"][:]))),
     )
+    return _Work(items=items, recipe=recipe, methods=recipe.methods(model), model=model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
