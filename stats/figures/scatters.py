@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-_TITLE_LETTERS = 26
-"""Of a line over a small panel."""
 _MOST_VECTOR_POINTS = 3_000
 """More points than this are drawn as one picture inside the SVG."""
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.stats.estimates.metrics import HUMAN
-from pairbank.stats.estimates.ties import is_tie
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
@@ -43,12 +42,6 @@ class Measure:
     def name(self) -> str:
         """Method, and reading where there are two."""
         return f"{self.method} ({self.reading})" if self.reading else self.method
-
-    @property
-    def all_tie(self) -> bool:
-        """Whether it prefers no context in any item."""
-        known = self.good_minus_bad[~np.isnan(self.good_minus_bad)]
-        return bool(known.size and is_tie(known).all())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,16 +17,15 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.by_distance import BIN_COLUMNS, rows_by_bin
 from pairbank.stats.analyses.close_pairs import close_pairs
 from pairbank.stats.analyses.grammaticality.figures import AREAS, points_of, string_figures
 from pairbank.stats.analyses.grammaticality.string_pools import ScoredStrings, histogram, scored_strings, together
 from pairbank.stats.analyses.grammaticality.words import DEFINITIONS, answer, text
-from pairbank.stats.analyses.people.section import BIN_COLUMNS, DISTANCES
 from pairbank.stats.analyses.ranges import wide
 from pairbank.stats.estimates.estimate import undefined
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
-from pairbank.stats.measures.distance_bins import correlation_by_bin
 from pairbank.stats.measures.roc import Strings, auc, roc_curve
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
@@ -116,7 +115,7 @@ def _add(found: _Found, scored: ScoredStrings, place: SummaryRow) -> None:
         sides = replace(place, metric="pearson_sides").row(pearson(scored.good, scored.bad), n_rows=scored.n_rows)
         found.correlations.append(sides)
         found.people += _with_people(scored, place)
-        found.binned += _by_bins(scored, place)
+        found.binned += rows_by_bin(scored.pairs, scored.good, scored.bad, replace(place, metric="pearson_sides"))
         if is_whole:
             found.points.append(points_of(scored, place))
     if scored.strings.problem:
@@ -149,16 +148,6 @@ def _with_people(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str,
         delta = scored.good[rated] - scored.bad[rated]
         estimate = pearson(delta, scored.human_delta[rated])
         yield replace(place, versus="human", metric="pearson_human").row(estimate, n_rows=int(rated.sum()))
-
-
-def _by_bins(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    for column in DISTANCES:
-        distance = scored.pairs.numbers(column)
-        known = ~np.isnan(distance)
-        for found in correlation_by_bin(scored.good[known], scored.bad[known], distance[known]):
-            b = found.bin
-            here = replace(place, group_by=column, group=f"bin {b.number}", metric="pearson_sides")
-            yield here.row(found.estimate, n_rows=b.rows.size) | b.cells | {"subset": place.group}
 
 
 def _separation(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str, Any]]:

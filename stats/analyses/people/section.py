@@ -16,6 +16,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.by_distance import BIN_COLUMNS, rows_by_bin
 from pairbank.stats.analyses.close_pairs import EDIT_DISTANCE, close_pairs
 from pairbank.stats.analyses.people.figures import main_figure, people_figures, points_of
 from pairbank.stats.analyses.people.words import DEFINITIONS, answer, text
@@ -23,7 +24,7 @@ from pairbank.stats.analyses.ranges import wide
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement
 from pairbank.stats.measures.confusion import choice_counts
-from pairbank.stats.measures.distance_bins import correlation_by_bin, distance_filter
+from pairbank.stats.measures.distance_bins import distance_filter
 from pairbank.stats.measures.people.noise_ceiling import VARIANCES, Ceiling, ceiling_from_spreads
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
@@ -32,8 +33,6 @@ from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
 
-DISTANCES = ("cosine_distance", "edit_distance")
-BIN_COLUMNS = {"subset": "string", "bin": "int64", "bin_low": "float64", "bin_high": "float64", "bin_median": "float64"}
 _LEAST = 3
 _SPREADS = ("human_sd_good", "human_n_good", "human_sd_bad", "human_n_bad")
 
@@ -101,7 +100,9 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int, filte
         for rated in _rated(part):
             place = SummaryRow(method=rated.method, versus=HUMAN, **part.place, seed=seed, n_resamples=n_resamples)
             correlations += _correlations(rated, place, is_filtered=part.corpus in filtered)
-            binned += _by_bins(rated, place) if rated.has_bins(part.subset) else []
+            if rated.has_bins(part.subset):
+                here = replace(place, metric="pearson_human")
+                binned += rows_by_bin(rated.pairs, rated.delta, rated.human_delta, here)
             choices += _same_choice(rated, place)
             if not part.subset:
                 ceilings.setdefault(place.corpus, _ceiling_row(part.choices))
@@ -168,16 +169,6 @@ def _correlations(rated: _Rated, place: SummaryRow, *, is_filtered: bool) -> Ite
         group = f"{name} the 75th percentile ({kept.limit:g})"
         there = replace(here, group_by=EDIT_DISTANCE, group=f"{here.group}: {group}" if here.group else group)
         yield there.row(pearson(x[rows], y[rows]), n_rows=rated.n_rows)
-
-
-def _by_bins(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    for column in DISTANCES:
-        distance = rated.pairs.numbers(column)
-        known = ~np.isnan(distance)
-        for found in correlation_by_bin(rated.delta[known], rated.human_delta[known], distance[known]):
-            b = found.bin
-            here = replace(place, group_by=column, group=f"bin {b.number}", metric="pearson_human")
-            yield here.row(found.estimate, n_rows=b.rows.size) | b.cells | {"subset": place.group}
 
 
 _COUNTS = ("both_good", "only_method_good", "only_people_good", "both_bad", "n_ties")
