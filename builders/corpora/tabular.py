@@ -59,11 +59,6 @@ def is_tabular(name: str) -> bool:
     return Path(name).suffix.lower() in SUFFIXES
 
 
-def table_rows(path: Path, *, encoding: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line or row number, row) of a CSV, TSV, JSON-lines or parquet file."""
-    yield from open_table(path, encoding=encoding).rows()
-
-
 def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, LocatedFile]:
     """Return a corpus for a user's file, and the file.
 
