@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pairbank.cli.console import say
+from pairbank.cli.progress import worker_rates
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -86,6 +87,5 @@ def _in_workers(
         address=ray,
     ) as made:
         yield made
-        for pid in dict.fromkeys(entry.pid for entry in made.ledger):
-            own = [entry for entry in made.ledger if entry.pid == pid]
-            say(f"worker {pid}: {len(own)} units in {sum(entry.seconds for entry in own):,.1f} s")
+        for line in worker_rates(made.stats):
+            say(line)
