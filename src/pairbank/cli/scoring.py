@@ -70,11 +70,14 @@ def score(
     Example: pairbank score my_pairs.csv --model demo --out scored.parquet
     """
     import pairbank
+    from pairbank.files import refuse_other_than_a_file
     from pairbank.scoring.score import score_part
 
     if over_length not in ("error", "nan"):
         raise typer.BadParameter(f"{over_length!r}: expected error or nan")
     chosen = part_of(part)
+    if chosen is None:
+        refuse_other_than_a_file(out)  # before hours of scoring, not after
     with quiet_bars(), contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = load_items(corpus, **which)
