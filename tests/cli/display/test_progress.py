@@ -7,7 +7,7 @@ import math
 import pytest
 
 from pairbank.builders.sources.downloads import DownloadProgress
-from pairbank.cli.progress import Downloads, Lines, Meter
+from pairbank.cli.display.progress import Downloads, Lines, Meter
 from pairbank.scoring.api.model import ScoringStats
 
 
