@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pairbank.cli.display.output import answer, note, say
+from pairbank.cli.display.progress import worker_rates
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -87,6 +88,5 @@ def _in_workers(
         address=ray,
     ) as made:
         yield made
-        for pid in dict.fromkeys(entry.pid for entry in made.ledger):
-            own = [entry for entry in made.ledger if entry.pid == pid]
-            say(f"worker {pid}: {len(own)} units in {sum(entry.seconds for entry in own):,.1f} s")
+        for line in worker_rates(made.stats):
+            say(line)

@@ -138,7 +138,7 @@ def bars(work: Work) -> Iterator[Callable[[str, str], Progress]]:
             task = shown.add_task(what, total=None, rates="")
 
             def tell(n_done: float, n_total: int) -> None:
-                shown.update(task, completed=n_done, total=n_total, rates=meter.rates(n_done, n_total))
+                shown.update(task, completed=n_done, total=n_total, rates=meter.told(n_done, n_total))
 
             return tell
 
