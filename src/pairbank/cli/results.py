@@ -90,6 +90,7 @@ def report(
             notes=[note for note in (plan.description, *plan.notes) if note] if plan else (),
             analyses=asked,
             options=with_given(asked, chosen, {"features": features, "ratings": ratings}),
+            features=features,
         )
     say_report(made)
     if out is not None:
