@@ -15,6 +15,7 @@ from pairbank.stats.analyses.base import Analysis
 ANALYSES: dict[str, str] = {
     "agreement_summary": "pairbank.stats.analyses.agreement_summary",
     "associations": "pairbank.stats.analyses.associations",
+    "audit": "pairbank.stats.analyses.audit.section",
     "choice_likert": "pairbank.stats.analyses.choice_likert.section",
     "comparisons": "pairbank.stats.analyses.comparisons",
     "grammaticality": "pairbank.stats.analyses.grammaticality.section",
