@@ -23,6 +23,7 @@ ANALYSES: dict[str, str] = {
     "language_view": "pairbank.stats.analyses.language_view.section",
     "languages": "pairbank.stats.analyses.languages.section",
     "mixed": "pairbank.stats.analyses.mixed",
+    "multiverse": "pairbank.stats.analyses.multiverse.section",
     "paradigms": "pairbank.stats.analyses.paradigms",
     "people": "pairbank.stats.analyses.people.section",
     "prompting": "pairbank.stats.analyses.prompting.section",
