@@ -77,7 +77,8 @@ def say_report(made: Report) -> None:
             say(f"\n{heading}: {model}")
             show(part.drop(columns=["model", "notes"]), whole=["method"])
     for section in made.sections:
-        say(f"\n{section.title}: {section.text}")
+        answer = f"{section.answer}\n" if section.answer and section.answer not in section.text else ""
+        say(f"\n{section.title}: {answer}{section.text}")
 
 
 def say_work(work: Work) -> None:

@@ -37,6 +37,8 @@ from pairbank.cli.progress import Downloads, fresh_stats
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
+    import datasets
+
     from pairbank.scoring.api.model import Scorer
 
 ALL_METHODS = ("direct", "meta_question_simple", "acceptability_judgment_i")
@@ -55,6 +57,12 @@ def score(
         str, typer.Option(help="error, or nan for items longer than the model's context.")
     ] = "error",
     per_token: Annotated[bool, typer.Option("--per-token", help="Keep the log-probability of every token.")] = False,
+    multiverse: Annotated[
+        bool,
+        typer.Option(
+            "--multiverse", help="All methods that analysis multiverse needs; with -m, these prompts only."
+        ),
+    ] = False,
     prompts: Prompts = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the examples that @…shot methods draw.")] = 0,
     unigrams: UnigramFiles = None,
@@ -68,6 +76,7 @@ def score(
     """Score items with a model, print the results, and write items and scores to one file.
 
     Example: pairbank score my_pairs.csv --model demo --out scored.parquet
+    Example: pairbank score li --limit 1 --multiverse --out li.parquet
     """
     import pairbank
     from pairbank.scoring.score import score_part
@@ -83,7 +92,7 @@ def score(
         )
         scorer = load(model, **options) if cluster is None else stack.enter_context(cluster(model, options))
         asked: dict[str, Any] = {
-            "methods": method,
+            "methods": multiverse_of(items, method, with_unigrams=bool(unigrams)) if multiverse else method,
             "over_length": over_length,
             "per_token": per_token,
             "prompts": prompts or (),
@@ -98,8 +107,17 @@ def score(
             scored = pairbank.score(items, scorer, progress=tell, **asked)
         say_work(work_of(scorer))
     scored.save(out)
-    say_report(pairbank.report([scored]))
+    say_report(pairbank.report([scored], analyses=["multiverse"] if multiverse else []))
     say(f"{out}: {len(scored):,} items with {', '.join(scored.methods)}")
+
+
+def multiverse_of(items: datasets.Dataset, method: list[str], *, with_unigrams: bool) -> list[str]:
+    """Return the methods of `--multiverse`: all that apply to the items, or the prompts given instead of all."""
+    from pairbank.scoring.methods.multiverse import multiverse_methods
+
+    chosen = method != list(ALL_METHODS)
+    found = multiverse_methods(items, with_unigrams=with_unigrams, asked=not chosen)
+    return list(dict.fromkeys([*found, *(method if chosen else ())]))
 
 
 def import_(
