@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -40,6 +40,8 @@ from pairbank.cli.options import (
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
+    import datasets
+
     from pairbank.scoring.api.model import Scorer
 
 
@@ -62,6 +64,10 @@ def score(
         str, typer.Option(help="error, or nan for items longer than the model's context.")
     ] = "error",
     per_token: Annotated[bool, typer.Option("--per-token", help="Keep the log-probability of every token.")] = False,
+    multiverse: Annotated[
+        bool,
+        typer.Option("--multiverse", help="All methods that analysis multiverse needs; with -m, these prompts only."),
+    ] = False,
     prompts: Prompts = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the examples that @…shot methods draw.")] = 0,
     unigrams: UnigramFiles = None,
@@ -78,6 +84,7 @@ def score(
     """Score items with a model, print the results, and write items and scores to one file.
 
     Example: pairbank score my_pairs.csv --model demo --out scored.parquet
+    Example: pairbank score li --limit 1 --multiverse --out li.parquet
     """
     import pairbank
     from pairbank.scoring.applicability import chosen_methods
@@ -92,7 +99,8 @@ def score(
     with quiet_bars(), contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = load_items(corpus, **which)
-        methods = chosen_methods(items, method, prompts=prompts or ())
+        wanted = multiverse_of(items, method, with_unigrams=bool(unigrams)) if multiverse else method
+        methods = chosen_methods(items, wanted, prompts=prompts or ())
         for text in methods.notes:
             warn(f"note: {text}")
         cluster = cluster_of(
@@ -116,10 +124,18 @@ def score(
         say_work(work_of(scorer))
     for path in out:
         scored.save(path, bom=bom)
-    say_report(pairbank.report([scored]))
+    say_report(pairbank.report([scored], analyses=["multiverse"] if multiverse else []))
     say_wrong([scored], wrong, wrong_by)
     answer(out=out, corpus=scored.corpus, model=scored.model, n_items=len(scored), methods=scored.methods)
     say(f"{', '.join(map(str, out))}: {len(scored):,} items with {', '.join(scored.methods)}")
+
+
+def multiverse_of(items: datasets.Dataset, method: Sequence[str] | None, *, with_unigrams: bool) -> list[str]:
+    """Return the methods of `--multiverse`: all that apply to the items, or the prompts given instead of all."""
+    from pairbank.scoring.methods.multiverse import multiverse_methods
+
+    found = multiverse_methods(items, with_unigrams=with_unigrams, asked=method is None)
+    return list(dict.fromkeys([*found, *(method or ())]))
 
 
 def import_(
