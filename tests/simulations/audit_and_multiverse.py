@@ -2,7 +2,8 @@
 
     PYTHONPATH=src:tests/support python tests/simulations/audit_and_multiverse.py [--runs 300]
 
-In: made tables without a fault, claims that are wrong under every specification, and ones that are right; out, Markdown.
+In: made tables without a fault, claims that are wrong under every specification, and ones that are right; out,
+Markdown.
 Some ten minutes of one idle core with 300 runs.
 """
 

@@ -139,9 +139,21 @@ def multiverse_of(items: datasets.Dataset, method: Sequence[str] | None, *, with
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, JSON-lines or parquet with scores computed elsewhere.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="With scores computed elsewhere: tables, or the files and folders of a tool (--from)."),
+    ],
     out: Annotated[Path, typer.Option(help="Folder to write to: one parquet file a model.")],
-    profile: Annotated[str | None, typer.Option(help="A shipped profile, or the path of a TOML file.")] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="What wrote them: lm-eval, inspect-ai, every-eval-ever, minicons, babylm, or another profile.",
+        ),
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="The same for one table: a profile's name, or a TOML file.")
+    ] = None,
     column: Columns = None,
     score: Annotated[
         list[str] | None,
@@ -162,26 +174,37 @@ def import_(
 
     Example: pairbank import syntax_wide_size.csv --profile hu-frank-2024 --out imported
     Example: pairbank import judged.csv --model gpt-x --score judge=decision,good=A,bad=B --out imported
+    Example: pairbank import --from lm-eval lm_eval_output --items blimp --out imported
     """
     import pairbank
 
-    declared = score_declarations(score)
-    with quiet_bars(), status(f"importing {file}"):
+    if source is not None and (profile or column or score):
+        raise typer.BadParameter("--from names a profile: leave out --profile, --column and --score, or --from")
+    if source is None and len(files) > 1:
+        raise typer.BadParameter(f"{len(files)} files: several are read --from a tool; a table is imported alone")
+    said = ", ".join(map(str, files))
+    with quiet_bars(), status(f"importing {said}"):
         known = None if items is None else pairbank.load_corpus(items, data_dir=data_dir)
-        tables = pairbank.import_scores(
-            file,
-            profile=profile,
-            columns=column_map(column),
-            scores=declared,
-            items=known,
-            corpus=corpus,
-            model=model,
-        )
-        paths = [table.save(out / f"{table.model_slug}.parquet") for table in tables]
-    for path, table in zip(paths, tables, strict=True):
+        if source is not None:
+            found = pairbank.import_logs(files, source, items=known, corpus=corpus, model=model)
+        else:
+            tables = pairbank.import_scores(
+                files[0],
+                profile=profile,
+                columns=column_map(column),
+                scores=score_declarations(score),
+                items=known,
+                corpus=corpus,
+                model=model,
+            )
+            found = pairbank.Imports(tables=tables, left_out=[], stated=[])
+        paths = [table.save(out / f"{table.model_slug}.parquet") for table in found.tables]
+    for path, table in zip(paths, found.tables, strict=True):
         methods = (_with_flags(name, table.signature["n_by_flag"].get(name, {})) for name in table.methods)
         answer(imported=[{"out": path, "model": table.model, "n_items": len(table), "methods": table.methods}])
         say(f"{path}: {len(table):,} items with {', '.join(methods)}")
+    for line in (*found.left_out, *found.stated):
+        say(str(line))
 
 
 def score_declarations(said: list[str] | None) -> dict[str, dict[str, Any]]:
