@@ -24,6 +24,7 @@ from pairbank.cards.hub.changes import LocalFile
 from pairbank.cards.write import finish
 from pairbank.errors import BankError
 from pairbank.files import cache_dir, read_json, write_json
+from pairbank.scoring.scored import read_scored
 from pairbank.scoring.signature import method_hashes
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def _score_conflicts(a: _Side, b: _Side) -> Iterator[str]:
             where = f"corpus {name!r}, model {slug!r}"
             differ = signature_differences(ours[slug], theirs[slug])
             yield from (f"{where}: {key} is {x!r} in {a.name}, {y!r} in {b.name}" for key, x, y in differ[:3])
-            tables = [read_table(side.root / scores_path(name, slug)) for side in (a, b)]
+            tables = [read_scored(side.root / scores_path(name, slug)).dataset for side in (a, b)]
             if not differ and (found := table_difference(tables[0], tables[1], a.name, b.name)):
                 yield f"{where}: {found}"
         yield from _form_conflicts(name, a, b)
@@ -201,7 +202,10 @@ def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
         differ = sorted(m for m in {**hashes[0], **hashes[1]} if hashes[0].get(m) != hashes[1].get(m))
         yield f"{where}: method(s) {', '.join(differ)} in one only, or in another wording"
         return
-    features = [dict(read_table(s.root / scores_path(name, x)).features) for s, x in zip((a, b), slugs, strict=True)]
+    features = [
+        dict(read_scored(side.root / scores_path(name, slug)).dataset.features)
+        for side, slug in zip((a, b), slugs, strict=True)
+    ]
     if features[0] != features[1]:
         columns = sorted(c for c in {**features[0], **features[1]} if features[0].get(c) != features[1].get(c))
         yield f"{where}: column(s) {', '.join(columns)} in one only, or of another type"

@@ -17,7 +17,18 @@ from pairbank.cli.cluster import (
     part_of,
     say_part,
 )
-from pairbank.cli.console import bars, command_line, quiet_bars, say, say_next_steps, say_report, say_work, status
+from pairbank.cli.display.console import (
+    bars,
+    command_line,
+    quiet_bars,
+    say_next_steps,
+    say_report,
+    say_work,
+    status,
+)
+from pairbank.cli.display.output import answer, say, warn
+from pairbank.cli.display.progress import Downloads
+from pairbank.cli.display.wrong import Wrong, WrongBy, say_wrong
 from pairbank.cli.models import Loader, chosen_models, say_plan
 from pairbank.cli.options import (
     DataDir,
@@ -29,7 +40,6 @@ from pairbank.cli.options import (
     licences,
     takes_model_options,
 )
-from pairbank.cli.progress import Downloads
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -60,6 +70,8 @@ def report(
         list[str] | None, typer.Option("--set", help="An option of an analysis: NAME.option=value; may be repeated.")
     ] = None,
     data_dir: DataDir = None,
+    wrong: Wrong = None,
+    wrong_by: WrongBy = None,
 ) -> None:
     """Compute every estimate of scored files: accuracy, agreement, correlation with people, with intervals.
 
@@ -87,13 +99,16 @@ def report(
             title=title or (plan.title if plan else "pairbank report"),
             seed=seed if seed is not None else plan.seed if plan else SEED,
             n_resamples=plan.n_resamples if plan else N_RESAMPLES,
-            notes=[note for note in (plan.description, *plan.notes) if note] if plan else (),
+            notes=[text for text in (plan.description, *plan.notes) if text] if plan else (),
             analyses=asked,
             options=with_given(asked, chosen, {"features": features, "ratings": ratings}),
         )
     say_report(made)
+    say_wrong(tables, wrong, wrong_by)
     if out is not None:
-        say(f"{made.save(out)}/report.md")
+        folder = made.save(out)
+        answer(report=folder / "report.md")
+        say(f"{folder}/report.md")
 
 
 def bank(
@@ -135,6 +150,8 @@ def run(
     gpus_per_worker: GpusPerWorker = 0.0,
     threads_per_worker: ThreadsPerWorker = 1,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done, and what is there.")] = False,  # noqa: FBT002
+    wrong: Wrong = None,
+    wrong_by: WrongBy = None,
     *,
     options: LoadOptions,
 ) -> None:
@@ -163,13 +180,13 @@ def run(
 
     def failed(failure: Failure) -> None:
         failures.append(failure)
-        typer.echo(f"FAILED: {failure}", err=True)
+        warn(f"FAILED: {failure}")
 
     with quiet_bars():
         tell = Downloads().tell
         plan = planned(wanted, chosen, out, data_dir=data_dir, unigrams=unigrams or None, downloads=tell)
         for warning in plan.warnings:
-            typer.echo(f"note: {warning}", err=True)
+            warn(f"note: {warning}")
         if dry_run:
             say_plan(plan)
             return
@@ -180,7 +197,9 @@ def run(
             folder, made = carried_out(plan, command=command_line(), progress=bar, load=loader.load, failed=failed)
     say_work(loader.work)
     say_report(made)
+    say_wrong(made.tables, wrong, wrong_by)
     say_next_steps(folder)
+    answer(failures=[str(failure) for failure in failures])
     if failures:
         say(f"\n{len(failures)} failed; mend what can be mended and run the same command again, it continues:")
         for failure in failures:

@@ -20,7 +20,11 @@ from pairbank.cli.cluster import (
     part_of,
     say_part,
 )
-from pairbank.cli.console import bars, quiet_bars, say, say_report, say_work, show, status, work_of
+from pairbank.cli.display.console import bars, quiet_bars, say_report, say_work, status, work_of
+from pairbank.cli.display.output import answer, say, warn
+from pairbank.cli.display.progress import Downloads, fresh_stats
+from pairbank.cli.display.tables import show
+from pairbank.cli.display.wrong import Wrong, WrongBy, say_wrong
 from pairbank.cli.options import (
     Columns,
     DataDir,
@@ -33,22 +37,25 @@ from pairbank.cli.options import (
     takes_item_options,
     takes_model_options,
 )
-from pairbank.cli.progress import Downloads, fresh_stats
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
-
-ALL_METHODS = ("direct", "meta_question_simple", "acceptability_judgment_i")
 
 
 @takes_model_options
 @takes_item_options
 def score(
     corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items (two columns are enough).")],
-    out: Annotated[Path, typer.Option(help="Parquet file to write: the items and their new columns.")],
+    out: Annotated[
+        list[Path],
+        typer.Option(
+            help="File to write: the items and their new columns. .parquet is what report and bank read; .csv, .tsv, "
+            ".xlsx and .jsonl are copies for other programs. May be repeated."
+        ),
+    ],
     model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id.")] = "demo",
-    method: Methods = list(ALL_METHODS),  # noqa: B006 - typer copies it
+    method: Methods = None,
     *,
     which: ItemOptions,
     over_length: Annotated[
@@ -58,6 +65,9 @@ def score(
     prompts: Prompts = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the examples that @…shot methods draw.")] = 0,
     unigrams: UnigramFiles = None,
+    bom: Annotated[bool, typer.Option("--bom", help="Begin .csv and .tsv with a byte-order mark, for Excel.")] = False,
+    wrong: Wrong = None,
+    wrong_by: WrongBy = None,
     part: PartOption = None,
     ray: Ray = None,
     workers: Workers = 1,
@@ -70,20 +80,27 @@ def score(
     Example: pairbank score my_pairs.csv --model demo --out scored.parquet
     """
     import pairbank
+    from pairbank.scoring.applicability import chosen_methods
     from pairbank.scoring.score import score_part
+    from pairbank.scoring.table_files import refuse_other_suffixes
 
     if over_length not in ("error", "nan"):
         raise typer.BadParameter(f"{over_length!r}: expected error or nan")
+    for path in out:
+        refuse_other_suffixes(path)
     chosen = part_of(part)
     with quiet_bars(), contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = load_items(corpus, **which)
+        methods = chosen_methods(items, method, prompts=prompts or ())
+        for text in methods.notes:
+            warn(f"note: {text}")
         cluster = cluster_of(
             ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
         )
         scorer = load(model, **options) if cluster is None else stack.enter_context(cluster(model, options))
         asked: dict[str, Any] = {
-            "methods": method,
+            "methods": methods.methods,
             "over_length": over_length,
             "per_token": per_token,
             "prompts": prompts or (),
@@ -97,9 +114,12 @@ def score(
                 return
             scored = pairbank.score(items, scorer, progress=tell, **asked)
         say_work(work_of(scorer))
-    scored.save(out)
+    for path in out:
+        scored.save(path, bom=bom)
     say_report(pairbank.report([scored]))
-    say(f"{out}: {len(scored):,} items with {', '.join(scored.methods)}")
+    say_wrong([scored], wrong, wrong_by)
+    answer(out=out, corpus=scored.corpus, model=scored.model, n_items=len(scored), methods=scored.methods)
+    say(f"{', '.join(map(str, out))}: {len(scored):,} items with {', '.join(scored.methods)}")
 
 
 def import_(
@@ -144,6 +164,7 @@ def import_(
         paths = [table.save(out / f"{table.model_slug}.parquet") for table in tables]
     for path, table in zip(paths, tables, strict=True):
         methods = (_with_flags(name, table.signature["n_by_flag"].get(name, {})) for name in table.methods)
+        answer(imported=[{"out": path, "model": table.model, "n_items": len(table), "methods": table.methods}])
         say(f"{path}: {len(table):,} items with {', '.join(methods)}")
 
 
@@ -231,7 +252,7 @@ def bench(
     table = pd.DataFrame(rows)
     for name in ("wall_seconds", "cpu_seconds", "wall_ratio", "cpu_ratio", "worst_difference_nats"):
         table[name] = table[name].round(6 if name.endswith("nats") else 3)
-    show(table)
+    show(table, name="timings")
 
 
 def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:

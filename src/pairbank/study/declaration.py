@@ -27,8 +27,8 @@ class CorpusChoice:
     """At most this many items a paradigm."""
     limit_subsets: bool = False
     """Whether the limit is of items a subset: where one subset has a hundred paradigms and another has one."""
-    where: Mapping[str, str | int | bool] = field(default_factory=dict)
-    """Columns and the values that the items must have."""
+    where: Mapping[str, str | int | bool | tuple[str, ...]] = field(default_factory=dict)
+    """Columns and the values that the items must have; of a list, one."""
     optional: bool = False
     """Whether the study goes on without it, and says so, where its files cannot be had."""
     minimalness: str | None = None
