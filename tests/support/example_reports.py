@@ -26,7 +26,7 @@ RUNS: Mapping[str, tuple[str, ...]] = {
     "xcomps": ("xcomps", "--models", "models.toml", "--corpus", "starter:concepts"),
     "ivanova-2024": ("ivanova-2024", "--models", "models.toml", "--corpus", STARTER),
     "ewok-plausibility": ("ewok-plausibility", "--models", "models.toml", "--corpus", STARTER),
-    "grammaticality": ("grammaticality", "--models", "models.toml", "--models", "not-causal.toml", "--limit", "1"),
+    "grammaticality": ("studies/grammaticality.toml", "--models", "models.toml", "--models", "not-causal.toml"),
 }
 """Report -> study and options; names of files stand in docs/reports."""
 FIGURE = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)")
