@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pairbank.cli.console import quiet_bars, say, show, status
+from pairbank.cli.display.console import quiet_bars, status
+from pairbank.cli.display.output import answer, say
+from pairbank.cli.display.tables import show
 from pairbank.cli.models import chosen_models
 from pairbank.cli.options import Corpora, DataDir, Limit, ModelLists, Models
 
@@ -80,7 +82,8 @@ def plan(
                 n_models, all_costs = n_models + 1, all_costs + _costs(shape, _lines(one.work, in_all=True)["all"])
     if total and n_models > 1:
         rows.append(_row(f"{n_models} models", "all", all_costs, rate))
-    show(pd.DataFrame(rows))
+    show(pd.DataFrame(rows), name="costs", whole=["corpus"])
+    answer(flops_per_second=rate, measured=told)
     say(f"{rate:.3g} FLOP/s a device ({told}); several devices: as many copies of the model, or its parts, in full use")
     if stand_in is not None:
         say(f"models with a declared size: tokens of {like}, its shape at that size")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-import typer
+from pairbank.cli.display.output import note
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer, ScoringStats
@@ -96,7 +96,7 @@ class Lines:
 
     what: str
     meter: Meter
-    say: Callable[[str], None] = lambda line: typer.echo(line, err=True)
+    say: Callable[[str], None] = note
     _last: float = field(init=False)
     _is_done: bool = field(init=False, default=False)
 
@@ -144,7 +144,7 @@ class Downloads:
     doing: str = "downloading"
     """What is done to the files."""
     clock: Callable[[], float] = time.monotonic
-    say: Callable[[str], None] = lambda line: typer.echo(line, err=True)
+    say: Callable[[str], None] = note
     _last: float = field(init=False, default=-math.inf)
     _names: set[str] = field(init=False, default_factory=set)
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
