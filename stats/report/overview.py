@@ -16,6 +16,7 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.ranges import said_once
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.report.overview_figures import PEOPLE, overview_figures
 from pairbank.stats.scored_table.frame import ScoredFrame, flagged
@@ -56,6 +57,8 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     own = own_accuracies(summary, layouts)
     without = [table.corpus for table in tables if len(table.frame) and flagged(table.frame, "flags", NO_TRUTH).all()]
     besides = list(_besides(summary, labels, without=list(dict.fromkeys(without))))
+    if ratings := [labels.get(name, f"`{name}`") for name, layout in layouts.items() if layout.kind == "rating"]:
+        besides.append(f"Of ratings ({', '.join(ratings)}) the mean over the scale counts here, not the likeliest.")
     return Section(
         id="overview",
         title="Accuracy by probability and by asking",
@@ -132,6 +135,8 @@ def _range(part: pd.DataFrame, labels: Mapping[str, str]) -> str:
     if len(part) == 1:
         return _number(part.iloc[0])
     keys = [key for key in ("model", "method", "corpus") if part[key].nunique() > 1]
+    if (same := said_once(part["value"])) is not None:
+        return same
     by_value = part.sort_values("value", kind="stable")
     ends = (by_value.iloc[0], by_value.iloc[-1])
     return " to ".join(
