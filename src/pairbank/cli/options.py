@@ -51,6 +51,10 @@ ModelLists = Annotated[
     list[str] | None,
     typer.Option("--models", help="TOML file with [[models]], or a list of `pairbank models`; may be repeated."),
 ]
+Corpora = Annotated[
+    list[str] | None,
+    typer.Option("--corpus", help="Corpora in place of the study's, as NAME or NAME:SUBSET; may be repeated."),
+]
 Limit = Annotated[int | None, typer.Option(min=1, help="At most this many items of each paradigm.")]
 Columns = Annotated[
     list[str] | None,

@@ -31,6 +31,7 @@ from pairbank.cli.display.progress import Downloads
 from pairbank.cli.display.wrong import Wrong, WrongBy, say_wrong
 from pairbank.cli.models import Loader, chosen_models, say_plan
 from pairbank.cli.options import (
+    Corpora,
     DataDir,
     Limit,
     ModelLists,
@@ -157,9 +158,7 @@ def run(
     model: Models = None,
     models: ModelLists = None,
     data_dir: DataDir = None,
-    corpus: Annotated[
-        list[str] | None, typer.Option(help="Corpora in place of the study's, as NAME or NAME:SUBSET; may be repeated.")
-    ] = None,
+    corpus: Corpora = None,
     limit: Limit = None,
     unigrams: UnigramFiles = None,
     part: PartOption = None,

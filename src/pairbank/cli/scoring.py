@@ -87,6 +87,7 @@ def score(
     Example: pairbank score li --limit 1 --multiverse --out li.parquet
     """
     import pairbank
+    from pairbank.files import refuse_other_than_a_file
     from pairbank.scoring.applicability import chosen_methods
     from pairbank.scoring.score import score_part
     from pairbank.scoring.table_files import refuse_other_suffixes
@@ -96,6 +97,8 @@ def score(
     for path in out:
         refuse_other_suffixes(path)
     chosen = part_of(part)
+    for path in out if chosen is None else ():
+        refuse_other_than_a_file(path)  # before hours of scoring, not after
     with quiet_bars(), contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = load_items(corpus, **which)
