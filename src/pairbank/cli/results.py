@@ -107,6 +107,7 @@ def report(
             notes=[text for text in (plan.description, *plan.notes) if text] if plan else (),
             analyses=asked,
             options=with_given(asked, chosen, {"features": features, "ratings": ratings}),
+            features=features,
         )
     say_report(made)
     say_wrong(tables, wrong, wrong_by)

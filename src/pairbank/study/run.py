@@ -129,10 +129,12 @@ def _others(root: Path, corpora: Collection[str], mine: Collection[tuple[str, st
 def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored]) -> Report:
     """Return the report of all tables; its head says what failed and what was left out."""
     from pairbank.stats.analyses.neuro.section import neuro_section
+    from pairbank.stats.report.model_order import names_by_size
     from pairbank.stats.report.report import report
 
     study = plan.study
-    probed = [one for model in done for one in model.probed]
+    of_model = {model.name: model.probed for model in done}
+    probed = [one for name in names_by_size(list(of_model), plan.features) for one in of_model[name]]
     failures = [failure.note for model in done for failure in model.failures]
     left_out = [note for model in done for note in model.notes]
     return report(
@@ -154,6 +156,7 @@ def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored]) -> Re
             },
         ),
         sections=[neuro_section(probed)] if probed else [],
+        features=plan.features,
     )
 
 
