@@ -118,7 +118,7 @@ def test_notes_stand_on_the_standard_error_and_quiet_leaves_them_out(tmp_path: P
 
 
 def test_values_of_any_kind_have_a_form_in_json() -> None:
-    table = pd.DataFrame({"a": [1, 2], "b": [float("nan"), 0.5]})
+    table = pd.DataFrame({"a": [1, 2], "b": pd.array([None, 0.5], dtype="Float64")})
     assert plain({"t": table, "p": Path("x"), "s": {1}}) == {
         "t": [{"a": 1, "b": None}, {"a": 2, "b": 0.5}],
         "p": "x",
