@@ -11,8 +11,7 @@ from unittest import mock
 import pandas as pd
 import pytest
 import typer
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 import pairbank
 from pairbank.cli import app
