@@ -51,11 +51,11 @@ def lines(table: pd.DataFrame, *, width: int, whole: Sequence[str] = ()) -> list
     grid = _Grid.of(table, whole)
     if grid.natural > width:
         grid = grid.without_empty()
-    if grid.natural > width:
-        grid = grid.with_intervals_below()
     common: list[str] = []
     if grid.natural > width:
         grid, common = grid.without_constant()
+    if grid.natural > width:
+        grid = grid.with_intervals_below()
     if grid.least > width:
         grid = replace(grid, whole=frozenset(), breaks_names=True)
     first, rest = grid.column(0), grid.keeping(range(1, len(grid.header)))
