@@ -39,6 +39,7 @@ from pairbank.cli.options import (
     UnigramFiles,
     analysis_options,
     licences,
+    studies_named,
     takes_model_options,
 )
 from pairbank.scoring.models.options import LoadOptions
@@ -153,7 +154,9 @@ def bank(
 
 @takes_model_options
 def run(
-    study: Annotated[str, typer.Argument(help="A shipped study, or the path of a TOML file.")],
+    study: Annotated[
+        str, typer.Argument(help="A shipped study, or the path of a TOML file.", autocompletion=studies_named)
+    ],
     out: Annotated[Path, typer.Option(help="Folder of the bank; one that is there is extended.")],
     model: Models = None,
     models: ModelLists = None,

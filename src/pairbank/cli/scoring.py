@@ -33,6 +33,7 @@ from pairbank.cli.options import (
     Prompts,
     UnigramFiles,
     column_map,
+    corpora_named,
     load_items,
     takes_item_options,
     takes_model_options,
@@ -48,7 +49,12 @@ if TYPE_CHECKING:
 @takes_model_options
 @takes_item_options
 def score(
-    corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items (two columns are enough).")],
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            help="A corpus, or a file of your own items (two columns are enough).", autocompletion=corpora_named
+        ),
+    ],
     out: Annotated[
         list[Path],
         typer.Option(
