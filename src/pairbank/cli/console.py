@@ -77,8 +77,7 @@ def say_report(made: Report) -> None:
             say(f"\n{heading}: {model}")
             show(part.drop(columns=["model", "notes"]), whole=["method"])
     for section in made.sections:
-        answer = f"{section.answer}\n" if section.answer and section.answer not in section.text else ""
-        say(f"\n{section.title}: {answer}{section.text}")
+        say(f"\n{section.title}: {section.text}")
 
 
 def say_work(work: Work) -> None:
