@@ -29,6 +29,7 @@ ANALYSES: dict[str, str] = {
     "prompting": "pairbank.stats.analyses.prompting.section",
     "prediction": "pairbank.stats.analyses.prediction",
     "raters": "pairbank.stats.analyses.raters.section",
+    "suites": "pairbank.stats.analyses.suites.section",
 }
 """Name -> module with a function `section`."""
 

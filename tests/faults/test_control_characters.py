@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank import cli
-from pairbank.cli import console
+from pairbank.cli.display import console
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 
