@@ -47,7 +47,6 @@ SHOWN: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "people": (ONE, ("people_pearson_human", "people_scatter", "people_bins_starter_edit_distance")),
     "comparisons": (THREE, ()),
     "paradigms": (THREE, ("paradigms_starter_direct",)),
-    "audit": (THREE, ()),
     "multiverse": (THREE, ()),
 }
 """Analysis -> models and the figures shown; none = its first one."""
