@@ -91,7 +91,7 @@ def multiverse_tables(
             judged = people * direct + np.sqrt(max(0.0, 2 - 2 * people**2)) * message
         frame["human_good"] = np.round(judged) if ratings == "steps" else judged
         for which, name in enumerate(("ask1", "ask2")):
-            # Asking is right in .664 as probability is (unequal: .15 more, .15 less); paradigms widen the spread, so that
+            # Right in .664 as probability is (unequal: .15 more, .15 less); paradigms widen the spread, so that
             # the mean must be higher.
             mean_asked = (1.263 if which else 0.05) if unequal else 0.6 * np.sqrt(1 + 0.49 / 2 * bool(n_paradigms))
             asked = mean_asked - gap + shift + hard + noise(n_items)
