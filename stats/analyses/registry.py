@@ -27,6 +27,7 @@ ANALYSES: dict[str, str] = {
     "prompting": "pairbank.stats.analyses.prompting.section",
     "prediction": "pairbank.stats.analyses.prediction",
     "raters": "pairbank.stats.analyses.raters.section",
+    "trajectories": "pairbank.stats.analyses.trajectories.section",
 }
 """Name -> module with a function `section`."""
 

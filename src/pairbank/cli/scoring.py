@@ -34,9 +34,11 @@ from pairbank.cli.options import (
     takes_model_options,
 )
 from pairbank.cli.progress import Downloads, fresh_stats
-from pairbank.scoring.models.options import LoadOptions
+from pairbank.scoring.models.options import LoadOptions, name_at
 
 if TYPE_CHECKING:
+    import datasets
+
     from pairbank.scoring.api.model import Scorer
 
 ALL_METHODS = ("direct", "meta_question_simple", "acceptability_judgment_i")
@@ -48,6 +50,14 @@ def score(
     corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items (two columns are enough).")],
     out: Annotated[Path, typer.Option(help="Parquet file to write: the items and their new columns.")],
     model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id.")] = "demo",
+    revisions: Annotated[
+        str | None,
+        typer.Option(
+            help="Checkpoints of the model, A,B,C: revisions of a Hub id, or folders in a folder (checkpoint-100); "
+            "--out is then a folder, with a file each.",
+            show_default=False,
+        ),
+    ] = None,
     method: Methods = list(ALL_METHODS),  # noqa: B006 - typer copies it
     *,
     which: ItemOptions,
@@ -75,13 +85,13 @@ def score(
     if over_length not in ("error", "nan"):
         raise typer.BadParameter(f"{over_length!r}: expected error or nan")
     chosen = part_of(part)
+    if revisions is not None and (ray is not None or chosen is not None or options["name"] is not None):
+        raise typer.BadParameter(
+            "--revisions goes with neither --ray, --part nor --name: score one at a time with them"
+        )
     with quiet_bars(), contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = load_items(corpus, **which)
-        cluster = cluster_of(
-            ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
-        )
-        scorer = load(model, **options) if cluster is None else stack.enter_context(cluster(model, options))
         asked: dict[str, Any] = {
             "methods": method,
             "over_length": over_length,
@@ -90,6 +100,13 @@ def score(
             "seed": seed,
             "unigrams": unigrams or None,
         }
+        if revisions is not None:
+            _score_checkpoints(items, checkpoints_of(model, revisions, options), out, asked)
+            return
+        cluster = cluster_of(
+            ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
+        )
+        scorer = load(model, **options) if cluster is None else stack.enter_context(cluster(model, options))
         with bars(work_of(scorer)) as bar:
             tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
             if chosen is not None:
@@ -100,6 +117,48 @@ def score(
     scored.save(out)
     say_report(pairbank.report([scored]))
     say(f"{out}: {len(scored):,} items with {', '.join(scored.methods)}")
+
+
+def checkpoints_of(model: str, revisions: str, options: LoadOptions) -> list[tuple[str, LoadOptions]]:
+    """Return what to load for each of `--revisions`: a folder in the model's folder, else a revision of a Hub id.
+
+    >>> [(name, more["name"], more["revision"]) for name, more in checkpoints_of("org/m", "step1, step2", {})]
+    [('org/m', 'm@step1', 'step1'), ('org/m', 'm@step2', 'step2')]
+    """
+    names = [name.strip() for name in revisions.split(",") if name.strip()]
+    if not names or len(set(names)) < len(names):
+        raise typer.BadParameter(f"--revisions {revisions!r}: expected different names, A,B,C")
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        short = model.rsplit("/", 1)[-1]
+        return [(model, {**options, "revision": name, "name": name_at(short, name)}) for name in names]
+    if missing := [name for name in names if not (folder / name).is_dir()]:
+        inside = ", ".join(sorted(path.name for path in folder.iterdir() if path.is_dir())) or "none"
+        raise typer.BadParameter(f"--revisions: no folder {missing[0]} in {folder}; folders there: {inside}")
+    run = folder.resolve().name
+    return [(str(folder / name), {**options, "name": name_at(run, name)}) for name in names]
+
+
+def _score_checkpoints(
+    items: datasets.Dataset, places: list[tuple[str, LoadOptions]], out: Path, asked: Mapping[str, Any]
+) -> None:
+    """Score items with one checkpoint after the other, a file each; a report of all, with their curves."""
+    import pairbank
+    from pairbank.stats.analyses.trajectories.checkpoints import LEAST_CHECKPOINTS
+
+    if out.suffix:
+        raise typer.BadParameter(f"--out {out}: with --revisions it is a folder, with a file a checkpoint")
+    tables = []
+    for place, options in places:
+        scorer = load(place, **options)
+        with bars(work_of(scorer)) as bar:
+            tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
+            scored = pairbank.score(items, scorer, progress=tell, **asked)
+        path = scored.save(out / f"{scored.model_slug}.parquet")
+        say(f"{path}: {len(scored):,} items with {', '.join(scored.methods)}")
+        tables.append(scored)
+    wanted = ["trajectories"] if len(tables) >= LEAST_CHECKPOINTS else []
+    say_report(pairbank.report(tables, analyses=wanted))
 
 
 def import_(
