@@ -37,7 +37,8 @@ def drawn(
     own = rng.standard_normal((N_CHECKPOINTS, n_items))
     alike = rng.standard_normal((N_CHECKPOINTS, 1))
     noise = np.sqrt(kept) * stable + np.sqrt(1 - kept - shared) * own + np.sqrt(shared) * alike
-    return np.sign(noise + bias + learnt[:, np.newaxis])
+    found: np.ndarray = np.sign(noise + bias + learnt[:, np.newaxis])
+    return found
 
 
 def rates(n_runs: int, *, seed: int = 0) -> dict[str, float]:
@@ -47,15 +48,35 @@ def rates(n_runs: int, *, seed: int = 0) -> dict[str, float]:
     wrong: dict[str, float] = {}
     for n_items in (20, 100, 500):
         for kept in (0.0, 0.5, 0.95):
-            sort = {"n_items": n_items, "kept": kept}
             wrong[f"any onset, {n_items} items, kept {kept}"] = _share(
-                rng, n_runs, lambda place: place is not None, over_first=False, bias=0.0, learnt=nothing, **sort
+                rng,
+                n_runs,
+                lambda place: place is not None,
+                over_first=False,
+                bias=0.0,
+                learnt=nothing,
+                n_items=n_items,
+                kept=kept,
             )
             wrong[f"too early, {n_items} items, kept {kept}"] = _share(
-                rng, n_runs, lambda p: p is not None and p < TRUE_ONSET, over_first=False, bias=0.0, learnt=late, **sort
+                rng,
+                n_runs,
+                lambda p: p is not None and p < TRUE_ONSET,
+                over_first=False,
+                bias=0.0,
+                learnt=late,
+                n_items=n_items,
+                kept=kept,
             )
             wrong[f"gain, {n_items} items, kept {kept}, .63 throughout"] = _share(
-                rng, n_runs, lambda place: place is not None, over_first=True, bias=0.33, learnt=nothing, **sort
+                rng,
+                n_runs,
+                lambda place: place is not None,
+                over_first=True,
+                bias=0.33,
+                learnt=nothing,
+                n_items=n_items,
+                kept=kept,
             )
     wrong["any onset, 100 items whose words are shared (r = .2)"] = _share(
         rng, n_runs, lambda place: place is not None, n_items=100, kept=0.0, over_first=False, bias=0.0,

@@ -64,7 +64,7 @@ def above_chance(right: FloatArray, wrong: FloatArray) -> FloatArray:
     >>> above_chance(np.array([5.0, 0.0]), np.array([0.0, 0.0])).round(5).tolist()
     [0.03125, 1.0]
     """
-    found: FloatArray = binom.sf(right - 1, right + wrong, 0.5)
+    found: FloatArray = np.asarray(binom.sf(right - 1, right + wrong, 0.5), dtype=np.float64)
     return np.where(right + wrong > 0, found, 1.0)
 
 
