@@ -29,6 +29,7 @@ from pairbank.files import read_parquet
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
 from pairbank.scoring.prompts.registry import prompts
+from pairbank.scoring.scored import MODEL
 from pairbank.scoring.signature import signature_line
 
 if TYPE_CHECKING:
@@ -191,11 +192,12 @@ def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, A
         facts["methods"].append({"use": _definition(work, name, signature), "any": bool(np.isfinite(values).any())})
         axes.append(axis)
     facts["human"] = bool(np.isfinite(work.human[places]).any())
-    shared = set(work.items.column_names)
+    shared = {MODEL, *work.items.column_names}
     rest = [name for name in table.column_names if name not in shared and name not in axes]
     _write_pages(folder / "rows", table.select(rest), PAGE_ROWS)
     made = score_columns(signature["methods"])
-    facts |= {"axes": axes, "columns": table.column_names, "own": [x for x in rest if x not in made]}
+    names = [name for name in table.column_names if name != MODEL]
+    facts |= {"axes": axes, "columns": names, "own": [x for x in rest if x not in made]}
     work.tables[slug] = facts
 
 

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from pairbank.cli.console import quiet_bars, say, say_next_steps, status
+from pairbank.cli.display.console import quiet_bars, say_next_steps, status
+from pairbank.cli.display.output import answer, hint, say
 
 BENCHMARK = "Publish eval.yaml too; the Hub refuses frameworks that it does not know."
 PROPOSE = "Propose each model's results to its own repository, as a pull request; publishes eval.yaml."
@@ -30,6 +31,7 @@ def check(
         manifest = pairbank.check_bank(bank, depth="quick" if quick else "all")
     n_tables = sum(len(models) for models in manifest["scores"].values())
     left_out = "; the results were not computed anew (--quick)" if quick else ""
+    answer(bank=bank, whole=True, corpora=list(manifest["corpora"]), n_tables=n_tables, quick=quick)
     say(f"{bank}: whole; corpora: {len(manifest['corpora'])}, scored tables: {n_tables}{left_out}")
 
 
@@ -85,6 +87,7 @@ def publish(
             replace=replace or (),
             tell=say,
         )
+    answer(repo=repo, dry_run=dry_run, url=made.url, revision=made.revision, changes=made.changes)
     if dry_run:
         say("dry run: nothing was published")
         for model_id in made.eval_results if eval_results_pr else ():
@@ -124,7 +127,8 @@ def strip(
 
     with quiet_bars(), status("leaving out texts"):
         folder = pairbank.strip_texts(bank, out)
-    say(f"{folder}: next, pairbank publish {folder} ORG/NAME --dry-run")
+    answer(bank=folder)
+    hint(f"{folder}: next, pairbank publish {folder} ORG/NAME --dry-run")
 
 
 @contextlib.contextmanager

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
+from pairbank.cli.checkpoints import checkpoints_of, score_checkpoints
 from pairbank.cli.cluster import (
     GpusPerWorker,
     PartOption,
@@ -20,7 +21,11 @@ from pairbank.cli.cluster import (
     part_of,
     say_part,
 )
-from pairbank.cli.console import bars, quiet_bars, say, say_report, say_work, show, status, work_of
+from pairbank.cli.display.console import bars, quiet_bars, say_report, say_work, status, work_of
+from pairbank.cli.display.output import answer, say, warn
+from pairbank.cli.display.progress import Downloads, fresh_stats
+from pairbank.cli.display.tables import show
+from pairbank.cli.display.wrong import Wrong, WrongBy, say_wrong
 from pairbank.cli.options import (
     Columns,
     DataDir,
@@ -33,22 +38,25 @@ from pairbank.cli.options import (
     takes_item_options,
     takes_model_options,
 )
-from pairbank.cli.progress import Downloads, fresh_stats
-from pairbank.scoring.models.options import LoadOptions, name_at
+from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
     import datasets
 
     from pairbank.scoring.api.model import Scorer
 
-ALL_METHODS = ("direct", "meta_question_simple", "acceptability_judgment_i")
-
 
 @takes_model_options
 @takes_item_options
 def score(
     corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items (two columns are enough).")],
-    out: Annotated[Path, typer.Option(help="Parquet file to write: the items and their new columns.")],
+    out: Annotated[
+        list[Path],
+        typer.Option(
+            help="File to write: the items and their new columns. .parquet is what report and bank read; .csv, .tsv, "
+            ".xlsx and .jsonl are copies for other programs. May be repeated."
+        ),
+    ],
     model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id.")] = "demo",
     revisions: Annotated[
         str | None,
@@ -58,16 +66,23 @@ def score(
             show_default=False,
         ),
     ] = None,
-    method: Methods = list(ALL_METHODS),  # noqa: B006 - typer copies it
+    method: Methods = None,
     *,
     which: ItemOptions,
     over_length: Annotated[
         str, typer.Option(help="error, or nan for items longer than the model's context.")
     ] = "error",
     per_token: Annotated[bool, typer.Option("--per-token", help="Keep the log-probability of every token.")] = False,
+    multiverse: Annotated[
+        bool,
+        typer.Option("--multiverse", help="All methods that analysis multiverse needs; with -m, these prompts only."),
+    ] = False,
     prompts: Prompts = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the examples that @…shot methods draw.")] = 0,
     unigrams: UnigramFiles = None,
+    bom: Annotated[bool, typer.Option("--bom", help="Begin .csv and .tsv with a byte-order mark, for Excel.")] = False,
+    wrong: Wrong = None,
+    wrong_by: WrongBy = None,
     part: PartOption = None,
     ray: Ray = None,
     workers: Workers = 1,
@@ -78,22 +93,30 @@ def score(
     """Score items with a model, print the results, and write items and scores to one file.
 
     Example: pairbank score my_pairs.csv --model demo --out scored.parquet
+    Example: pairbank score li --limit 1 --multiverse --out li.parquet
     """
     import pairbank
+    from pairbank.scoring.applicability import chosen_methods
     from pairbank.scoring.score import score_part
+    from pairbank.scoring.table_files import refuse_other_suffixes
 
     if over_length not in ("error", "nan"):
         raise typer.BadParameter(f"{over_length!r}: expected error or nan")
+    for path in out:
+        refuse_other_suffixes(path)
     chosen = part_of(part)
-    if revisions is not None and (ray is not None or chosen is not None or options["name"] is not None):
-        raise typer.BadParameter(
-            "--revisions goes with neither --ray, --part nor --name: score one at a time with them"
-        )
+    places = [] if revisions is None else checkpoints_of(model, revisions, options, out=out)
+    if places and (ray is not None or chosen is not None or multiverse or wrong is not None):
+        raise typer.BadParameter("--revisions goes with neither --ray, --part, --multiverse nor --wrong")
     with quiet_bars(), contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = load_items(corpus, **which)
+        wanted = multiverse_of(items, method, with_unigrams=bool(unigrams)) if multiverse else method
+        methods = chosen_methods(items, wanted, prompts=prompts or ())
+        for text in methods.notes:
+            warn(f"note: {text}")
         asked: dict[str, Any] = {
-            "methods": method,
+            "methods": methods.methods,
             "over_length": over_length,
             "per_token": per_token,
             "prompts": prompts or (),
@@ -101,7 +124,7 @@ def score(
             "unigrams": unigrams or None,
         }
         if revisions is not None:
-            _score_checkpoints(items, checkpoints_of(model, revisions, options), out, asked)
+            score_checkpoints(items, places, out[0], asked, load=load)
             return
         cluster = cluster_of(
             ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
@@ -114,51 +137,20 @@ def score(
                 return
             scored = pairbank.score(items, scorer, progress=tell, **asked)
         say_work(work_of(scorer))
-    scored.save(out)
-    say_report(pairbank.report([scored]))
-    say(f"{out}: {len(scored):,} items with {', '.join(scored.methods)}")
+    for path in out:
+        scored.save(path, bom=bom)
+    say_report(pairbank.report([scored], analyses=["multiverse"] if multiverse else []))
+    say_wrong([scored], wrong, wrong_by)
+    answer(out=out, corpus=scored.corpus, model=scored.model, n_items=len(scored), methods=scored.methods)
+    say(f"{', '.join(map(str, out))}: {len(scored):,} items with {', '.join(scored.methods)}")
 
 
-def checkpoints_of(model: str, revisions: str, options: LoadOptions) -> list[tuple[str, LoadOptions]]:
-    """Return what to load for each of `--revisions`: a folder in the model's folder, else a revision of a Hub id.
+def multiverse_of(items: datasets.Dataset, method: Sequence[str] | None, *, with_unigrams: bool) -> list[str]:
+    """Return the methods of `--multiverse`: all that apply to the items, or the prompts given instead of all."""
+    from pairbank.scoring.methods.multiverse import multiverse_methods
 
-    >>> [(name, more["name"], more["revision"]) for name, more in checkpoints_of("org/m", "step1, step2", {})]
-    [('org/m', 'm@step1', 'step1'), ('org/m', 'm@step2', 'step2')]
-    """
-    names = [name.strip() for name in revisions.split(",") if name.strip()]
-    if not names or len(set(names)) < len(names):
-        raise typer.BadParameter(f"--revisions {revisions!r}: expected different names, A,B,C")
-    folder = Path(model).expanduser()
-    if not folder.is_dir():
-        short = model.rsplit("/", 1)[-1]
-        return [(model, {**options, "revision": name, "name": name_at(short, name)}) for name in names]
-    if missing := [name for name in names if not (folder / name).is_dir()]:
-        inside = ", ".join(sorted(path.name for path in folder.iterdir() if path.is_dir())) or "none"
-        raise typer.BadParameter(f"--revisions: no folder {missing[0]} in {folder}; folders there: {inside}")
-    run = folder.resolve().name
-    return [(str(folder / name), {**options, "name": name_at(run, name)}) for name in names]
-
-
-def _score_checkpoints(
-    items: datasets.Dataset, places: list[tuple[str, LoadOptions]], out: Path, asked: Mapping[str, Any]
-) -> None:
-    """Score items with one checkpoint after the other, a file each; a report of all, with their curves."""
-    import pairbank
-    from pairbank.stats.analyses.trajectories.checkpoints import LEAST_CHECKPOINTS
-
-    if out.suffix:
-        raise typer.BadParameter(f"--out {out}: with --revisions it is a folder, with a file a checkpoint")
-    tables = []
-    for place, options in places:
-        scorer = load(place, **options)
-        with bars(work_of(scorer)) as bar:
-            tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
-            scored = pairbank.score(items, scorer, progress=tell, **asked)
-        path = scored.save(out / f"{scored.model_slug}.parquet")
-        say(f"{path}: {len(scored):,} items with {', '.join(scored.methods)}")
-        tables.append(scored)
-    wanted = ["trajectories"] if len(tables) >= LEAST_CHECKPOINTS else []
-    say_report(pairbank.report(tables, analyses=wanted))
+    found = multiverse_methods(items, with_unigrams=with_unigrams, asked=method is None)
+    return list(dict.fromkeys([*found, *(method or ())]))
 
 
 def import_(
@@ -224,6 +216,7 @@ def import_(
         paths = [table.save(out / f"{table.model_slug}.parquet") for table in found.tables]
     for path, table in zip(paths, found.tables, strict=True):
         methods = (_with_flags(name, table.signature["n_by_flag"].get(name, {})) for name in table.methods)
+        answer(imported=[{"out": path, "model": table.model, "n_items": len(table), "methods": table.methods}])
         say(f"{path}: {len(table):,} items with {', '.join(methods)}")
     for line in (*found.left_out, *found.stated):
         say(str(line))
@@ -313,7 +306,7 @@ def bench(
     table = pd.DataFrame(rows)
     for name in ("wall_seconds", "cpu_seconds", "wall_ratio", "cpu_ratio", "worst_difference_nats"):
         table[name] = table[name].round(6 if name.endswith("nats") else 3)
-    show(table)
+    show(table, name="timings")
 
 
 def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:

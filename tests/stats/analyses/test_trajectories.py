@@ -20,14 +20,15 @@ from pairbank.stats.scored_table.frame import ScoredFrame
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
 KINDS = ["agreement", "binding", "islands", "npi", "quantifiers", "raising"]
-LEARNT_AT = dict(zip(KINDS, [1, 2, 3, 4, 5, None], strict=True))
+LEARNT_AT: dict[str, int | None] = dict(zip(KINDS, [1, 2, 3, 4, 5, None], strict=True))
 
 
 def checkpoint(run: str, step: int, place: int, *, n: int = 60, seed: int = 0) -> ScoredFrame:
     """Return a table in which a phenomenon is right in 85 % from its checkpoint on, at chance before."""
     rng = np.random.default_rng([seed, place])
     kinds = np.repeat(KINDS, n)
-    learnt = np.array([LEARNT_AT[kind] is not None and place >= (LEARNT_AT[kind] or 0) for kind in kinds])
+    begins = {kind: 99 if at is None else at for kind, at in LEARNT_AT.items()}
+    learnt = np.array([place >= begins[str(kind)] for kind in kinds])
     right = rng.random(len(kinds)) < np.where(learnt, 0.85, 0.5)
     delta = np.where(right, 1.0, -1.0) * rng.uniform(0.1, 3, len(kinds))
     frame = pd.DataFrame(
@@ -58,10 +59,11 @@ def test_onsets_are_where_the_phenomena_were_learnt() -> None:
     found = section(run_of("run", 1)[::-1], seed=0, n_resamples=1)
     onsets = found.tables["onsets"].set_index("phenomenon")
     for kind, place in LEARNT_AT.items():
+        onset = float(onsets["onset"][kind])
         if place is None:
-            assert np.isnan(onsets.loc[kind, "onset"])
+            assert np.isnan(onset)
         else:
-            assert onsets.loc[kind, "onset"] == 100 * place
+            assert onset == 100 * place
     curves = found.tables["curves"]
     assert list(curves[curves["phenomenon"] == "all items"]["amount"]) == [100 * place for place in range(7)]
     assert "Of 6 phenomena 5 are above chance for good" in found.text
