@@ -1,8 +1,8 @@
 """Which tables are checkpoints of one run, in which order: tables in, `Trajectory` out.
 
 How much a checkpoint had seen is taken from its signature (`step`, `training_tokens`, `training_words`: an import may
-know it), from what is declared about it (`training_tokens` of a list of models), or from its name, `RUN@step-1000`,
-`RUN@checkpoint-1000`, `RUN@chck_10M` (BabyLM's millions of words). Of a run, one kind of amount is used.
+know it), from what is declared about it (`step` or `training_tokens` of a list of models), or from its name,
+`RUN@step-1000`, `RUN@checkpoint-1000`, `RUN@chck_10M` (BabyLM's millions of words). Of a run, one kind of amount is used.
 """
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ def amount_of(
     for kind in UNITS:
         if isinstance(value := facts.get(kind), int | float):
             return run, kind, float(value)
-    if features is not None and features.training_tokens is not None and "@" in name:
-        return run, "training_tokens", features.training_tokens
+    if features is not None and "@" in name:
+        for kind, declared in (("step", features.step), ("training_tokens", features.training_tokens)):
+            if declared is not None:
+                return run, kind, float(declared)
     if said:
         kind = "training_words" if said["kind"] == "chck" else "step"
         return run, kind, int(said["n"]) * _TIMES[said["times"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pairbank
 from pairbank.cli import app
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 from pairbank.stats.analyses.trajectories.order import rank_agreement
 from pairbank.stats.analyses.trajectories.section import section
 from pairbank.stats.scored_table.frame import ScoredFrame
@@ -68,6 +70,16 @@ def test_onsets_are_where_the_phenomena_were_learnt() -> None:
     assert list(curves[curves["phenomenon"] == "all items"]["amount"]) == [100 * place for place in range(7)]
     assert "Of 6 phenomena 5 are above chance for good" in found.text
     assert len(found.figures) == 1
+
+
+def test_steps_and_tokens_may_be_declared() -> None:
+    tables = [replace(table, model=f"run@{n}", signature={}) for n, table in enumerate(run_of("run", 1))]
+    base = ModelFeatures(family="run", generation="1", size_billions=0.1, type="base")
+    for name, unit in (("step", "step"), ("training_tokens", "training tokens")):
+        declared = {f"run@{n}": replace(base, **{name: 10.0 * (n + 1)}) for n in range(7)}
+        onsets = section(tables, seed=0, n_resamples=1, features=declared).tables["onsets"]
+        assert (onsets["unit"] == unit).all()
+        assert float(onsets.set_index("phenomenon")["onset"]["agreement"]) == 20.0
 
 
 def test_two_runs_that_learn_in_one_order_are_said_to_agree() -> None:
