@@ -14,7 +14,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.bank.layout import CARD, MANIFEST, RECORD, REPORTS, SUMMARY, bank_files, items_path, scores_path
+from pairbank.cards.bank.layout import (
+    CARD,
+    CROISSANT,
+    MANIFEST,
+    RECORD,
+    REPORTS,
+    SUMMARY,
+    bank_files,
+    items_path,
+    scores_path,
+)
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out
 from pairbank.cards.bank.tables import read_summary, read_table, summary_of, write_summary
@@ -88,7 +98,7 @@ def _write_union(a: _Side, b: _Side, staged: Path) -> None:
     manifest = _united(a, b)
     for side in (b, a):
         for path in bank_files(side.root):
-            if path not in (CARD, SUMMARY) and not path.startswith(f"{REPORTS}/"):
+            if path not in (CARD, CROISSANT, SUMMARY) and not path.startswith(f"{REPORTS}/"):
                 _copy(side.root / path, staged / path)
     _copy_reports(a, b, staged)
     _write_old_results(a, b, staged)
@@ -256,7 +266,13 @@ def _united(a: _Side, b: _Side) -> dict[str, Any]:
         for name, models in side.manifest["scores"].items():
             scores[name] = {**models, **scores.get(name, {})}
     commands = dict.fromkeys(line for side in (a, b) for line in side.manifest.get("command", "").splitlines() if line)
-    return {"corpora": {name: corpora[name] for name in order}, "scores": scores, "command": "\n".join(commands)}
+    contacts = dict.fromkeys(text for side in (a, b) if (text := side.manifest.get("contact")))
+    return {
+        "corpora": {name: corpora[name] for name in order},
+        "scores": scores,
+        "command": "\n".join(commands),
+        **({"contact": "; ".join(contacts)} if contacts else {}),
+    }
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -100,6 +100,7 @@ def bank(
     scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote.")],
     out: Annotated[Path, typer.Option(help="Folder of the bank; one that is there already is extended.")],
     licence: Annotated[list[str] | None, typer.Option(help="Licence of items of your own: CORPUS=cc-by-4.0.")] = None,
+    contact: Annotated[str, typer.Option(help="Whom to ask about the bank: an address or a page, for its card.")] = "",
 ) -> None:
     """Write scored files as a bank: parquet, results and a dataset card that load_dataset reads.
 
@@ -113,6 +114,7 @@ def bank(
             scored=[pairbank.read_scored(path) for path in scored],
             licences=licences(licence),
             command=command_line(),
+            contact=contact,
         )
     say_next_steps(folder)
 
