@@ -120,9 +120,9 @@ def _scores(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> It
             else:
                 continue
             found.setdefault(key, []).append(where)
-    for (name, kind, unit, meaning), where in found.items():
-        is_general = not name.startswith(f"{METHOD}_") and len(where) == len(contents)
-        names = () if is_general else tuple(dict.fromkeys(where))
+    for (name, kind, unit, meaning), owned_by in found.items():
+        is_general = not name.startswith(f"{METHOD}_") and len(owned_by) == len(contents)
+        names = () if is_general else tuple(dict.fromkeys(owned_by))
         yield Entry(column=name, type=kind, unit=unit, meaning=meaning, where=names)
 
 
