@@ -4,10 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check docs gpu gallery setup clean
+.PHONY: demo demo-full test check docs gpu gallery setup clean
 
 demo: $(READY)
 	@$(BIN)/pairbank run demo --model demo --out demo-bank
+	@echo "(first: . $(BIN)/activate)"
+
+demo-full: $(READY)
+	@$(BIN)/pairbank run demo-full --model demo --out demo-full-bank
 	@echo "(first: . $(BIN)/activate)"
 
 test: $(READY)
@@ -43,4 +47,4 @@ $(READY): pyproject.toml constraints.txt
 	@touch $(READY)
 
 clean:
-	rm -rf $(VENV) build dist demo-bank .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist demo-bank demo-full-bank .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

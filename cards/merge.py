@@ -18,11 +18,13 @@ from pairbank.cards.bank.layout import (
     CARD,
     CROISSANT,
     MANIFEST,
+    RATINGS,
     RECORD,
     REPORTS,
     SUMMARY,
     bank_files,
     items_path,
+    ratings_path,
     scores_path,
 )
 from pairbank.cards.bank.lock import locked_where_writable
@@ -34,6 +36,7 @@ from pairbank.cards.hub.changes import LocalFile
 from pairbank.cards.write import finish
 from pairbank.errors import BankError
 from pairbank.files import cache_dir, read_json, write_json
+from pairbank.scoring.scored import read_scored
 from pairbank.scoring.signature import method_hashes
 
 if TYPE_CHECKING:
@@ -84,7 +87,7 @@ def merge_banks(first: str | Path, second: str | Path, *, out: str | Path) -> Pa
 
 
 def _refuse_conflicts(a: _Side, b: _Side) -> None:
-    conflicts = [*_corpus_conflicts(a, b), *_score_conflicts(a, b)]
+    conflicts = [*_corpus_conflicts(a, b), *_rating_conflicts(a, b), *_score_conflicts(a, b)]
     if conflicts:
         more = f"\n  ... and {len(conflicts) - SHOWN} more" if len(conflicts) > SHOWN else ""
         raise BankError(
@@ -184,6 +187,13 @@ def _corpus_conflicts(a: _Side, b: _Side) -> Iterator[str]:
                 yield f"corpus {name!r}: {found}"
 
 
+def _rating_conflicts(a: _Side, b: _Side) -> Iterator[str]:
+    for name in sorted(a.manifest.get(RATINGS, {}).keys() & b.manifest.get(RATINGS, {}).keys()):
+        tables = [read_table(side.root / ratings_path(name)) for side in (a, b)]
+        if found := table_difference(tables[0], tables[1], a.name, b.name):
+            yield f"corpus {name!r}, ratings: {found}"
+
+
 def _score_conflicts(a: _Side, b: _Side) -> Iterator[str]:
     for name in sorted(a.manifest["scores"].keys() & b.manifest["scores"].keys()):
         ours, theirs = a.manifest["scores"][name], b.manifest["scores"][name]
@@ -191,7 +201,7 @@ def _score_conflicts(a: _Side, b: _Side) -> Iterator[str]:
             where = f"corpus {name!r}, model {slug!r}"
             differ = signature_differences(ours[slug], theirs[slug])
             yield from (f"{where}: {key} is {x!r} in {a.name}, {y!r} in {b.name}" for key, x, y in differ[:3])
-            tables = [read_table(side.root / scores_path(name, slug)) for side in (a, b)]
+            tables = [read_scored(side.root / scores_path(name, slug)).dataset for side in (a, b)]
             if not differ and (found := table_difference(tables[0], tables[1], a.name, b.name)):
                 yield f"{where}: {found}"
         yield from _form_conflicts(name, a, b)
@@ -211,7 +221,10 @@ def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
         differ = sorted(m for m in {**hashes[0], **hashes[1]} if hashes[0].get(m) != hashes[1].get(m))
         yield f"{where}: method(s) {', '.join(differ)} in one only, or in another wording"
         return
-    features = [dict(read_table(s.root / scores_path(name, x)).features) for s, x in zip((a, b), slugs, strict=True)]
+    features = [
+        dict(read_scored(side.root / scores_path(name, slug)).dataset.features)
+        for side, slug in zip((a, b), slugs, strict=True)
+    ]
     if features[0] != features[1]:
         columns = sorted(c for c in {**features[0], **features[1]} if features[0].get(c) != features[1].get(c))
         yield f"{where}: column(s) {', '.join(columns)} in one only, or of another type"
@@ -267,12 +280,10 @@ def _united(a: _Side, b: _Side) -> dict[str, Any]:
             scores[name] = {**models, **scores.get(name, {})}
     commands = dict.fromkeys(line for side in (a, b) for line in side.manifest.get("command", "").splitlines() if line)
     contacts = dict.fromkeys(text for side in (a, b) if (text := side.manifest.get("contact")))
-    return {
-        "corpora": {name: corpora[name] for name in order},
-        "scores": scores,
-        "command": "\n".join(commands),
-        **({"contact": "; ".join(contacts)} if contacts else {}),
-    }
+    ratings = {**b.manifest.get(RATINGS, {}), **a.manifest.get(RATINGS, {})}
+    united = {"corpora": {name: corpora[name] for name in order}, "scores": scores, "command": "\n".join(commands)}
+    united |= {"contact": "; ".join(contacts)} if contacts else {}
+    return united | ({RATINGS: ratings} if ratings else {})
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -28,11 +28,13 @@ from pairbank.cards.bank.layout import (
     bank_files,
     data_files,
     items_path,
+    ratings_path,
     read_manifest,
     scores_path,
     tables,
 )
 from pairbank.cards.bank.lock import locked_where_writable
+from pairbank.cards.bank.ratings import drop_ratings, settle_ratings, take_ratings
 from pairbank.cards.bank.redistribution import (
     ids_and_scores,
     is_left_out,
@@ -40,7 +42,7 @@ from pairbank.cards.bank.redistribution import (
     may_publish,
     refuse_quoted_texts,
 )
-from pairbank.cards.bank.tables import read_summary, read_table, summary_of, write_summary, write_table
+from pairbank.cards.bank.tables import add_models, read_summary, read_table, summary_of, write_summary, write_table
 from pairbank.cards.bank.writing import rewritten, written_anew
 from pairbank.cards.card.render import bank_in, card_text, croissant_of
 from pairbank.cards.check import check_bank
@@ -66,6 +68,7 @@ def write_bank(
     *,
     corpora: Sequence[datasets.Dataset] = (),
     scored: Sequence[Scored] = (),
+    ratings: Sequence[datasets.Dataset | pd.DataFrame] = (),
     reports: Mapping[str, Report] | None = None,
     texts: Texts = "all",
     licences: Mapping[str, str] | None = None,
@@ -81,6 +84,8 @@ def write_bank(
         folder: the bank.
         corpora: items as `load_corpus` gives them; corpora of scored tables need not be repeated.
         scored: scored tables.
+        ratings: what single raters said of items, as `load_ratings` gives it, or a frame of your own with its columns;
+            those of items that the bank holds are written, under the corpora of the items. Raters become numbers.
         reports: study name -> report, written under `reports/`.
         texts: "redistributable" keeps ids and scores only of corpora whose terms forbid to publish their texts,
             so that the bank can be published; their results are computed before. It can't be undone in this folder.
@@ -105,6 +110,9 @@ def write_bank(
         if not draft.manifest["corpora"]:
             raise BankError(f"{root}: nothing to write; give at least one corpus or one scored table")
         check_old_scores(draft)
+        for judged in ratings:
+            take_ratings(draft, judged)
+        settle_ratings(draft)
         state_licences(draft.manifest, licences or {})
         if contact:
             draft.manifest["contact"] = contact
@@ -168,6 +176,7 @@ def _leave_out_texts(draft: Draft, texts: Texts, reports: Path) -> None:
         refuse_quoted_texts(root, [(name, table) for (name, _), table in full.items()])
     for name in out:
         corpora[name] = {**corpora[name], "texts": LEFT_OUT}
+        drop_ratings(draft, name)
     for (name, slug), table in full.items():
         if slug:
             signature = scores[name][slug]
@@ -181,12 +190,15 @@ def _write_tables(draft: Draft, summary: pd.DataFrame | None) -> None:
         write_table(draft.root / items_path(name), items)
     for (corpus, slug), table in draft.scored.items():
         table.save(draft.root / scores_path(corpus, slug))
+    for name, judged in draft.ratings.items():
+        write_table(draft.root / ratings_path(name), judged)
     if summary is not None:
         write_summary(draft.root / SUMMARY, summary)
 
 
 def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *, command: str = "") -> Path:
     """Write the card and, last, the manifest with the hash of every file; return the folder."""
+    add_models(root, manifest)
     manifest |= {
         "pairbank": version("pairbank"),
         "command": command or manifest.get("command", ""),

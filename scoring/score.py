@@ -26,6 +26,7 @@ from pairbank.scoring.methods.fewshot import Pool
 from pairbank.scoring.methods.registry import FAMILIES, in_order
 from pairbank.scoring.methods.unigrams import UnigramTables
 from pairbank.scoring.prompts.registry import prompts_of
+from pairbank.scoring.run.effort import efforts
 from pairbank.scoring.run.recipe import Recipe
 from pairbank.scoring.run.shard import Run
 from pairbank.scoring.run.units import Part, Unit, units_of
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 Progress = Callable[[float, int], None]
-"""Called with (items done, items in all) after every forward pass; an item may be done in part."""
+"""Called with (items done, items in all) after every forward pass; an item may be done in part, by its work."""
 
 
 def score(
@@ -103,7 +104,7 @@ def score(
     signature["n_by_flag"] = {name: _n_by_flag(name, parts) for name, parts in shards.items()}
     for note in counts_lacking(signature):
         logger.warning("%s", note)
-    return Scored(dataset=with_columns(items, work.methods, shards), signature=signature)
+    return Scored(dataset=with_columns(items, work.methods, shards, model=model.info.name), signature=signature)
 
 
 class Asked(TypedDict, total=False):
@@ -199,15 +200,17 @@ class _Work:
 
     def tables(self, units: Sequence[Unit], tell: Progress) -> Iterator[dict[str, pa.Table]]:
         """Yield each unit's columns, from the store or scored now."""
-        run, n_done, n_items = self.recipe.run(self.model, self.methods), 0.0, self._n_items(units)
-        for unit in units:
-            share_of_methods = len(unit.methods) / len(self.methods)
+        run, n_items = self.recipe.run(self.model, self.methods), self._n_items(units)
+        work = efforts(units, self.items.__getitem__, len(self.items), run.reader)
+        an_item = n_items / sum(work) if work else 0.0
+        n_done = 0.0
+        for unit, effort in zip(units, work, strict=True):
 
-            def told(share: float, n_before: float = n_done, work: float = unit.n_items * share_of_methods) -> None:
-                tell(round(n_before + share * work, 6), n_items)
+            def told(share: float, n_before: float = n_done, n_own: float = effort * an_item) -> None:
+                tell(round(n_before + share * n_own, 6), n_items)
 
             yield run.shard(self.rows(unit), unit.methods, told)
-            n_done += unit.n_items * share_of_methods
+            n_done += effort * an_item
             tell(round(n_done, 6), n_items)
 
     def share_out(self, workers: Workers, units: Sequence[Unit], tell: Progress) -> None:

@@ -13,14 +13,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from pairbank.errors import BankError, ScoringError
-from pairbank.files import read_parquet, sha256_of_file, write_parquet
-from pairbank.scoring.signature import METADATA_KEY, signature_json, signature_problems
+from pairbank.files import read_parquet, sha256_of_file
+from pairbank.scoring.signature import METADATA_KEY, signature_problems
+from pairbank.scoring.table_files import COPIES, write_scored
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
     from pairbank.scoring.api.layout import ColumnKind
+
+
+MODEL = "model"
+"""The column that says in each row of a scored table which model it is of: tables may be put under each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,22 +77,33 @@ class Scored:
         few = self.dataset.select(range(min(5, len(self)))).to_pandas()
         return f"<p>{html.escape(said)}</p>{few.to_html(index=False)}"
 
-    def save(self, path: str | Path) -> Path:
-        """Write one parquet file that carries the signature in its schema metadata; return its path."""
-        path = Path(path)
-        table: pa.Table = self.dataset.with_format("arrow")[:]
-        metadata = {**(table.schema.metadata or {}), METADATA_KEY: signature_json(self.signature)}
-        write_parquet(path, table.replace_schema_metadata(metadata))
-        return path
+    def save(self, path: str | Path, *, bom: bool = False) -> Path:
+        """Write one file, of the kind that its suffix names (`pairbank.scoring.table_files`); return its path.
+
+        Args:
+            path: `.parquet` carries the signature, and is what `read_scored` reads; `.csv`, `.tsv`, `.jsonl` and
+                `.xlsx` are copies for other programs.
+            bom: begin a CSV or TSV file with a byte-order mark, for Excel.
+
+        Raises:
+            OutputError: another suffix, or a place that cannot be written to.
+        """
+        write_scored(Path(path), self.dataset.with_format("arrow")[:], self.signature, bom=bom)
+        return Path(path)
 
 
 def read_scored(path: str | Path) -> Scored:
-    """Read what `Scored.save` wrote.
+    """Read what `Scored.save` wrote; a table of before there was a column `model` gets it.
 
     Raises:
         BankError: the file is not a scored table of pairbank's.
     """
     path = Path(path)
+    if path.suffix.lower() in COPIES and path.is_file():
+        raise BankError(
+            f"{path}: a copy for spreadsheets, R and the like, which is not read back; give the parquet file. The "
+            "command that wrote this, with --out NAME.parquet, writes it and computes nothing again"
+        )
     table = read_parquet(path)
     metadata = table.schema.metadata or {}
     if METADATA_KEY not in metadata:
@@ -98,7 +114,10 @@ def read_scored(path: str | Path) -> Scored:
         raise BankError(f"{path}: its signature is not JSON ({error}); score again") from error
     if problems := signature_problems(signature):
         raise BankError(f"{path}: its signature is none of pairbank's ({'; '.join(problems[:3])}); score again")
-    return Scored(dataset=dataset_of(table, path), signature=signature)
+    dataset = dataset_of(table, path)
+    if not has_model(dataset, signature):
+        dataset = _with_model(dataset, signature)
+    return Scored(dataset=dataset, signature=signature)
 
 
 def dataset_of(table: pa.Table, path: Path) -> datasets.Dataset:
@@ -116,6 +135,28 @@ def dataset_of(table: pa.Table, path: Path) -> datasets.Dataset:
         raise BankError(f"{path}: its Features do not read back ({error}); write it again") from error
 
 
+def has_model(table: datasets.Dataset, signature: Mapping[str, Any]) -> bool:
+    """Return whether a scored table says in each row which model it is of; tables of before 0.2 do not."""
+    return MODEL in table.column_names and table.unique(MODEL) == [signature["model"]["name"]]
+
+
+def _with_model(table: datasets.Dataset, signature: Mapping[str, Any]) -> datasets.Dataset:
+    """Return a table of before with the column of the model where new ones have it; one of the items' steps aside."""
+    import datasets
+
+    if MODEL in table.column_names:
+        table = table.rename_column(MODEL, f"{MODEL}_source")
+    scores = {name for method in signature["methods"].values() for name in method.get("columns", ())}
+    place = next((i for i, name in enumerate(table.column_names) if name in scores), len(table.column_names))
+    arrow: pa.Table = table.with_format("arrow")[:]
+    names = pa.array([signature["model"]["name"]] * len(table), pa.string())
+    pairs = list(table.features.items())
+    features = datasets.Features(dict([*pairs[:place], (MODEL, datasets.Value("string")), *pairs[place:]]))
+    arrow = arrow.add_column(place, MODEL, names).replace_schema_metadata(None).cast(features.arrow_schema)
+    fingerprint = hashlib.sha256(f"{table._fingerprint} {MODEL}".encode()).hexdigest()
+    return datasets.Dataset(arrow, info=datasets.DatasetInfo(features=features), fingerprint=fingerprint)
+
+
 class Columned(Protocol):
     """What has columns in a scored table: a method, run here or imported."""
 
@@ -129,25 +170,26 @@ class Columned(Protocol):
 
 
 def with_columns(
-    items: datasets.Dataset, methods: Sequence[Columned], shards: Mapping[str, Sequence[pa.Table]]
+    items: datasets.Dataset, methods: Sequence[Columned], shards: Mapping[str, Sequence[pa.Table]], *, model: str
 ) -> datasets.Dataset:
-    """Return items and score columns as one Dataset with explicit Features."""
+    """Return items, the model's name and score columns as one Dataset with explicit Features."""
     import datasets
 
     kinds = {name: kind for method in methods for name, kind in method.columns.items()}
-    if clash := [name for name in kinds if name in items.column_names]:
+    if clash := [name for name in (MODEL, *kinds) if name in items.column_names]:
         raise ScoringError(f"items already have the column(s) {', '.join(clash)}; score the unscored items")
-    score_features = datasets.Features({name: _feature(kind) for name, kind in kinds.items()})
+    own = {MODEL: datasets.Value("string")} | {name: _feature(kind) for name, kind in kinds.items()}
     table: pa.Table = items.with_format("arrow")[:]
+    table = table.append_column(MODEL, pa.array([model] * len(table), pa.string()))
     for method in methods:
         part = pa.concat_tables(shards[method.name]).combine_chunks()
         for name in part.schema.names:
             table = table.append_column(name, part[name])
-    features = datasets.Features({**items.features, **score_features})
+    features = datasets.Features({**items.features, **own})
     return datasets.Dataset(
         table.cast(features.arrow_schema),
         info=datasets.DatasetInfo(features=features),
-        fingerprint=_fingerprint(items, table.select(list(kinds))),
+        fingerprint=_fingerprint(items, table.select(list(own))),
     )
 
 

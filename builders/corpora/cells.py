@@ -142,3 +142,12 @@ def mark_before(text: str) -> str:
     """
     found = _MARKS.match(text)
     return found[0] if found else ""
+
+
+def foreign_letters(text: str) -> set[str]:
+    """Return the letters of a text that English does not have.
+
+    >>> sorted(foreign_letters("Der Hund schläft süß, “naturally”.")), foreign_letters("A dog's – 1.")
+    (['ß', 'ä', 'ü'], set())
+    """
+    return {c for c in text.lower() if c.isalpha() and not c.isascii()}

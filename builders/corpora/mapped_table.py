@@ -103,8 +103,8 @@ class MappedTable:
 
 
 def kept_names(columns: Sequence[str], also_taken: Sequence[str] = ()) -> dict[str, str]:
-    """Return the names in the corpus of columns that the schema does not have; none of them is the schema's."""
-    taken = {column.name for column in COLUMNS} | {"flags", *also_taken}
+    """Return the names in the corpus of columns that the schema does not have; none is the schema's or the model's."""
+    taken = {column.name for column in COLUMNS} | {"flags", "model", *also_taken}
     names: dict[str, str] = {}
     for column in sorted(columns, key=lambda name: name in taken):
         name = column

@@ -15,7 +15,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pairbank.builders.corpora.cells import MOST_POINTS, check_characters, has_comma, label_in, number_in
+from pairbank.builders.corpora.cells import (
+    MOST_POINTS,
+    check_characters,
+    foreign_letters,
+    has_comma,
+    label_in,
+    number_in,
+)
 from pairbank.builders.corpora.column_map import ColumnMap
 from pairbank.builders.corpora.column_roles import MAPPABLE, SYNONYMS, Roles, roles_of
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
@@ -49,6 +56,7 @@ __all__ = [
     "tabular_item",
 ]
 
+MOST_LETTERS = 5
 READING = "reading"
 """Among the facts of the manifest: how the file was read, a sentence a fact."""
 _LONGEST_NAME = 100
@@ -133,6 +141,9 @@ class _Met:
     n_lost: int = 0
     tags: dict[str, str] = field(default_factory=dict)
     """Language tag as the file has it -> in its standard form."""
+    n_foreign: int = 0
+    """Rows without a language whose sentences have letters that English lacks."""
+    foreign: set[str] = field(default_factory=set)
     nested: set[str] = field(default_factory=set)
     """Columns of lists or objects, which are kept as JSON."""
 
@@ -238,6 +249,9 @@ class OwnFile:
             met.tags[tag] = item.language
         else:
             met.n_without_language += 1
+            letters = foreign_letters(item.target_good)
+            met.n_foreign += bool(letters)
+            met.foreign |= letters
 
     def said(self) -> list[str]:
         """Return how the file was read, a sentence a fact; where its rows were not read yet, they are."""
@@ -251,6 +265,9 @@ class OwnFile:
         stated = self.options.language
         if met.n_without_language and stated is None:
             yield f"language {self.language} ({language_name(self.language)}), the default: --language says another"
+            if met.n_foreign * 5 >= met.n_rows:
+                some = ", ".join(sorted(met.foreign)[:MOST_LETTERS])
+                yield f"yet {met.n_foreign:,} of {met.n_rows:,} rows have letters that English lacks ({some})"
         elif met.n_without_language:
             read = "" if stated == self.language else f", from {stated!r}"
             yield f"language {self.language} ({language_name(self.language)}{read})"

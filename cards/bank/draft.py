@@ -17,7 +17,7 @@ from pairbank.cards.bank.manifest import is_slug
 from pairbank.cards.bank.redistribution import TEXTS, may_publish, score_columns, with_licence
 from pairbank.cards.bank.tables import read_table
 from pairbank.errors import BankError
-from pairbank.scoring.scored import Scored, read_scored
+from pairbank.scoring.scored import MODEL, Scored, read_scored
 from pairbank.scoring.signature import method_hashes
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Draft:
     manifest: dict[str, Any]
     items: dict[str, datasets.Dataset] = field(default_factory=dict)
     scored: dict[tuple[str, str], Scored] = field(default_factory=dict)
+    ratings: dict[str, datasets.Dataset] = field(default_factory=dict)
 
     def items_of(self, corpus: str) -> datasets.Dataset:
         """Return a corpus's items, new or from disk."""
@@ -140,8 +141,8 @@ def _check_alike(table: Scored, slug: str, other: Mapping[str, Any]) -> None:
 
 
 def items_of_scored(table: Scored) -> datasets.Dataset:
-    """Return the items of a scored table: its columns without those of the methods."""
-    scores = score_columns(table.signature["methods"])
+    """Return the items of a scored table: its columns without the model's name and those of the methods."""
+    scores = {MODEL, *score_columns(table.signature["methods"])}
     return table.dataset.remove_columns([name for name in table.dataset.column_names if name in scores])
 
 

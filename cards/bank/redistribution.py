@@ -16,6 +16,7 @@ from pairbank.builders.corpora.registry import CORPORA
 from pairbank.cards.bank.layout import LEFT_OUT, REPORTS
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns
+from pairbank.scoring.scored import MODEL
 
 if TYPE_CHECKING:
     import datasets
@@ -93,6 +94,7 @@ def text_columns(features: datasets.Features, methods: Mapping[str, Mapping[str,
     """
     scores, flags = score_columns(methods), {ScoreColumns(method).flags for method in methods}
     stay = {name for name in scores if name in flags or (name in features and _is_number(features[name]))}
+    stay |= {MODEL} if methods else set()
     return [name for name in features if name not in stay and name not in LABELS]
 
 

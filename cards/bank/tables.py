@@ -11,7 +11,7 @@ import pyarrow as pa
 from pairbank.cards.bank.layout import SUMMARY, scores_path, tables
 from pairbank.errors import BankError
 from pairbank.files import read_parquet, write_parquet
-from pairbank.scoring.scored import Scored, dataset_of, read_scored
+from pairbank.scoring.scored import MODEL, Scored, dataset_of, read_scored
 from pairbank.stats.scored_table.summary_row import DTYPES
 
 if TYPE_CHECKING:
@@ -30,6 +30,16 @@ def write_table(path: Path, items: datasets.Dataset) -> None:
     """Write a Dataset to one parquet file that carries its Features."""
     table: pa.Table = items.with_format("arrow")[:]
     write_parquet(path, table.cast(items.features.arrow_schema))
+
+
+def add_models(root: Path, manifest: Mapping[str, Any]) -> None:
+    """Write again the scored tables of before there was a column `model`: all splits of a config have one form."""
+    import pyarrow.parquet as pq
+
+    for corpus, slug in tables(manifest):
+        path = root / scores_path(corpus, slug)
+        if MODEL not in pq.read_schema(path).names:
+            read_scored(path).save(path)
 
 
 def write_summary(path: Path, summary: pd.DataFrame) -> None:

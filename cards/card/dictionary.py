@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pairbank.builders.corpora.registry import CORPORA
+from pairbank.builders.ratings.rating import RATING_COLUMNS
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, columns_of
 
@@ -32,6 +33,7 @@ MEANINGS: Mapping[str, tuple[str, str]] = {
     "bad_before": ("nats", "log-probability of a word's edge before the target of the worse side"),
     "good_after": ("nats", "log-probability of a word's edge after the target of the better side"),
     "bad_after": ("nats", "log-probability of a word's edge after the target of the worse side"),
+    "by_region": ("nats", "log-probability of each region of a sentence, in their order"),
     "logprobs": ("nats", "log-probabilities of the answer options: presentations x options, row-major"),
     "argmax_good": ("points", "most probable rating of the better side"),
     "argmax_bad": ("points", "most probable rating of the worse side"),
@@ -45,11 +47,14 @@ MEANINGS: Mapping[str, tuple[str, str]] = {
 OTHERS: Mapping[str, tuple[str, str]] = {
     "flags": ("", "why a row needs care; empty = nothing to say"),
     "model": ("", "name of the model whose scores these are"),
+    "model_source": ("", "the column `model` of the file that the corpus was read from"),
     "edit_distance": ("characters", "inserted, deleted or replaced to make one side of the other"),
     "cosine_distance": ("0 to 2", "1 - cosine of the embeddings of both sides"),
     "cosine_distance_model": ("", "the embedding model, id@revision"),
 }
 """Columns that are neither in the schema nor a method's."""
+RATINGS: Mapping[str, tuple[str, str]] = {column.name: ("", column.meaning) for column in RATING_COLUMNS}
+"""Columns of a config of single raters' ratings."""
 UNITS = {"human_good": "points of human_scale", "human_bad": "points of human_scale", "human_n": "people"}
 UNDESCRIBED = "as in the file that the corpus was read from"
 
@@ -73,13 +78,16 @@ def dictionary(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) ->
 
 def described(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> dict[str, Entry]:
     """Return an entry by the real name of each column."""
-    found: dict[str, Entry] = {}
+    found = {
+        name: Entry(column=name, type="", unit=unit, meaning=meaning)
+        for name, (unit, meaning) in (RATINGS if manifest.get("ratings") else {}).items()
+    }
     for entry in dictionary(manifest, contents):
         if entry.column.startswith(f"{METHOD}_"):
             names = (entry.column.replace(METHOD, method, 1) for method in entry.where)
             found |= dict.fromkeys(names, entry)
         else:
-            found.setdefault(entry.column, entry)
+            found[entry.column] = entry
     return found
 
 

@@ -31,6 +31,7 @@ from pairbank.files import read_parquet
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
 from pairbank.scoring.prompts.registry import prompts
+from pairbank.scoring.scored import MODEL
 from pairbank.scoring.signature import signature_line
 
 if TYPE_CHECKING:
@@ -209,13 +210,14 @@ def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, A
         facts["methods"].append({"use": _definition(work, name, signature), "any": bool(np.isfinite(values).any())})
         axes.append(axis)
     facts["human"] = bool(np.isfinite(work.human[places]).any())
-    shared = set(work.items.column_names)
+    shared = {MODEL, *work.items.column_names}
     rest = [name for name in table.column_names if name not in shared and name not in axes]
     for page, part in enumerate(_pages(table.select(rest), PAGE_ROWS)):
         pieces[f"rows/{page}"] = work.rows.put(f"{slug}/rows/{page}", part)
     made = score_columns(signature["methods"])
     packed = {piece: pack for piece, pack in pieces.items() if pack is not None}
-    facts |= {"axes": axes, "packs": packed, "columns": table.column_names, "own": [x for x in rest if x not in made]}
+    names = [name for name in table.column_names if name != MODEL]
+    facts |= {"axes": axes, "packs": packed, "columns": names, "own": [x for x in rest if x not in made]}
     work.tables[slug] = facts
 
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # pairbank on SLURM without Ray: an array of parts, then one job that puts them together.
 #   jid=$(sbatch --parsable --array=1-8 slurm-array.sh) && sbatch --dependency=afterok:$jid slurm-array.sh
+# STUDY, MODEL and BANK of the environment are taken, and PAIRBANK_CACHE has to be set.
 #SBATCH --job-name=pairbank
 #SBATCH --gpus=1
 #SBATCH --cpus-per-task=8
@@ -14,4 +15,5 @@ part=()
 if [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then
   part=(--part "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT")
 fi
-exec pairbank run introspection --model meta-llama/Llama-3.1-8B --batch-tokens 16384 --out bank "${part[@]}"
+exec pairbank run "${STUDY:-introspection}" --model "${MODEL:-meta-llama/Llama-3.1-8B}" --batch-tokens 16384 \
+  --out "${BANK:-bank}" ${part[@]+"${part[@]}"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -107,6 +107,19 @@ def slug(name: str) -> str:
 
 
 @dataclass(slots=True, kw_only=True)
+class WorkerStats:
+    """How much one of several workers did."""
+
+    where: str = ""
+    """Its machine and process."""
+    n_units: int = 0
+    n_computed_tokens: int = 0
+    """0 where its model does not count them."""
+    seconds: float = 0.0
+    """Time that it scored."""
+
+
+@dataclass(slots=True, kw_only=True)
 class ScoringStats:
     """How much work a scorer did, in tokens."""
 
@@ -116,6 +129,8 @@ class ScoringStats:
     """Tokens that went through the model."""
     seconds: float = 0.0
     """Time spent in the model and the planner."""
+    workers: dict[int, WorkerStats] = field(default_factory=dict)
+    """Of workers in other processes, by number from 1; none where this process scores."""
 
     @property
     def sharing(self) -> float:

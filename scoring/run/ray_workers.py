@@ -4,148 +4,54 @@ In: a model's name and options, how many workers. Out: a `Scorer` that `score` r
 started again, and its unit goes to another; what a worker raises is raised here. Workers whose models or versions
 differ are refused. The numbers are those of one process, to the byte, for a unit's numbers depend on the unit alone.
 
-Ray is an extra: `pip install 'pairbank[ray]'`.
+Workers may begin late, die and come back with the nodes that they are on; who is there takes what is left to do.
 """
 
 from __future__ import annotations
 
 import logging
-import os
-import secrets
-import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
-from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-import pyarrow as pa
-
 from pairbank.errors import ModelLoadError, PairbankError, ScoringError
-from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, Progress, ScoringStats
+from pairbank.scoring.api.model import (
+    Ask,
+    Continuation,
+    ExampleTurn,
+    ModelInfo,
+    Progress,
+    ScoringStats,
+    WorkerStats,
+)
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.options import LoadOptions
+from pairbank.scoring.run.ray_actor import Done, Facts, VocabularyFacts, Worker
+from pairbank.scoring.run.ray_cluster import LOCAL, Needs, begin, has_room, ray_for
 from pairbank.scoring.run.recipe import Recipe
 from pairbank.scoring.run.store import VERSIONS
 from pairbank.scoring.run.workers import Job
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from pairbank.arrays import FloatArray
     from pairbank.scoring.api.model import OverLength, Scorer
 
 logger = logging.getLogger(__name__)
-LOCAL = "local"
-"""In the place of an address: a Ray of this run's own, on this machine."""
 MOST_TRIES = 3
 """Of a unit whose workers die."""
-RESTARTS = 3
-"""Of a worker."""
-PASSED_ON = ("PYTHONPATH", "PAIRBANK_CACHE", "HF_HOME", "HF_HUB_OFFLINE", "XDG_CACHE_HOME")
-"""Variables that workers get from this process. Keys are not among them: Ray shows what it was given."""
+LATE_S = 30.0
+"""How long a worker waits for the others before it begins; they are taken in whenever they are there."""
 SILENT_S = 600.0
-"""How long no worker may come back, once all have died, before the run ends."""
-
-
-class Worker:
-    """One copy of the model, in a process of its own."""
-
-    def __init__(self, model: str, options: LoadOptions, n_threads: int) -> None:
-        import torch
-        from transformers.utils import logging as transformers_logging
-
-        from pairbank.scoring.models.load import load_model
-
-        torch.set_num_threads(n_threads)
-        transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        self._problem: PairbankError | None = None
-        try:
-            self._model: Scorer = load_model(model, **options)
-        except PairbankError as error:
-            self._problem = error  # for whoever asks first: an actor that cannot begin is gone, and its reason with it
-
-    def facts(self) -> tuple[ModelInfo, str, int]:
-        """Return the model's facts, the versions of the code, and the process.
-
-        Raises:
-            PairbankError: the model could not be loaded.
-        """
-        if self._problem is not None:
-            raise self._problem
-        return self._model.info, VERSIONS, os.getpid()
-
-    def vocabulary(self) -> VocabularyFacts | None:
-        """Return what of the vocabulary methods ask for; None where the model has none."""
-        from pairbank.scoring.models.tokens.vocabulary import vocabulary_of
-
-        try:
-            found = vocabulary_of(self._model)
-        except ScoringError:
-            return None
-        return VocabularyFacts(
-            n_tokens=found.n_tokens, n_ids=found.n_ids, fingerprint=found.fingerprint, name=found.name
-        )
-
-    def cut(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        """Return the tokens of texts, as the vocabulary gives them."""
-        from pairbank.scoring.models.tokens.vocabulary import vocabulary_of
-
-        return vocabulary_of(self._model).ids(texts)
-
-    def scored(self, job: Job, recipe: Recipe) -> Done:
-        """Return a job's tables."""
-        began = time.perf_counter()
-        stats = getattr(self._model, "stats", None) or ScoringStats()
-        before = (stats.n_sequence_tokens, stats.n_computed_tokens)
-        methods = recipe.methods(self._model)
-        run = recipe.run(self._model, methods)
-        tables = run.computed(job.rows, [method for method in methods if method.name in job.names])
-        return Done(
-            tables=tables,
-            pid=os.getpid(),
-            seconds=time.perf_counter() - began,
-            n_sequence_tokens=stats.n_sequence_tokens - before[0],
-            n_computed_tokens=stats.n_computed_tokens - before[1],
-        )
-
-    def call(self, name: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        """Return what a method of the scorer gives."""
-        return getattr(self._model, name)(*arguments, **named)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VocabularyFacts:
-    """A vocabulary whose tokens are with the workers."""
-
-    n_tokens: int
-    n_ids: int
-    fingerprint: str
-    name: str
-    cut: Callable[[Sequence[str]], list[Sequence[int]]] | None = None
-    """Asks a worker."""
-
-    def ids(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        """Return the tokens of texts, which a worker cuts.
-
-        Raises:
-            ScoringError: nobody is there to ask.
-        """
-        if self.cut is None:
-            raise ScoringError(f"{len(texts)} texts cannot be cut: the tokenizer of {self.name} is with the workers")
-        return self.cut(texts)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """A job that a worker carried out."""
-
-    tables: dict[str, pa.Table]
-    pid: int
-    seconds: float
-    n_sequence_tokens: int
-    n_computed_tokens: int
+"""How long no worker may come back once all have died, and no cluster have room for one, before the run ends."""
+ASKED_S = 1.0
+"""Between two questions to a worker that died whether it is back."""
+SAID_S = 30.0
+"""Between two lines that say what is waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +90,7 @@ class RayModel:
         Raises:
             ModelLoadError: no Ray, no cluster, not enough room in it, workers that differ, or what loading raised.
         """
-        self._ray = _ray(address)
+        self._ray = ray_for(address)
         if n_workers < 1 or n_threads_each < 1 or n_gpus_each < 0:
             raise ModelLoadError(f"{n_workers} workers of {n_threads_each} threads; expected at least one of each")
         if n_gpus_each and not (options or {}).get("batch_tokens"):
@@ -197,23 +103,50 @@ class RayModel:
         self._free: deque[Any] = deque()
         """Workers without a job."""
         self._waking: dict[Any, Any] = {}
-        """Of workers that died: what they will answer once they are back -> the worker."""
-        self._began_here = _begin(self._ray, address, n_workers=n_workers, n_threads=n_threads_each, n_gpus=n_gpus_each)
+        """Of workers that begin late or were started again: what they will answer once they are there -> the worker."""
+        self._away: list[Any] = []
+        """Workers that died, and that Ray starts again where there is room."""
+        self._ask_again_s = 0.0
+        errors = self._ray.exceptions
+        self._died = (errors.RayActorError, errors.ObjectLostError, errors.WorkerCrashedError, errors.OutOfMemoryError)
+        """What is raised where a worker, its node, or what it gave is gone."""
+        needs = Needs(n_cpus=n_threads_each, n_gpus=n_gpus_each)
+        self._began_here = begin(self._ray, address, n_workers=n_workers, needs=needs)
         maker = self._ray.remote(Worker).options(
-            num_cpus=n_threads_each, num_gpus=n_gpus_each, max_restarts=RESTARTS, max_task_retries=0
+            num_cpus=needs.n_cpus, num_gpus=needs.n_gpus, max_restarts=-1, max_task_retries=0
         )
         try:
             self._workers = [maker.remote(model, options or LoadOptions(), n_threads_each) for _ in range(n_workers)]
-            self.info = _agreed(self._got([worker.facts.remote() for worker in self._workers]))
-            told: VocabularyFacts | None = self._got(self._workers[0].vocabulary.remote())
+            self.info = self._begun(needs)
+            told: VocabularyFacts | None = self._asked("vocabulary")
             self.vocabulary = None if told is None else replace(told, cut=self._cut)
-        except self._ray.exceptions.RayActorError as error:
+        except self._died as error:
             self.close()
             raise ModelLoadError(f"a worker died while it loaded {model!r} ({error}); try fewer workers") from error
-        except PairbankError:
+        except (PairbankError, KeyboardInterrupt):
             self.close()
             raise
-        self._free.extend(self._workers)
+
+    def _begun(self, needs: Needs) -> ModelInfo:
+        """Wait for workers, all if they come soon; return what those that are there say of the model."""
+        asked = {worker.facts.remote(): worker for worker in self._workers}
+        began = said = time.monotonic()
+        while not self._ray.wait([*asked], timeout=1.0)[0]:
+            now = time.monotonic()
+            if now - said >= SAID_S and not has_room(self._ray, needs):
+                said = now
+                logger.warning("no node has room for a worker (%s); waiting for one to join", needs)
+            if now - began >= SILENT_S and not has_room(self._ray, needs):
+                raise ModelLoadError(f"no node has had room for a worker ({needs}) for {SILENT_S:g} s; start one")
+        ready, late = self._ray.wait([*asked], num_returns=len(asked), timeout=LATE_S)
+        facts: list[Facts] = self._got(ready)
+        self._free.extend(asked[answer] for answer in ready)
+        self._waking |= {answer: asked[answer] for answer in late}
+        for answer, fact in zip(ready, facts, strict=True):
+            self._introduce(asked[answer], fact)
+        if late:
+            logger.warning("%d of %d workers have begun; the others join when they are there", len(ready), len(asked))
+        return _agreed(facts)
 
     def __enter__(self) -> Self:
         return self
@@ -237,59 +170,104 @@ class RayModel:
         waiting, tries = deque(jobs), Counter[int]()
         running: dict[Any, tuple[Job, Any]] = {}
         recipe_there = self._ray.put(recipe) if jobs else None
-        while waiting or running:
+        began, before_s = time.perf_counter(), self.stats.seconds
+
+        def hand_out() -> None:
             while waiting and self._free:
                 job, worker = waiting.popleft(), self._free.popleft()
                 running[worker.scored.remote(job, recipe_there)] = (job, worker)
-            first = self._next(running)
+
+        while waiting or running:
+            hand_out()
+            first = self._next(running, n_units=len(waiting))
             if first is None:
-                raise _nobody_left(len(waiting))
-            if first in self._waking:
-                self._woken(first)
                 continue
             job, worker = running.pop(first)
             try:
                 done: Done = self._got(first)
-            except self._ray.exceptions.RayActorError as error:
+            except self._died as error:
                 tries[job.unit] += 1
                 logger.warning("a worker died (%s); its unit goes to another", type(error).__name__)
                 if tries[job.unit] >= MOST_TRIES:
                     raise _deadly(job, tries[job.unit]) from error
                 waiting.appendleft(job)
-                self._waking[worker.facts.options(max_task_retries=-1).remote()] = worker
-            else:
-                self._free.append(worker)
-                yield job, self._noted(job, done)
+                self._away.append(worker)
+                continue
+            self._free.append(worker)
+            self.stats.seconds = before_s + time.perf_counter() - began
+            self._note(job, worker, done)
+            hand_out()  # so that no worker waits until this process has written
+            yield job, done.tables
 
-    def _next(self, running: Mapping[Any, object]) -> Any | None:  # noqa: ANN401 - Ray's
-        """Return the next answer that is there; None where no worker is left that could give one."""
-        if not running and not self._waking:
-            return None
-        ready, _ = self._ray.wait([*running, *self._waking], timeout=None if running else SILENT_S)
-        return ready[0] if ready else None
+    def _next(self, running: Mapping[Any, object], *, n_units: int = 0) -> Any | None:  # noqa: ANN401 - Ray's
+        """Return the first answer to a job that is there; None once a worker is there that has no job.
 
-    def _woken(self, answer: Any) -> None:  # noqa: ANN401 - Ray's
-        """Take a worker back that was started again, if it was."""
+        Raises:
+            ScoringError: no worker is left, and none came back.
+        """
+        began = time.monotonic()
+        while running or self._waking or self._away:
+            if self._away and time.monotonic() >= self._ask_again_s:
+                self._waking |= {worker.facts.remote(): worker for worker in self._away}
+                self._away.clear()
+                self._ask_again_s = time.monotonic() + ASKED_S
+            pending = [*running, *self._waking]
+            ready = self._ray.wait(pending, timeout=ASKED_S)[0] if pending else []
+            if ready and ready[0] in running:
+                return ready[0]
+            if ready and self._woken(ready[0]):
+                return None
+            if not ready and not pending:
+                time.sleep(ASKED_S)
+            if not running and time.monotonic() - began > SILENT_S:
+                break
+        raise _nobody_left(n_units)
+
+    def _woken(self, answer: Any) -> bool:  # noqa: ANN401 - Ray's
+        """Take a worker in that has begun, or was started again somewhere; return whether it is there."""
         worker = self._waking.pop(answer)
         try:
-            info, versions, pid = self._got(answer)
-        except self._ray.exceptions.RayActorError:
-            logger.warning("a worker is gone for good")
-            return
-        _agreed([(self.info, VERSIONS, 0), (info, versions, pid)])
-        logger.warning("a worker is back")
+            facts: Facts = self._got(answer)
+        except self._ray.exceptions.ActorUnavailableError:
+            self._away.append(worker)
+            return False
+        except self._died as error:
+            logger.warning("a worker is gone for good (%s)", type(error).__name__)
+            return False
+        _agreed([Facts(info=self.info, versions=VERSIONS, pid=0, host=""), facts])
+        logger.warning("a worker is there (%s)", facts.where)
+        self._introduce(worker, facts)
         self._free.append(worker)
+        return True
+
+    def _introduce(self, worker: Any, facts: Facts) -> None:  # noqa: ANN401 - Ray's
+        """Note where a worker is."""
+        number = self._workers.index(worker) + 1
+        self.stats.workers.setdefault(number, WorkerStats()).where = facts.where
+
+    def _asked(self, name: str, *arguments: Any) -> Any:  # noqa: ANN401 - any method of a worker
+        """Return what a worker answers, whichever is there."""
+        while True:
+            if not self._free:
+                self._next({})
+                continue
+            try:
+                return self._got(getattr(self._free[0], name).remote(*arguments))
+            except self._died:
+                self._away.append(self._free.popleft())
 
     def _cut(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        found: list[Sequence[int]] = self._got(self._workers[0].cut.remote(texts))
+        found: list[Sequence[int]] = self._asked("cut", texts)
         return found
 
-    def _noted(self, job: Job, done: Done) -> dict[str, pa.Table]:
+    def _note(self, job: Job, worker: Any, done: Done) -> None:  # noqa: ANN401 - Ray's
         self.ledger.append(Entry(unit=job.unit, names=job.names, pid=done.pid, seconds=done.seconds))
         self.stats.n_sequence_tokens += done.n_sequence_tokens
         self.stats.n_computed_tokens += done.n_computed_tokens
-        self.stats.seconds += done.seconds
-        return done.tables
+        own = self.stats.workers[self._workers.index(worker) + 1]
+        own.n_units += 1
+        own.n_computed_tokens += done.n_computed_tokens
+        own.seconds += done.seconds
 
     def _got(self, what: Any) -> Any:  # noqa: ANN401 - what a worker gave
         """Return what workers give, or raise what one of them raised, as it was there."""
@@ -299,29 +277,29 @@ class RayModel:
             raise error.cause from None
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
-        """Return what the first worker renders."""
+        """Return what a worker renders."""
         named = {"system": system, "user": user, "stem": stem, "examples": examples}
-        found: str = self._got(self._workers[0].call.remote("render_prompt", (), named))
+        found: str = self._asked("call", "render_prompt", (), named)
         return found
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return the first worker's tokens."""
-        found: list[EncodedRequest] = self._got(self._workers[0].call.remote("encode", (requests,), {}))
+        """Return a worker's tokens."""
+        found: list[EncodedRequest] = self._asked("call", "encode", (requests,), {})
         return found
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return what the first worker computes; `score` shares units out instead."""
+        """Return what a worker computes; `score` shares units out instead."""
         named = {"progress": _silent}
-        found: list[FloatArray] = self._got(self._workers[0].call.remote("token_logprobs", (requests,), named))
+        found: list[FloatArray] = self._asked("call", "token_logprobs", (requests,), named)
         progress(len(found))
         return found
 
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
     ) -> list[Continuation]:
-        """Return what the first worker writes."""
+        """Return what a worker writes."""
         named = {"max_new_tokens": max_new_tokens, "over_length": over_length, "progress": _silent}
-        found: list[Continuation] = self._got(self._workers[0].call.remote("write", (prompts,), named))
+        found: list[Continuation] = self._asked("call", "write", (prompts,), named)
         progress(len(found))
         return found
 
@@ -330,60 +308,25 @@ class RayModel:
         return self
 
 
-def _ray(address: str) -> Any:  # noqa: ANN401 - the package
-    """Return Ray; one of this run's own answers to nobody without a token, which no file holds."""
-    if find_spec("ray") is None:
-        raise ModelLoadError("workers need the package ray; pip install 'pairbank[ray]', or run parts (--part 1/4)")
-    if address == LOCAL and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
-        os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    return import_module("ray")
-
-
-def _begin(ray: Any, address: str, *, n_workers: int, n_threads: int, n_gpus: float) -> bool:  # noqa: ANN401
-    """Connect to a cluster, or start a Ray here; return whether one was started."""
-    if ray.is_initialized():
-        return False
-    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    common: dict[str, Any] = {
-        "runtime_env": {"env_vars": environment},
-        "log_to_driver": False,
-        "logging_level": logging.ERROR,
-    }
-    try:
-        if address == LOCAL:
-            ray.init(
-                address="local",
-                num_cpus=n_workers * n_threads,
-                num_gpus=None if n_gpus else 0,
-                include_dashboard=False,
-                **common,
-            )
-        else:
-            ray.init(address=address, **common)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        raise ModelLoadError(
-            f"no Ray at {address!r} ({error}); start one (ray start --head --block), or use --ray local"
-        ) from error
-    return True
-
-
-def _agreed(facts: Sequence[tuple[ModelInfo, str, int]]) -> ModelInfo:
+def _agreed(facts: Sequence[Facts]) -> ModelInfo:
     """Return what all workers say of the model.
 
     Raises:
         ModelLoadError: they do not say the same.
     """
-    first, versions, _ = facts[0]
-    for info, theirs, _ in facts[1:]:
-        if theirs != versions or theirs != VERSIONS:
+    first = facts[0].info
+    for other in facts:
+        if other.versions != VERSIONS:
             raise ModelLoadError(
-                f"workers run other versions of pairbank ({theirs}; here: {VERSIONS}); install the same everywhere"
+                f"the worker on {other.host} runs another version of pairbank ({other.versions}; here: {VERSIONS}); "
+                "install the same everywhere"
             )
-        differing = [name for name, value in first.to_dict().items() if info.to_dict().get(name) != value]
-        if differing or info.to_dict().keys() != first.to_dict().keys():
+        theirs = other.info.to_dict()
+        differing = [name for name, value in first.to_dict().items() if theirs.get(name) != value]
+        if differing or theirs.keys() != first.to_dict().keys():
             raise ModelLoadError(
-                f"workers loaded models that differ in {', '.join(differing) or 'what they say of themselves'}; use "
-                "machines and folders that are alike"
+                f"the worker on {other.host} loaded a model that differs in "
+                f"{', '.join(differing) or 'what it says of itself'}; use machines and folders that are alike"
             )
     return first
 

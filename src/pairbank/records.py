@@ -49,11 +49,18 @@ def checked(
     """
     if extra := sorted(table.keys() - hints.keys()):
         raise error(f"{where}: unknown key(s) {', '.join(extra)}; known: {', '.join(sorted(hints))}")
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    values = {key: _frozen(value) for key, value in table.items()}
     for key, value in values.items():
         if not _fits(value, hints[key]):
             raise error(f"{where}: {key} is {table[key]!r}; expected {_spelled(hints[key])}")
     return values
+
+
+def _frozen(value: Any) -> Any:  # noqa: ANN401 - a value of TOML
+    """Return lists, also those of an inner table, as tuples."""
+    if isinstance(value, Mapping):
+        return {key: tuple(cell) if isinstance(cell, list) else cell for key, cell in value.items()}
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401 - a type hint is anything

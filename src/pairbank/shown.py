@@ -5,6 +5,7 @@ Tables keep every text byte for byte; this is for what is printed, reported and 
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -24,6 +25,17 @@ def spelt_out(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
     return "".join(f"[U+{ord(c):04X}]" if _is_invisible(c) else c for c in text)
+
+
+def spelt_in_json(document: str) -> str:
+    r"""Return a JSON document with controls, direction marks and the like as escapes; it means the same.
+
+    >>> spelt_in_json('["left \u202e 左"]')
+    '["left \\u202e 左"]'
+    """
+    if _PLAIN.fullmatch(document):
+        return document
+    return "".join(json.dumps(c)[1:-1] if _is_invisible(c) else c for c in document)
 
 
 def _is_invisible(character: str) -> bool:

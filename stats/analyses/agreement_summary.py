@@ -212,6 +212,9 @@ def _model_cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
                 "versus": DIRECT,
                 "metric": metric,
                 "value": estimate.value,
+                "low": estimate.low,
+                "high": estimate.high,
+                "n": estimate.n,
             }
 
 
@@ -226,8 +229,18 @@ def _answer(cells: pd.DataFrame) -> str:
         ends = [known.iloc[0], known.iloc[-1]][: len(known)]
         numbers = " to ".join(f"{row['value']:.2f}{_whose(row, keys)}" for row in ends)
         size = ", ".join(_counted(known[key].nunique(), key) for key in ("model", "method", "corpus"))
-        said.append(f"{name} is {numbers} in {size}.")
+        n = f"n = {known['n'].min():,}" + (f" to {known['n'].max():,}" if known["n"].nunique() > 1 else "")
+        said.append(f"{name} is {numbers} in {size} ({n} items{_away_from_zero(known)}).")
     return html_as_text(" ".join(said)) or "No correlation is defined for these tables."
+
+
+def _away_from_zero(known: pd.DataFrame) -> str:
+    """Say in how many cells the interval excludes 0, beside what chance alone would give."""
+    told = known[known["low"].notna()]
+    if len(told) < 2:
+        return ""
+    away = int(((told["low"] > 0) | (told["high"] < 0)).sum())
+    return f"; the 95 % interval excludes 0 in {away} of {len(told)}, by chance alone in about {len(told) / 20:.1f}"
 
 
 def _whose(row: pd.Series[Any], keys: Sequence[str]) -> str:

@@ -29,6 +29,8 @@ def cell(row: Mapping[Any, Any] | pd.Series[Any], *, interval: bool = True) -> s
 def ranged(rows: pd.DataFrame, keys: Sequence[str], *, code: Sequence[str] = ("method",)) -> str:
     """Return the one value, or the smallest and the largest with whose they are; `undefined` where none is known.
 
+    Values that are the same in two digits are said once.
+
     Args:
         rows: Long table.
         keys: Columns that tell the rows apart; those that do not vary are not said.
@@ -41,10 +43,22 @@ def ranged(rows: pd.DataFrame, keys: Sequence[str], *, code: Sequence[str] = ("m
         return cell(known.iloc[0])
     varying = [key for key in keys if rows[key].nunique() > 1]
     ends = (known.iloc[0], known.iloc[-1])
+    if (same := said_once(known["value"])) is not None:
+        return same
     return " to ".join(
         f"{cell(end)} ({', '.join(f'`{end[key]}`' if key in code else str(end[key]) for key in varying)})"
         for end in ends
     )
+
+
+def said_once(values: pd.Series[float]) -> str | None:
+    """Return what several values are, where two digits do not tell them apart; None where they do.
+
+    >>> said_once(pd.Series([0.501, 0.499])), said_once(pd.Series([0.5, 0.52]))
+    ('0.50 everywhere', None)
+    """
+    low, high = f"{values.min():.2f}", f"{values.max():.2f}"
+    return f"{low} everywhere" if low == high else None
 
 
 def counts(rows: pd.DataFrame) -> str:

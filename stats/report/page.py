@@ -74,7 +74,7 @@ def _short(section: Section, labels: Mapping[str, str]) -> Iterator[str]:
     if (figure := section.first_figure) is not None:
         yield from _figures([figure], FIGURES, labels)
     if section.main_table:
-        table = section.tables[section.main_table]
+        table = section.tables[section.main_table].dropna(axis="columns", how="all")
         yield _table(table.head(MOST_FIRST_ROWS), labels)
         if len(table) > MOST_FIRST_ROWS:
             yield (

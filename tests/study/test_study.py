@@ -21,7 +21,7 @@ from pairbank.errors import BankError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.analyses.registry import analysis_named
 from pairbank.stats.report.report import N_RESAMPLES
-from pairbank.study.declaration import CorpusChoice, Study, load_study, study_names, with_corpora
+from pairbank.study.declaration import CorpusChoice, Study, limited, load_study, study_names, with_corpora
 from pairbank.study.errors import StudyError
 from pairbank.study.run import run_study
 
@@ -90,6 +90,8 @@ def test_a_study_can_be_run_on_other_corpora_and_says_so() -> None:
     study = with_corpora(_study(CorpusChoice(name="xcomps")), ["starter:concepts", "blimp"])
     assert study.corpora == (CorpusChoice(name="starter", subset="concepts"), CorpusChoice(name="blimp"))
     assert study.notes == ("Run by the user on starter:concepts, blimp instead of xcomps.",)
+    assert study.description.endswith("Here: on starter:concepts, blimp.")
+    assert limited(study, 3).description.endswith("Here: on starter:concepts, blimp. Here: at most 3 of each paradigm.")
 
 
 def _run(study: Study, folder: Path, *models: FakeScorer) -> Report:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Annotated, NoReturn
 
 import typer
@@ -27,20 +28,29 @@ from pairbank.cli import (
     scoring,
     unigrams,
 )
+from pairbank.cli.display.output import takes_output_options
 from pairbank.errors import PairbankError
 from pairbank.shown import spelt_out
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="A bank of linguistic judgment items and of what language models say about them.",
 )
 
 
+def _say_version(asked: bool) -> None:  # noqa: FBT001 - typer's callback
+    if asked:
+        typer.echo(f"pairbank {version('pairbank')}")
+        raise typer.Exit
+
+
 @app.callback()
 def _root(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what is being done.")] = False,  # noqa: FBT002
+    _version: Annotated[  # noqa: FBT002
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version, and end.")
+    ] = False,
 ) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Plain("%(message)s"))
@@ -66,11 +76,13 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         plan.plan,
     ),
     "Results": (results.run, results.report, results.bank, browse.browse, browse.site),
-    "Publishing": (publishing.check, publishing.publish, publishing.merge, publishing.strip),
+    "Publishing": (publishing.check, publishing.export, publishing.publish, publishing.merge, publishing.strip),
 }
 for _panel, _commands in _PANELS.items():
     for _command in _commands:
-        app.command(_command.__name__.rstrip("_"), rich_help_panel=_panel)(_command)
+        app.command(_command.__name__.rstrip("_"), rich_help_panel=_panel)(
+            takes_output_options(_command, as_json=_command is not browse.browse)
+        )
 app.add_typer(methods.app, name="methods", rich_help_panel="Scoring")
 app.add_typer(new.app, name="new", rich_help_panel="Data")
 

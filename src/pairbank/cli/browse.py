@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairbank.cli.console import quiet_bars, say, status
+from pairbank.cli.display.console import quiet_bars, status
+from pairbank.cli.display.output import answer, hint, say
 from pairbank.errors import PairbankError
 from pairbank.files import reading
 
@@ -41,8 +42,9 @@ def site(
         texts: Texts = "all" if all_texts else "redistributable"
         folder = pairbank.write_site(bank, out, name=name, texts=texts, features=_features(features))
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    answer(site=folder, n_bytes=n_bytes)
     say(f"{folder}: {n_bytes / 2**20:.1f} MiB; put it on any web server, or look at it with")
-    say(f"  python -m http.server --directory {folder} --bind 127.0.0.1")
+    hint(f"  python -m http.server --directory {folder} --bind 127.0.0.1")
 
 
 def browse(

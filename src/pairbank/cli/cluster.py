@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairbank.cli.console import say
+from pairbank.cli.display.output import answer, note, say
+from pairbank.cli.display.progress import worker_rates
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def part_of(text: str | None) -> Part | None:
 
 def say_part(part: Part, done: PartScored) -> None:
     """Say what a part did, and what is to be done in the end."""
+    answer(part=str(part), n_units=done.n_units, n_units_of_all=done.n_units_of_all)
     say(
         f"part {part}: {done.n_units:,} of {done.n_units_of_all:,} units are stored; when all parts are, the same "
         "command without --part puts them together"
@@ -76,7 +78,7 @@ def _in_workers(
     """Yield a model in Ray workers; say in the end how much each did."""
     from pairbank.scoring.run.ray_workers import RayModel
 
-    typer.echo(f"starting {workers} workers with {model}", err=True)
+    note(f"starting {workers} workers with {model}")
     with RayModel(
         model,
         options,
@@ -86,6 +88,5 @@ def _in_workers(
         address=ray,
     ) as made:
         yield made
-        for pid in dict.fromkeys(entry.pid for entry in made.ledger):
-            own = [entry for entry in made.ledger if entry.pid == pid]
-            say(f"worker {pid}: {len(own)} units in {sum(entry.seconds for entry in own):,.1f} s")
+        for line in worker_rates(made.stats):
+            say(line)

@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
-from pairbank.cli.console import quiet_bars, say, show, status
+from pairbank.cli.display.console import quiet_bars, status
+from pairbank.cli.display.output import answer, output, say
+from pairbank.cli.display.tables import show
 from pairbank.cli.options import ItemOptions, load_items, takes_item_options
 from pairbank.files import replaced_atomically
 
@@ -28,7 +30,7 @@ def corpora(
         return
     import pandas as pd
 
-    show(pd.DataFrame(catalogue_rows()))
+    show(pd.DataFrame(catalogue_rows()), name="corpora", whole=["corpus"])
 
 
 @takes_item_options
@@ -52,10 +54,14 @@ def build(
         items = load_items(corpus, repair=repair, **which)
     manifest = (manifest_of(items) or {}) | {"n_items": len(items)}
     brief = ("corpus", "version", "n_rows", "n_usable", "n_items", "languages", "tasks", "n_by_flag", "files")
-    say(json.dumps({key: manifest.get(key) for key in brief}, indent=2, ensure_ascii=False))
+    told = {key: manifest.get(key) for key in brief}
+    answer(**told)
+    if not output().as_json:
+        say(json.dumps(told, indent=2, ensure_ascii=False))
     if out is not None:
         with replaced_atomically(out) as temporary:
             items.to_parquet(str(temporary))
+        answer(out=out)
         say(f"{out}: {len(items):,} items")
 
 
@@ -65,7 +71,7 @@ def _build_all(data_dir: Path | None, out: Path | None) -> None:
 
     from pairbank.builders.build_all import build_all, total
 
-    with quiet_bars(), Console(stderr=True).status("building") as status:
+    with quiet_bars(), Console(stderr=True, quiet=output().quiet).status("building") as status:
         rows = build_all(data_dir, out=out, tell=lambda name: status.update(f"building {name}"))
-    show(pd.DataFrame(rows))
+    show(pd.DataFrame(rows), name="corpora")
     say(total(rows))

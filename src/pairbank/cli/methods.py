@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from pairbank.cli.console import quiet_bars, say, show, status
+from pairbank.cli.display.console import quiet_bars, status
+from pairbank.cli.display.output import answer, output, say, takes_output_options
+from pairbank.cli.display.tables import show
 from pairbank.cli.options import DataDir, Language, Prompts, Subset
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from pairbank.builders.schema.columns import Task
     from pairbank.scoring.api.method import Row
+    from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.methods.fewshot import Pool
     from pairbank.scoring.prompts.prompt import Prompt
 
@@ -23,6 +26,7 @@ app = typer.Typer(invoke_without_command=True, help="List the methods, or show e
 
 
 @app.callback()
+@takes_output_options
 def methods(
     context: typer.Context,
     task: Annotated[str | None, typer.Option(help="Only methods for this task: sentence_pair, concept_pair …")] = None,
@@ -52,10 +56,11 @@ def methods(
 
     packages = {prompt.id: plugin.package for plugin, theirs in packaged_prompts() for prompt in theirs}
     rows = method_rows(prompts_of(prompts or ()), task=task, language=language, packages=packages)
-    show(pd.DataFrame(rows), whole=["id"])
+    show(pd.DataFrame(rows), name="methods", whole=["id"])
 
 
 @app.command("show")
+@takes_output_options
 def show_method(
     method: Annotated[str, typer.Argument(help="A method, as `pairbank methods` lists it.")],
     item: Annotated[list[str] | None, typer.Option(help="A sentence or word; twice for a pair, better first.")] = None,
@@ -100,13 +105,15 @@ def show_method(
     else:
         row, pool = _from_corpus(corpus, item_id, prompt, data_dir=data_dir, subset=subset, language=language)
     chosen = method_named(method, options=MethodOptions(seed=seed, pool=pool, prompts=known))
-    if model is None:
-        say(shown(chosen, row, FakeScorer()))
-        return
-    from pairbank.cli.scoring import load
+    scorer: Scorer = FakeScorer()
+    if model is not None:
+        from pairbank.cli.scoring import load
 
-    scorer = load(model, device="auto", dtype="auto", bos="auto")
-    say(shown(chosen, row, scorer))
+        scorer = load(model, device="auto", dtype="auto", bos="auto")
+    text = shown(chosen, row, scorer)
+    answer(method=method, item_id=row.get("item_id"), model=model, text=text)
+    if not output().as_json:
+        say(text)
 
 
 def _from_corpus(

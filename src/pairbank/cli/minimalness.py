@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairbank.cli.console import quiet_bars, say, show, status
+from pairbank.cli.display.console import quiet_bars, status
+from pairbank.cli.display.output import answer, say
+from pairbank.cli.display.tables import show
 from pairbank.cli.options import Device, ItemOptions, load_items, takes_item_options
 from pairbank.errors import BankError
 from pairbank.files import reading, replaced_atomically
@@ -58,6 +60,7 @@ def minimalness(
             with replaced_atomically(out) as temporary:
                 made.to_parquet(str(temporary))
     _show(made.dataset if isinstance(made, Scored) else made)
+    answer(out=out, n_items=len(made))
     say(f"{out}: {len(made):,} items")
 
 
@@ -79,4 +82,4 @@ def _show(items: datasets.Dataset) -> None:
     names = [name for name in COLUMNS[:2] if name in items.column_names]
     table = items.select_columns(names).to_pandas().quantile([0, 0.25, 0.5, 0.75, 1]).round(4)
     table.insert(0, "quantile", table.index)
-    show(table)
+    show(table, name="quantiles")

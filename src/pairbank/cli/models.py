@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 import typer
 
 from pairbank.cli.cluster import Cluster
-from pairbank.cli.console import say, show
-from pairbank.cli.progress import Downloads, fresh_stats, stats_of
+from pairbank.cli.display.output import answer, note, output, say
+from pairbank.cli.display.progress import Downloads, fresh_stats, stats_of
+from pairbank.cli.display.tables import show
 from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:
@@ -37,9 +38,12 @@ def models(
 
     if name is not None:
         found = shipped_list(name)
+        answer(list=name, models=[{"id": one.id, "name": one.name, **one.options} for one in found.choices])
         if out is None:
-            sys.stdout.write(found.toml())
+            if not output().as_json:
+                sys.stdout.write(found.toml())
             return
+        answer(out=out)
         write_text(out, found.toml())
         say(f"{out}: {len(found.choices)} models; pairbank run STUDY --models {out} --out BANK")
         return
@@ -47,7 +51,7 @@ def models(
         raise typer.BadParameter("--out is for one list: say which")
     import pandas as pd
 
-    show(pd.DataFrame(list_rows()), whole=["list"])
+    show(pd.DataFrame(list_rows()), name="lists", whole=["list"])
 
 
 def chosen_models(study: Study, named: Sequence[str], lists: Sequence[str], options: LoadOptions) -> list[ModelChoice]:
@@ -109,7 +113,7 @@ class Loader:
             shared = self._workers.enter_context(self.cluster(choice.id, choice.options))
             self.work[shared.info.name] = stats_of(shared)
             return shared
-        typer.echo(f"loading model {choice.name}", err=True)
+        note(f"loading model {choice.name}")
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         scorer: Scorer = pairbank.load_model(choice.id, progress=Downloads(doing="reading").tell, **choice.options)
         self.work[scorer.info.name] = fresh_stats(scorer)
@@ -135,8 +139,9 @@ def say_plan(plan: Plan) -> None:
         for one in plan.corpora
         for name in names
     ]
-    show(pd.DataFrame(rows), whole=["corpus", "model"])
+    show(pd.DataFrame(rows), name="planned", whole=["corpus"])
     study = plan.study
+    answer(study=study.name, methods=study.methods, analyses=study.analyses, notes=plan.notes, out=plan.out)
     say(f"\n{study.title}")
     say(f"methods ({len(study.methods)}): {', '.join(study.methods)}")
     say(f"analyses: {', '.join(study.analyses) or 'none'}; probes by: {', '.join(study.probe) or 'nothing'}")
@@ -144,7 +149,7 @@ def say_plan(plan: Plan) -> None:
     say(f"{n_items:,} items of {len(plan.corpora)} corpora, {len(names)} models, {len(study.methods)} methods")
     others = sorted({x for found in plan.stored.values() for x in found} - {slug(name) for name in names})
     say(f"to {plan.out}" + (f", which has {', '.join(others)} too: the report is of all" if others else ""))
-    for note in plan.notes:
-        say(note)
+    for text in plan.notes:
+        say(text)
     say("what is in the store of scores, and not in the bank yet, is found when its model is loaded")
     say("dry run: nothing was scored or written")

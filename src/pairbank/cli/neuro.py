@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairbank.cli.console import quiet_bars, say, show, status
+from pairbank.cli.display.console import quiet_bars, status
+from pairbank.cli.display.output import answer, output, say
+from pairbank.cli.display.tables import show
 from pairbank.cli.options import Device, Dtype, ItemOptions, load_items, takes_item_options
 from pairbank.cli.scoring import load
 
@@ -66,9 +68,11 @@ def neuro(
                 seed=seed,
                 progress=tell,
             )
-    show(_headline(probed))
+    show(_headline(probed), name="probes", whole=["group"])
     say("f1: best layer (optimistic). f1_chosen: layer chosen by the other folds. control: labels exchanged at random.")
-    say(f"{probed.save(out)}/neuro_summary.csv, neuro_layers.parquet")
+    folder = probed.save(out)
+    answer(out=folder)
+    say(f"{folder}/neuro_summary.csv, neuro_layers.parquet")
 
 
 def _headline(probed: Probed) -> pd.DataFrame:
@@ -97,7 +101,7 @@ def _bars() -> Iterator[Progress]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bars:
+    with Progress(*columns, console=Console(stderr=True, quiet=output().quiet)) as bars:
         tasks: dict[str, int] = {}
 
         def tell(what: str, n_done: int, n_total: int) -> None:

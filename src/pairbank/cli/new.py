@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pairbank.cli.console import say
+from pairbank.cli.display.output import answer, hint, say, takes_output_options
 from pairbank.errors import CorpusError
 
 MOST_CHARACTERS = 40
@@ -27,6 +27,7 @@ def new() -> None:
 
 
 @app.command("corpus")
+@takes_output_options
 def new_corpus(
     name: Annotated[str, typer.Argument(help="Its name: small letters, digits, hyphens.")],
     out: Annotated[Path, typer.Option(help="A checkout of pairbank, or where a package is to be written.")] = Path(),
@@ -45,9 +46,10 @@ def new_corpus(
         written, steps = as_package(out, name)
     for path in written:
         say(f"{path}")
-    say("\nNext:")
+    answer(written=written, steps=steps)
+    hint("\nNext:")
     for number, step in enumerate(steps, 1):
-        say(f"{number}. {step}")
+        hint(f"{number}. {step}")
 
 
 def checked(name: str) -> None:

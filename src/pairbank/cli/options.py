@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Union, Unpack, cast
 
 import typer
 
-from pairbank.cli.progress import Downloads
+from pairbank.cli.display.progress import Downloads
 from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:
@@ -23,7 +23,14 @@ DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder with upstream files, or a root with one folder a corpus.")
 ]
 Methods = Annotated[
-    list[str], typer.Option("--method", "-m", help="direct, a linking function, or a prompt's id; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--method",
+        "-m",
+        help="direct, a linking function, or a prompt's id; may be repeated. [default: direct, and a forced choice and "
+        "a judgment in English or the items' own language]",
+        show_default=False,
+    ),
 ]
 UnigramFiles = Annotated[
     list[Path] | None,

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairbank.cli.console import quiet_bars, say, show, status
+from pairbank.cli.display.console import quiet_bars, status
+from pairbank.cli.display.output import answer, say
+from pairbank.cli.display.tables import show
 from pairbank.cli.models import chosen_models
 from pairbank.cli.options import DataDir, Limit, ModelLists, Models
 
@@ -74,7 +76,8 @@ def plan(
                 work = costs_of(wanted, tokens, kind=shape.kind, data_dir=data_dir)
             shapes = [shape, *(scaled(shape, n) for n in (parameters or ()) if choice is choices[0])]
             rows += [row for one in shapes for row in _rows(one, work, rate)]
-    show(pd.DataFrame(rows))
+    show(pd.DataFrame(rows), name="costs", whole=["corpus"])
+    answer(flops_per_second=rate, measured=told)
     say(f"{rate:.3g} FLOP/s a device ({told}); several devices: as many copies of the model, or its parts, in full use")
 
 

@@ -1,4 +1,4 @@
-"""`pairbank check`, `publish`, `merge` and `strip`: is a bank whole, to the Hub, two to one, without private texts."""
+"""`pairbank check`, `export`, `publish`, `merge` and `strip`: is a bank whole, where it goes, what goes along."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from pairbank.cli.console import quiet_bars, say, say_next_steps, status
+from pairbank.cli.display.console import quiet_bars, say_next_steps, status
+from pairbank.cli.display.output import answer, hint, say
 
 BENCHMARK = "Publish eval.yaml too; the Hub refuses frameworks that it does not know."
 PROPOSE = "Propose each model's results to its own repository, as a pull request; publishes eval.yaml."
@@ -30,7 +31,30 @@ def check(
         manifest = pairbank.check_bank(bank, depth="quick" if quick else "all")
     n_tables = sum(len(models) for models in manifest["scores"].values())
     left_out = "; the results were not computed anew (--quick)" if quick else ""
+    answer(bank=bank, whole=True, corpora=list(manifest["corpora"]), n_tables=n_tables, quick=quick)
     say(f"{bank}: whole; corpora: {len(manifest['corpora'])}, scored tables: {n_tables}{left_out}")
+
+
+def export(
+    scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` or `import` wrote.")],
+    out: Annotated[Path, typer.Option(help="Folder to write to.")],
+    to: Annotated[str, typer.Option(help="The format: every-eval-ever.")] = "every-eval-ever",
+    organisation: Annotated[str, typer.Option(help="Who says so, for the record's source.")] = "not stated",
+) -> None:
+    """Write scored files in another format: one aggregate file and one of samples a table.
+
+    Example: pairbank export scored.parquet --to every-eval-ever --out eee
+    """
+    import pairbank
+    from pairbank.errors import unknown_name
+
+    if to != "every-eval-ever":
+        raise unknown_name("format", to, ["every-eval-ever"])
+    with quiet_bars(), status("exporting"):
+        tables = [pairbank.read_scored(path) for path in scored]
+        written = pairbank.export_results(tables, out, organisation=organisation)
+    for path, table in zip(written, tables, strict=True):
+        say(f"{path}: {table.model} on {table.corpus}, {', '.join(table.methods)}")
 
 
 def publish(
@@ -63,6 +87,7 @@ def publish(
             replace=replace or (),
             tell=say,
         )
+    answer(repo=repo, dry_run=dry_run, url=made.url, revision=made.revision, changes=made.changes)
     if dry_run:
         say("dry run: nothing was published")
         for model_id in made.eval_results if eval_results_pr else ():
@@ -102,7 +127,8 @@ def strip(
 
     with quiet_bars(), status("leaving out texts"):
         folder = pairbank.strip_texts(bank, out)
-    say(f"{folder}: next, pairbank publish {folder} ORG/NAME --dry-run")
+    answer(bank=folder)
+    hint(f"{folder}: next, pairbank publish {folder} ORG/NAME --dry-run")
 
 
 @contextlib.contextmanager

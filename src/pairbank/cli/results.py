@@ -17,7 +17,18 @@ from pairbank.cli.cluster import (
     part_of,
     say_part,
 )
-from pairbank.cli.console import bars, command_line, quiet_bars, say, say_next_steps, say_report, say_work, status
+from pairbank.cli.display.console import (
+    bars,
+    command_line,
+    quiet_bars,
+    say_next_steps,
+    say_report,
+    say_work,
+    status,
+)
+from pairbank.cli.display.output import answer, say, warn
+from pairbank.cli.display.progress import Downloads
+from pairbank.cli.display.wrong import Wrong, WrongBy, say_wrong
 from pairbank.cli.models import Loader, chosen_models, say_plan
 from pairbank.cli.options import (
     DataDir,
@@ -29,10 +40,11 @@ from pairbank.cli.options import (
     licences,
     takes_model_options,
 )
-from pairbank.cli.progress import Downloads
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pairbank.scoring.run.units import Part
     from pairbank.study.one_model import Tellers
     from pairbank.study.preflight import Plan
@@ -60,6 +72,8 @@ def report(
         list[str] | None, typer.Option("--set", help="An option of an analysis: NAME.option=value; may be repeated.")
     ] = None,
     data_dir: DataDir = None,
+    wrong: Wrong = None,
+    wrong_by: WrongBy = None,
 ) -> None:
     """Compute every estimate of scored files: accuracy, agreement, correlation with people, with intervals.
 
@@ -69,7 +83,7 @@ def report(
     from pairbank.stats.report.report import N_RESAMPLES, SEED
     from pairbank.study.declaration import load_study
     from pairbank.study.model_list import all_features, load_list
-    from pairbank.study.raters import ratings_of, wants_ratings
+    from pairbank.study.raters import as_frames, ratings_beside, ratings_of, wants_ratings
     from pairbank.study.run import with_given
 
     plan = None if study is None else load_study(study)
@@ -80,20 +94,27 @@ def report(
     features = all_features(plan.models if plan else (), [one for name in models or () for one in load_list(name)])
     with quiet_bars(), status("computing estimates"):
         tables = [pairbank.read_scored(path) for path in scored]
-        asks = data_dir is not None and wants_ratings(asked) and not chosen.get("raters", {}).get("ratings")
-        ratings = ratings_of([table.corpus for table in tables], data_dir) if asks else ()
+        names = [table.corpus for table in tables]
+        ratings: tuple[pd.DataFrame, ...] = ()
+        if wants_ratings(asked) and not chosen.get("raters", {}).get("ratings"):
+            held = ratings_beside(scored, names) if data_dir is None else ratings_of(names, data_dir)
+            ratings = as_frames(held)
         made = pairbank.report(
             tables,
             title=title or (plan.title if plan else "pairbank report"),
             seed=seed if seed is not None else plan.seed if plan else SEED,
             n_resamples=plan.n_resamples if plan else N_RESAMPLES,
-            notes=[note for note in (plan.description, *plan.notes) if note] if plan else (),
+            notes=[text for text in (plan.description, *plan.notes) if text] if plan else (),
             analyses=asked,
             options=with_given(asked, chosen, {"features": features, "ratings": ratings}),
+            features=features,
         )
     say_report(made)
+    say_wrong(tables, wrong, wrong_by)
     if out is not None:
-        say(f"{made.save(out)}/report.md")
+        folder = made.save(out)
+        answer(report=folder / "report.md")
+        say(f"{folder}/report.md")
 
 
 def bank(
@@ -101,17 +122,29 @@ def bank(
     out: Annotated[Path, typer.Option(help="Folder of the bank; one that is there already is extended.")],
     licence: Annotated[list[str] | None, typer.Option(help="Licence of items of your own: CORPUS=cc-by-4.0.")] = None,
     contact: Annotated[str, typer.Option(help="Whom to ask about the bank: an address or a page, for its card.")] = "",
+    data_dir: DataDir = None,
+    ratings: Annotated[
+        list[Path] | None,
+        typer.Option(help="A parquet file of what single raters said: item_id, side, rater, value, scale."),
+    ] = None,
 ) -> None:
     """Write scored files as a bank: parquet, results and a dataset card that load_dataset reads.
+
+    With --data-dir the bank holds the ratings of single raters too, of corpora that have them.
 
     Example: pairbank bank scored.parquet --out my-bank
     """
     import pairbank
+    from pairbank.files import read_parquet
+    from pairbank.study.raters import as_frames, ratings_of
 
     with quiet_bars(), status("writing the bank"):
+        tables = [pairbank.read_scored(path) for path in scored]
+        judged = as_frames(ratings_of([table.corpus for table in tables], data_dir)) if data_dir is not None else ()
         folder = pairbank.write_bank(
             out,
-            scored=[pairbank.read_scored(path) for path in scored],
+            scored=tables,
+            ratings=[*judged, *(read_parquet(path).to_pandas() for path in ratings or ())],
             licences=licences(licence),
             command=command_line(),
             contact=contact,
@@ -137,6 +170,8 @@ def run(
     gpus_per_worker: GpusPerWorker = 0.0,
     threads_per_worker: ThreadsPerWorker = 1,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done, and what is there.")] = False,  # noqa: FBT002
+    wrong: Wrong = None,
+    wrong_by: WrongBy = None,
     *,
     options: LoadOptions,
 ) -> None:
@@ -165,13 +200,13 @@ def run(
 
     def failed(failure: Failure) -> None:
         failures.append(failure)
-        typer.echo(f"FAILED: {failure}", err=True)
+        warn(f"FAILED: {failure}")
 
     with quiet_bars():
         tell = Downloads().tell
         plan = planned(wanted, chosen, out, data_dir=data_dir, unigrams=unigrams or None, downloads=tell)
         for warning in plan.warnings:
-            typer.echo(f"note: {warning}", err=True)
+            warn(f"note: {warning}")
         if dry_run:
             say_plan(plan)
             return
@@ -182,7 +217,9 @@ def run(
             folder, made = carried_out(plan, command=command_line(), progress=bar, load=loader.load, failed=failed)
     say_work(loader.work)
     say_report(made)
+    say_wrong(made.tables, wrong, wrong_by)
     say_next_steps(folder)
+    answer(failures=[str(failure) for failure in failures])
     if failures:
         say(f"\n{len(failures)} failed; mend what can be mended and run the same command again, it continues:")
         for failure in failures:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from pairbank.cli.console import quiet_bars, say
+from pairbank.cli.display.console import quiet_bars
+from pairbank.cli.display.output import answer, hint, output, say
 from pairbank.cli.options import DataDir
 
 if TYPE_CHECKING:
@@ -72,11 +73,12 @@ def unigrams(
         table = _counted(texts, model, smoothing, language)
     seen = int((table.counts > 0).sum())
     table.save(out)
+    answer(out=out, n_tokens=table.n_tokens, n_documents=table.n_documents, languages=table.languages, n_seen=seen)
     say(
         f"{out}: {table.n_tokens:,} tokens of {table.n_documents:,} documents in {', '.join(table.languages)}; "
         f"{seen:,} of {table.n_vocabulary:,} tokens of {table.tokenizer} seen"
     )
-    say(f"  pairbank score CORPUS --model {model} -m direct -m slor --unigrams {out} --out scored.parquet")
+    hint(f"  pairbank score CORPUS --model {model} -m direct -m slor --unigrams {out} --out scored.parquet")
 
 
 def _sentences(corpus: str, data_dir: Path | None, language: str | None) -> Documents:
@@ -93,7 +95,7 @@ def _counted(texts: Documents, model: str, smoothing: float, language: str | Non
     from pairbank.scoring.methods.unigrams import count_unigrams
 
     n_done = 0
-    with Console(stderr=True).status("counting tokens") as line:
+    with Console(stderr=True, quiet=output().quiet).status("counting tokens") as line:
 
         def tell(n_documents: int) -> None:
             nonlocal n_done

@@ -112,7 +112,8 @@ def _items(
     for column, value in choice.where.items():
         if column not in items.column_names:
             raise StudyError(f"corpus {choice.name!r} has no column {column!r}; it has {', '.join(items.column_names)}")
-        items = items.select([i for i, cell in enumerate(items[column][:]) if cell == value])
+        wanted = value if isinstance(value, tuple | list) else (value,)
+        items = items.select([i for i, cell in enumerate(items[column][:]) if cell in wanted])
     if choice.where and not len(items):
         raise StudyError(f"corpus {choice.name!r} has no item with {dict(choice.where)}")
     if here and choice.limit is not None:

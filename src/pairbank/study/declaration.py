@@ -27,8 +27,8 @@ class CorpusChoice:
     """At most this many items a paradigm."""
     limit_subsets: bool = False
     """Whether the limit is of items a subset: where one subset has a hundred paradigms and another has one."""
-    where: Mapping[str, str | int | bool] = field(default_factory=dict)
-    """Columns and the values that the items must have."""
+    where: Mapping[str, str | int | bool | tuple[str, ...]] = field(default_factory=dict)
+    """Columns and the values that the items must have; of a list, one."""
     optional: bool = False
     """Whether the study goes on without it, and says so, where its files cannot be had."""
     minimalness: str | None = None
@@ -100,9 +100,10 @@ def load_study(name: str) -> Study:
 
 def limited(study: Study, limit: int) -> Study:
     """Return the study with one limit on all its corpora, and a note that says so."""
-    note = f"Limited by the user to {limit} items a paradigm."
+    note = f"Limited by the user to {limit} {'item' if limit == 1 else 'items'} a paradigm."
     corpora = tuple(replace(choice, limit=limit) for choice in study.corpora)
-    return replace(study, corpora=corpora, notes=(*study.notes, note))
+    here = f"{study.description} Here: at most {limit} of each paradigm.".lstrip()
+    return replace(study, corpora=corpora, description=here, notes=(*study.notes, note))
 
 
 def with_corpora(study: Study, names: Sequence[str]) -> Study:
@@ -111,7 +112,8 @@ def with_corpora(study: Study, names: Sequence[str]) -> Study:
     parts = [name.partition(":") for name in names]
     corpora = tuple(_chosen(known.get(name), name, subset or None) for name, _, subset in parts)
     note = f"Run by the user on {', '.join(names)} instead of {', '.join(c.name for c in study.corpora)}."
-    return replace(study, corpora=corpora, notes=(*study.notes, note))
+    here = f"{study.description} Here: on {', '.join(names)}.".lstrip()
+    return replace(study, corpora=corpora, description=here, notes=(*study.notes, note))
 
 
 def _chosen(known: CorpusChoice | None, name: str, subset: str | None) -> CorpusChoice:

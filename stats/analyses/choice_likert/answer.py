@@ -9,6 +9,7 @@ import pandas as pd
 
 from pairbank.markdown import html_as_text
 from pairbank.stats.analyses.choice_likert.measures import CHOICE, DESIGN, LIKERT, MEASURES
+from pairbank.stats.analyses.ranges import said_once
 from pairbank.stats.estimates.metrics import HUMAN
 
 BOTH = f"{CHOICE}-{LIKERT}"
@@ -110,6 +111,8 @@ def _values(part: pd.DataFrame) -> str:
     first, last = ordered.iloc[0], ordered.iloc[-1]
     if len(ordered) == 1:
         return f"{first['value']:.2f} [{first['low']:.2f}, {first['high']:.2f}] ({first['model']})"
+    if (same := said_once(ordered["value"])) is not None:
+        return same
     return f"{first['value']:.2f} ({first['model']}) to {last['value']:.2f} ({last['model']})"
 
 

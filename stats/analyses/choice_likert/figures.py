@@ -26,6 +26,8 @@ CELLS = (("first_first", "first_second"), ("second_first", "second_second"))
 MOST_COLUMNS = 6
 """Models side by side; more go on below."""
 SHORT_NAME = 15
+TIED = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": INK, "linewidth": 0.5}
+"""Round the words on a matrix that says nothing of a preference."""
 
 
 def agreement_figures(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> Iterator[Figure]:
@@ -122,3 +124,5 @@ def _matrix(axes: Axes, own: pd.DataFrame) -> None:
         red, green, blue, _ = image.to_rgba(count)
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
         axes.text(column, row, f"{count:,}", ha="center", va="center", fontsize=8, color="white" if dark else INK)
+    if own.iloc[0]["n_ties"] == counts.sum():
+        axes.text(0.5, 0.5, "all tie", ha="center", va="center", fontsize=7, color=INK, bbox=TIED)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import pairbank
+from own_files import read
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, UnknownNameError
 
 PAIRS = [("The dogs bark.", "The dogs barks."), ("She saw him.", "She saw he.")]
@@ -105,3 +107,20 @@ def test_a_byte_that_is_not_utf8_is_named_with_its_row(tmp_path: Path, suffix: s
     (tmp_path / f"mine{suffix}").write_bytes(rows[suffix])
     with pytest.raises(CorpusError, match=r"row 3: byte .* is not UTF-8"):
         pairbank.load_corpus(tmp_path / f"mine{suffix}")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("Der Hund schläft süß.", r"yet 2 of 2 rows have letters that English lacks \(ß, ä, ü\)"),
+        ("他去学校。", r"yet 2 of 2 rows have letters that English lacks"),
+        ("The dog “sleeps”.", r"the default: --language says another(?!.*yet)"),
+    ],
+)
+def test_sentences_that_are_hardly_english_are_told_where_english_is_the_default(
+    tmp_path: Path, sentence: str, said: str
+) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(f"good,bad\n{sentence} a,{sentence} b\n{sentence} c,{sentence} d\n", encoding="utf-8")
+    assert re.search(said, read(path).said)
+    assert "English lacks" not in read(path, language="de").said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -170,3 +171,19 @@ def test_the_section_has_the_means_and_ranges_of_its_tables() -> None:
     flat = section([scored_frame("m", np.ones(9), {"meta": np.ones(9)})])
     assert flat.tables["mean_r"]["value"].isna().all()
     assert flat.text.startswith("No correlation is defined")
+
+
+def test_the_answer_says_how_many_intervals_exclude_0_beside_what_chance_gives() -> None:
+    rng = np.random.default_rng(3)
+    tables, n_models = [], 12
+    for nth in range(n_models):
+        answers = {name: rng.normal(size=90) for name in METHODS}
+        tables.append(scored_frame(f"m{nth}", rng.normal(size=90), answers))
+    said = section(tables).answer
+    away = [int(found) for found in re.findall(r"excludes 0 in (\d+) of 36, by chance alone in about 1\.8", said)]
+    assert len(away) == 2, said
+    assert all(count <= 6 for count in away), "answers that follow nothing"
+    assert "(n = 90 items; the 95 % interval" in said
+
+    followers = [scored_frame(f"m{nth}", x := rng.normal(size=90), {"meta": x + 1.0}) for nth in range(3)]
+    assert "excludes 0 in 3 of 3, by chance alone in about 0.1" in section(followers).answer

@@ -305,6 +305,14 @@ def test_ratings_that_all_tie_are_said_to_tie_where_their_agreement_stands() -> 
     assert line["CHOICE-LIKERT"].endswith("all tie")
     assert "All 350 LIKERT comparisons of m are ties" in found.answer
     assert "All 350 LIKERT comparisons of m are ties" in found.text
+    drawn = found.figures[0].draw()
+    marked = [axes.get_ylabel() for axes in drawn.axes if "all tie" in {text.get_text() for text in axes.texts}]
+    assert marked == ["LIKERT"]
+
+
+def test_models_that_do_alike_are_said_once() -> None:
+    tables = [replace(published("x", 0), model=f"m{nth}") for nth in range(3)]
+    assert "LOGPROBS 0.72 everywhere" in section(tables, seed=0, n_resamples=5).answer
 
 
 def test_mean_ratings_are_the_reference_where_nobody_chose() -> None:

@@ -7,8 +7,9 @@ import math
 import pytest
 
 from pairbank.builders.sources.downloads import DownloadProgress
-from pairbank.cli.progress import Downloads, Lines, Meter
-from pairbank.scoring.api.model import ScoringStats
+from pairbank.cli.display import progress
+from pairbank.cli.display.progress import Downloads, Lines, Meter, worker_rates
+from pairbank.scoring.api.model import ScoringStats, WorkerStats
 
 
 class Clock:
@@ -43,6 +44,45 @@ def test_a_log_gets_a_line_now_and_then_and_one_at_the_end() -> None:
         "scoring li with m: 40/100 items, 2.0 items/s, about 30 s left",
         "scoring li with m: 80/100 items, 2.0 items/s, about 10 s left",
         "scoring li with m: 100/100 items, 2.0 items/s, 50 s in all",
+    ]
+
+
+def at_work() -> ScoringStats:
+    """Return the work of two workers that count their tokens, of one that does not, and of one that has just begun."""
+    return ScoringStats(
+        workers={
+            1: WorkerStats(where="node-1, process 17", n_units=3, n_computed_tokens=4_000, seconds=10),
+            2: WorkerStats(where="node-2, process 18", n_units=4, n_computed_tokens=9_000, seconds=15),
+            3: WorkerStats(where="node-2, process 19", n_units=4, seconds=10),
+            4: WorkerStats(where="node-3, process 5"),
+        }
+    )
+
+
+def test_each_worker_has_a_line_with_its_own_throughput() -> None:
+    assert worker_rates(at_work()) == [
+        "worker 1 (node-1, process 17): 3 units, 400 tokens/s",
+        "worker 2 (node-2, process 18): 4 units, 600 tokens/s",
+        "worker 3 (node-2, process 19): 4 units, 2.5 s a unit",
+        "worker 4 (node-3, process 5): 0 units",
+    ]
+    assert worker_rates(ScoringStats()) == worker_rates(None) == []
+
+
+def test_workers_stand_below_what_all_do_and_many_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "MOST_LINES", 2)
+    clock, lines = Clock(), list[str]()
+    said = Lines(what="scoring li with m", meter=Meter(stats=at_work(), clock=clock), say=lines.append)
+    clock.now += 30
+    said.tell(50, 100)
+    clock.now += 30
+    said.tell(100, 100)
+    assert lines == [
+        "scoring li with m: 50/100 items, 1.7 items/s, about 30 s left",
+        "  worker 1 (node-1, process 17): 3 units, 400 tokens/s",
+        "  worker 2 (node-2, process 18): 4 units, 600 tokens/s",
+        "  … and 2 more",
+        "scoring li with m: 100/100 items, 1.7 items/s, 60 s in all",
     ]
 
 

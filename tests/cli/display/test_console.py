@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pairbank.cli.console import command_line
+from pairbank.cli.display.console import command_line
 
 
 @pytest.mark.parametrize(

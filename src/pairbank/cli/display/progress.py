@@ -1,4 +1,4 @@
-"""How fast scoring goes, as text: items/s, tokens/s, what sharing saved, the time left."""
+"""How fast scoring goes, as text: items/s, tokens/s, what sharing saved, the time left, and each worker's part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-import typer
+from pairbank.cli.display.output import note
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer, ScoringStats
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 SECONDS_A_LINE = 20.0
 """Between two lines of progress where no terminal shows a bar."""
 SECONDS_A_DOWNLOAD_LINE = 5.0
+MOST_LINES = 16
+"""Of workers that are shown while they score; in the end all are."""
 
 
 def stats_of(scorer: Scorer) -> ScoringStats | None:
@@ -34,6 +36,18 @@ def fresh_stats(scorer: Scorer) -> ScoringStats | None:
         stats.n_sequence_tokens = stats.n_computed_tokens = 0
         stats.seconds = 0.0
     return stats
+
+
+def worker_rates(stats: ScoringStats | None) -> list[str]:
+    """Return a line a worker: "worker 1 (node-3, process 1234): 12 units, 310 tokens/s"; none of one process."""
+    lines = []
+    for number, one in (stats.workers if stats else {}).items():
+        if one.n_computed_tokens and one.seconds:
+            how_fast = f", {one.n_computed_tokens / one.seconds:,.0f} tokens/s"
+        else:  # of a model that does not count
+            how_fast = f", {one.seconds / one.n_units:,.1f} s a unit" if one.n_units else ""
+        lines.append(f"worker {number} ({one.where}): {one.n_units:,} units{how_fast}")
+    return lines
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,6 +79,12 @@ class Meter:
             ]
         return ", ".join(parts)
 
+    def told(self, n_done: float, n_total: int) -> str:
+        """Return the rates, and below them a line a worker where several score."""
+        lines = worker_rates(self.stats)
+        beyond = [f"  … and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
+        return "\n".join([self.rates(n_done, n_total), *(f"  {line}" for line in lines[:MOST_LINES]), *beyond])
+
     def seconds_left(self, n_done: float, n_total: int) -> float:
         """Return the time left at the rate so far; NaN before anything is done."""
         return (self.clock() - self.began) * (n_total - n_done) / n_done if n_done else float("nan")
@@ -76,7 +96,7 @@ class Lines:
 
     what: str
     meter: Meter
-    say: Callable[[str], None] = lambda line: typer.echo(line, err=True)
+    say: Callable[[str], None] = note
     _last: float = field(init=False)
     _is_done: bool = field(init=False, default=False)
 
@@ -90,7 +110,9 @@ class Lines:
             return
         self._last, self._is_done = now, is_done
         left = f"{self.meter.clock() - self.meter.began:,.0f} s in all" if is_done else self._left(n_done, n_total)
-        self.say(f"{self.what}: {self.meter.rates(n_done, n_total)}, {left}")
+        rates, *workers = self.meter.told(n_done, n_total).split("\n")
+        for line in (f"{self.what}: {rates}, {left}", *([] if is_done else workers)):
+            self.say(line)
 
     def _left(self, n_done: float, n_total: int) -> str:
         return f"about {self.meter.seconds_left(n_done, n_total):,.0f} s left"
@@ -122,7 +144,7 @@ class Downloads:
     doing: str = "downloading"
     """What is done to the files."""
     clock: Callable[[], float] = time.monotonic
-    say: Callable[[str], None] = lambda line: typer.echo(line, err=True)
+    say: Callable[[str], None] = note
     _last: float = field(init=False, default=-math.inf)
     _names: set[str] = field(init=False, default_factory=set)
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)

@@ -1,22 +1,20 @@
-"""What commands print: results to the standard output, progress to the standard error."""
+"""What several commands print: reports, work done, next steps; and what they show while they work."""
 
 from __future__ import annotations
 
 import contextlib
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from pairbank.cli.progress import Lines, Meter, stats_of
+from pairbank.cli.display.output import answer, hint, note, output, say
+from pairbank.cli.display.progress import Lines, Meter, stats_of
+from pairbank.cli.display.tables import show
 from pairbank.shown import spelt_out
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pairbank.scoring.api.model import Scorer, ScoringStats
     from pairbank.scoring.score import Progress
     from pairbank.stats.report.report import Report
@@ -29,28 +27,6 @@ Work = Mapping[str, "ScoringStats | None"]
 def work_of(*scorers: Scorer) -> dict[str, ScoringStats | None]:
     """Return what scorers count of their work."""
     return {scorer.info.name: stats_of(scorer) for scorer in scorers}
-
-
-def say(text: str) -> None:
-    """Print a line; what it quotes of others gives the terminal no orders."""
-    typer.echo(spelt_out(text))
-
-
-def show(table: pd.DataFrame, *, whole: Sequence[str] = ()) -> None:
-    """Print a table; columns named in `whole` are never broken."""
-    from rich.console import Console
-    from rich.table import Table
-
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    for name in table.columns:
-        shown.add_column(spelt_out(str(name)), overflow="fold", no_wrap=name in whole)
-    for row in table.itertuples(index=False, name=None):
-        cells = ("" if cell is None or cell != cell else str(cell) for cell in row)  # noqa: PLR0124 - NaN
-        shown.add_row(*map(spelt_out, cells))
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=160)
-    console.print(shown, markup=False)
 
 
 def command_line() -> str:
@@ -67,6 +43,10 @@ def _without_folders(argument: str) -> str:
 
 def say_report(made: Report) -> None:
     """Print the headline tables of a report, a model at a time."""
+    from pairbank.stats.report.wide_tables import headline
+
+    sections = [{"id": one.id, "title": one.title, "text": one.text} for one in made.sections]
+    answer(results=headline(made.summary), sections=sections, warnings=made.warnings)
     if not len(made.accuracy):
         say("\nNo item is a choice between two sides: there are scores, but no accuracy and no agreement.")
     for heading, table in (
@@ -74,10 +54,13 @@ def say_report(made: Report) -> None:
         ("Agreement with direct and with people (95 % intervals)", made.agreement),
     ):
         for model, part in table.groupby("model", sort=False):
-            say(f"\n{heading}: {model}")
+            if not output().as_json:
+                say(f"\n{heading}: {model}")
             show(part.drop(columns=["model", "notes"]), whole=["method"])
     for section in made.sections:
-        say(f"\n{section.title}: {section.text}")
+        if not output().as_json:
+            said = f"{section.answer}\n" if section.answer and section.answer not in section.text else ""
+            say(f"\n{section.title}: {said}{section.text}")
 
 
 def say_work(work: Work) -> None:
@@ -86,13 +69,12 @@ def say_work(work: Work) -> None:
         if stats is None:
             continue
         if not stats.n_computed_tokens:
-            typer.echo(f"{model}: nothing to compute, every number was in the store", err=True)
+            note(f"{model}: nothing to compute, every number was in the store")
             continue
-        typer.echo(
+        note(
             f"{model}: {stats.n_computed_tokens:,} tokens computed for {stats.n_sequence_tokens:,} asked "
             f"({stats.sharing:.1f}x shared) in {stats.seconds:,.1f} s, "
-            f"{stats.n_computed_tokens / stats.seconds:,.0f} tokens/s",
-            err=True,
+            f"{stats.n_computed_tokens / stats.seconds:,.0f} tokens/s"
         )
 
 
@@ -101,16 +83,18 @@ def say_next_steps(folder: Path) -> None:
     import pyarrow.parquet as pq
 
     found = sorted(folder.glob("scores/*/*.parquet"))
+    answer(bank=folder, scores=found)
     if not found:
         return
     path = found[0]
     name, split = path.parent.name, path.stem
     load = f"load_dataset({str(folder)!r}, {name + '_scored'!r}, split={split!r})"
-    say(f"\n{folder}: {pq.ParquetFile(path).metadata.num_rows:,} scored items in {name}. Try next:")
-    say(f'  python -c "from datasets import load_dataset; print({load}[0])"')
-    say(f"  pairbank browse {shlex.quote(str(folder))}")
-    say(f"  pairbank report {path}")
-    say("  pairbank score my_pairs.csv --model demo --out scored.parquet")
+    say(f"\n{folder}: {pq.ParquetFile(path).metadata.num_rows:,} scored items in {name}.")
+    hint("Try next:")
+    hint(f'  python -c "from datasets import load_dataset; print({load}[0])"')
+    hint(f"  pairbank browse {shlex.quote(str(folder))}")
+    hint(f"  pairbank report {path} --wrong 10")
+    hint("  pairbank score my_pairs.csv --model demo --out scored.parquet")
 
 
 @contextlib.contextmanager
@@ -119,6 +103,9 @@ def status(text: str) -> Iterator[None]:
     from rich.console import Console
     from rich.markup import escape
 
+    if output().quiet:
+        yield
+        return
     with Console(stderr=True).status(escape(spelt_out(text))):
         yield
 
@@ -136,6 +123,9 @@ def bars(work: Work) -> Iterator[Callable[[str, str], Progress]]:
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
+    if output().quiet:
+        yield lambda _task, _model: lambda _n_done, _n_total: None
+        return
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[rates]}"))
     with Bars(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as shown:
@@ -149,7 +139,7 @@ def bars(work: Work) -> Iterator[Callable[[str, str], Progress]]:
             task = shown.add_task(what, total=None, rates="")
 
             def tell(n_done: float, n_total: int) -> None:
-                shown.update(task, completed=n_done, total=n_total, rates=meter.rates(n_done, n_total))
+                shown.update(task, completed=n_done, total=n_total, rates=meter.told(n_done, n_total))
 
             return tell
 

@@ -1,0 +1,120 @@
+"""Whether methods can be asked of items at all: in, items and names of methods; out, how many items each applies to.
+
+A prompt is for some tasks and some languages, so that a list of methods may fit a corpus in part, or not at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pairbank.errors import ScoringError
+from pairbank.scoring.api.names import DIRECT, MethodName
+from pairbank.scoring.methods.registry import FAMILIES
+from pairbank.scoring.prompts.prompt import primary
+from pairbank.scoring.prompts.registry import prompts_of
+
+if TYPE_CHECKING:
+    import datasets
+
+    from pairbank.scoring.prompts.prompt import Prompt
+
+USUAL = (DIRECT, "meta_question_simple", "acceptability_judgment_i")
+"""What items are scored with where nobody says: a forced choice and a judgment beside probabilities."""
+USUAL_ELSEWHERE = {
+    "meta_question_simple": "better_sentence",
+    "acceptability_judgment_i": "acceptable_sentence",
+}
+"""The same questions in the items' own language, where there are no English items."""
+_KIND = ("task", "language")
+_MOST_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The methods of a run, and what is to be said of the choice."""
+
+    methods: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def chosen_methods(
+    items: datasets.Dataset, asked: Sequence[str] | None, *, prompts: Sequence[str | Path] = ()
+) -> Chosen:
+    """Return the methods to score items with.
+
+    Args:
+        items: in the shared schema.
+        asked: methods by name; None takes the usual ones, in the items' own language where none is English.
+        prompts: files with prompts of the user's own.
+
+    Raises:
+        ScoringError: a method that was asked for applies to no item.
+        UnknownNameError: a method that does not exist.
+    """
+    kinds = _kinds(items)
+    if asked is None:
+        return _usual(kinds, corpus=str(items["corpus"][0]))
+    known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in asked if name not in FAMILIES])
+    notes = []
+    for name in dict.fromkeys(asked):
+        prompt = known.get(MethodName.parsed(name).id)
+        if name in FAMILIES or prompt is None:
+            continue
+        n_fitting = _n_fitting(prompt, kinds)
+        if not n_fitting:
+            raise ScoringError(f"method {name!r} applies to no item: {_why_not(prompt, kinds)}{_others(kinds, known)}")
+        if n_fitting < len(items):
+            notes.append(
+                f"{name} applies to {n_fitting:,} of {len(items):,} items, the others have no score of it: "
+                f"{_why_not(prompt, kinds)}"
+            )
+    return Chosen(methods=tuple(asked), notes=tuple(notes))
+
+
+def _kinds(items: datasets.Dataset) -> Counter[tuple[str, str]]:
+    """Return how many items there are of each task and language."""
+    return Counter(zip(*(items[name][:] for name in _KIND), strict=True))
+
+
+def _usual(kinds: Mapping[tuple[str, str], int], *, corpus: str) -> Chosen:
+    known = prompts_of(())
+    if any(primary(language) == "en" for _, language in kinds):
+        return Chosen(methods=USUAL)
+    found = [name for name in USUAL_ELSEWHERE.values() if _n_fitting(known[name], kinds)]
+    languages = ", ".join(sorted({language for _, language in kinds}))
+    said = (
+        f"{corpus} is in {languages}, so it is asked about in its own language: {', '.join(found)} in place of "
+        f"{', '.join(USUAL[1:])}"
+        if found
+        else f"{corpus} is in {languages}, in which no prompt for such items ships with pairbank: {DIRECT} alone "
+        "(--prompts takes prompts of your own)"
+    )
+    return Chosen(methods=(DIRECT, *found), notes=(said,))
+
+
+def _n_fitting(prompt: Prompt, kinds: Mapping[tuple[str, str], int]) -> int:
+    return sum(n for (task, language), n in kinds.items() if prompt.applies_to(task=task, language=language))
+
+
+def _why_not(prompt: Prompt, kinds: Mapping[tuple[str, str], int]) -> str:
+    """Return what a prompt asks about and what the items are that it does not apply to."""
+    left = [kind for kind in kinds if not prompt.applies_to(task=kind[0], language=kind[1])]
+    others = ", ".join(f"{task} in {language}" for task, language in left[:_MOST_SHOWN])
+    more = f" and {len(left) - _MOST_SHOWN} more kinds" if len(left) > _MOST_SHOWN else ""
+    many = len(prompt.languages) > _MOST_SHOWN
+    languages = f"{len(prompt.languages)} languages" if many else ", ".join(prompt.languages)
+    return f"it asks about {', '.join(prompt.tasks)} in {languages}, and these are {others}{more}"
+
+
+def _others(kinds: Mapping[tuple[str, str], int], known: Mapping[str, Prompt]) -> str:
+    """Return which prompts do apply."""
+    fitting = [prompt.id for prompt in known.values() if _n_fitting(prompt, kinds) and prompt.readout == "options"]
+    return (
+        f"; what applies: {', '.join([DIRECT, *fitting[:_MOST_SHOWN]])} (`pairbank methods --language … --task …`)"
+        if fitting
+        else f"; what applies: {DIRECT} and its kin (`pairbank methods`)"
+    )

@@ -1,0 +1,140 @@
+"""What runs in a Ray worker: a copy of the model, in a process of its own, that scores units and gives back tables.
+
+In: a model's name and options; then jobs. Out: the model's facts, tables, and how much work they were.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from pairbank.errors import PairbankError, ScoringError
+from pairbank.scoring.api.model import ModelInfo, ScoringStats
+from pairbank.scoring.models.options import LoadOptions
+from pairbank.scoring.run.recipe import Recipe
+from pairbank.scoring.run.store import VERSIONS
+from pairbank.scoring.run.workers import Job
+
+if TYPE_CHECKING:
+    from pairbank.scoring.api.model import Scorer
+
+
+class Worker:
+    """One copy of the model, in a process of its own."""
+
+    def __init__(self, model: str, options: LoadOptions, n_threads: int) -> None:
+        import torch
+        from transformers.utils import logging as transformers_logging
+
+        from pairbank.scoring.models.load import load_model
+
+        torch.set_num_threads(n_threads)
+        transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        self._problem: PairbankError | None = None
+        try:
+            self._model: Scorer = load_model(model, **options)
+        except PairbankError as error:
+            self._problem = error  # for whoever asks first: an actor that cannot begin is gone, and its reason with it
+
+    def facts(self) -> Facts:
+        """Return the model's facts, the versions of the code, and where this is.
+
+        Raises:
+            PairbankError: the model could not be loaded.
+        """
+        if self._problem is not None:
+            raise self._problem
+        return Facts(info=self._model.info, versions=VERSIONS, pid=os.getpid(), host=socket.gethostname())
+
+    def vocabulary(self) -> VocabularyFacts | None:
+        """Return what of the vocabulary methods ask for; None where the model has none."""
+        from pairbank.scoring.models.tokens.vocabulary import vocabulary_of
+
+        try:
+            found = vocabulary_of(self._model)
+        except ScoringError:
+            return None
+        return VocabularyFacts(
+            n_tokens=found.n_tokens, n_ids=found.n_ids, fingerprint=found.fingerprint, name=found.name
+        )
+
+    def cut(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        """Return the tokens of texts, as the vocabulary gives them."""
+        from pairbank.scoring.models.tokens.vocabulary import vocabulary_of
+
+        return vocabulary_of(self._model).ids(texts)
+
+    def scored(self, job: Job, recipe: Recipe) -> Done:
+        """Return a job's tables."""
+        began = time.perf_counter()
+        stats = getattr(self._model, "stats", None) or ScoringStats()
+        before = (stats.n_sequence_tokens, stats.n_computed_tokens)
+        methods = recipe.methods(self._model)
+        run = recipe.run(self._model, methods)
+        tables = run.computed(job.rows, [method for method in methods if method.name in job.names])
+        return Done(
+            tables=tables,
+            pid=os.getpid(),
+            seconds=time.perf_counter() - began,
+            n_sequence_tokens=stats.n_sequence_tokens - before[0],
+            n_computed_tokens=stats.n_computed_tokens - before[1],
+        )
+
+    def call(self, name: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Return what a method of the scorer gives."""
+        return getattr(self._model, name)(*arguments, **named)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a worker says of itself."""
+
+    info: ModelInfo
+    versions: str
+    """Of the code that decides numbers."""
+    pid: int
+    host: str
+
+    @property
+    def where(self) -> str:
+        """Its machine and process."""
+        return f"{self.host}, process {self.pid}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VocabularyFacts:
+    """A vocabulary whose tokens are with the workers."""
+
+    n_tokens: int
+    n_ids: int
+    fingerprint: str
+    name: str
+    cut: Callable[[Sequence[str]], list[Sequence[int]]] | None = None
+    """Asks a worker."""
+
+    def ids(self, texts: Sequence[str]) -> list[Sequence[int]]:
+        """Return the tokens of texts, which a worker cuts.
+
+        Raises:
+            ScoringError: nobody is there to ask.
+        """
+        if self.cut is None:
+            raise ScoringError(f"{len(texts)} texts cannot be cut: the tokenizer of {self.name} is with the workers")
+        return self.cut(texts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """A job that a worker carried out."""
+
+    tables: dict[str, pa.Table]
+    pid: int
+    seconds: float
+    n_sequence_tokens: int
+    n_computed_tokens: int

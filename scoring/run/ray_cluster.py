@@ -1,0 +1,76 @@
+"""Ray itself: the package, and a cluster to connect to or to start here.
+
+In: `local`, `auto`, or an address. Out: Ray, connected. Ray is an extra: `pip install 'pairbank[ray]'`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from pairbank.errors import ModelLoadError
+
+LOCAL = "local"
+"""In the place of an address: a Ray of this run's own, on this machine."""
+PASSED_ON = ("PYTHONPATH", "PAIRBANK_CACHE", "HF_HOME", "HF_HUB_OFFLINE", "XDG_CACHE_HOME")
+"""Variables that workers get from this process. Keys are not among them: Ray shows what it was given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What one worker has for itself."""
+
+    n_cpus: int
+    n_gpus: float
+
+    def __str__(self) -> str:
+        return f"{self.n_cpus} CPUs and {self.n_gpus:g} GPUs"
+
+
+def ray_for(address: str) -> Any:  # noqa: ANN401 - the package
+    """Return Ray; one of this run's own answers to nobody without a token, which no file holds."""
+    if find_spec("ray") is None:
+        raise ModelLoadError("workers need the package ray; pip install 'pairbank[ray]', or run parts (--part 1/4)")
+    if address == LOCAL and "ray" not in sys.modules and "RAY_AUTH_MODE" not in os.environ:
+        os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    return import_module("ray")
+
+
+def begin(ray: Any, address: str, *, n_workers: int, needs: Needs) -> bool:  # noqa: ANN401
+    """Connect to a cluster, or start a Ray here; return whether one was started."""
+    if ray.is_initialized():
+        return False
+    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    common: dict[str, Any] = {
+        "runtime_env": {"env_vars": environment},
+        "log_to_driver": False,
+        "logging_level": logging.ERROR,
+    }
+    try:
+        if address == LOCAL:
+            ray.init(
+                address="local",
+                num_cpus=n_workers * needs.n_cpus,
+                num_gpus=None if needs.n_gpus else 0,
+                include_dashboard=False,
+                **common,
+            )
+        else:
+            ray.init(address=address, **common)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        raise ModelLoadError(
+            f"no Ray at {address!r} ({error}); start one (ray start --head --block), or use --ray local"
+        ) from error
+    return True
+
+
+def has_room(ray: Any, needs: Needs) -> bool:  # noqa: ANN401 - the package
+    """Return whether any node is large enough for a worker, were it free."""
+    alive = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    return any(one.get("CPU", 0) >= needs.n_cpus and one.get("GPU", 0) >= needs.n_gpus for one in alive)

@@ -1,0 +1,185 @@
+"""Tables for a terminal of any width: in, a DataFrame; out, lines that fit, with nothing cut off.
+
+What does not fit is made narrower in this order: columns that hold nothing go, columns that hold the same in every row
+become a line above the table, an interval stands below its estimate, words stand below each other. What does not fit
+even then is printed a row after the other, a line a cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pairbank.cli.display.output import answer, output
+from pairbank.shown import spelt_out
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PIPE_WIDTH = 160
+"""Columns where no terminal says how many it has."""
+_GAP = 2
+_LONGEST_WORD = 24
+"""A longer word (a sentence in Chinese, a path) may be broken anywhere, unless its column is to stay whole."""
+
+
+def show(table: pd.DataFrame, *, name: str = "", whole: Sequence[str] = ()) -> None:
+    """Print a table.
+
+    Args:
+        table: what to print.
+        name: of its rows in the document that --json prints; "" leaves them out of it.
+        whole: columns whose cells are never broken.
+    """
+    from rich.console import Console
+
+    if name:
+        answer(**{name: table})
+    if output().as_json:
+        return
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=PIPE_WIDTH)
+    for line in lines(table, width=console.width, whole=whole):
+        console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=isinstance(line, str))
+
+
+def lines(table: pd.DataFrame, *, width: int, whole: Sequence[str] = ()) -> list[Any]:
+    """Return what is printed of a table in so many columns: texts, and rich's tables."""
+    grid = _Grid.of(table, whole)
+    if grid.natural > width:
+        grid = grid.without_empty()
+    if grid.natural > width:
+        grid = grid.with_intervals_below()
+    common: list[str] = []
+    if grid.natural > width:
+        grid, common = grid.without_constant()
+    if grid.least > width:
+        return [*common, *grid.blocks(width)]
+    return [*common, grid.drawn(width)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grid:
+    """A table as text."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    whole: frozenset[str]
+
+    @classmethod
+    def of(cls, table: pd.DataFrame, whole: Sequence[str]) -> _Grid:
+        cells = (
+            tuple("" if cell is None or cell != cell else spelt_out(str(cell)) for cell in row)  # noqa: PLR0124 - NaN
+            for row in table.itertuples(index=False, name=None)
+        )
+        return cls(
+            header=tuple(spelt_out(str(name)) for name in table.columns), rows=tuple(cells), whole=frozenset(whole)
+        )
+
+    def column(self, place: int) -> list[str]:
+        return [row[place] for row in self.rows]
+
+    def naturals(self) -> list[int]:
+        return [_widest([name, *self.column(i)]) for i, name in enumerate(self.header)]
+
+    def leasts(self) -> list[int]:
+        """Return how narrow each column can be with no word broken that should not be."""
+        return [
+            _widest([w for text in (name, *self.column(i)) for w in _pieces(text, is_whole=name in self.whole)])
+            for i, name in enumerate(self.header)
+        ]
+
+    @property
+    def natural(self) -> int:
+        return sum(self.naturals()) + _GAP * (len(self.header) - 1)
+
+    @property
+    def least(self) -> int:
+        return sum(self.leasts()) + _GAP * (len(self.header) - 1)
+
+    def keeping(self, places: Sequence[int]) -> _Grid:
+        return _Grid(
+            header=tuple(self.header[i] for i in places),
+            rows=tuple(tuple(row[i] for i in places) for row in self.rows),
+            whole=self.whole,
+        )
+
+    def without_empty(self) -> _Grid:
+        return self.keeping([i for i in range(len(self.header)) if any(self.column(i)) or not self.rows])
+
+    def with_intervals_below(self) -> _Grid:
+        rows = tuple(tuple(re.sub(r" (?=\[|\()", "\n", cell) if "[" in cell else cell for cell in r) for r in self.rows)
+        return _Grid(header=self.header, rows=rows, whole=self.whole)
+
+    def without_constant(self) -> tuple[_Grid, list[str]]:
+        """Return the table without the columns that hold the same in each of several rows, and these as lines."""
+        places = range(len(self.header))
+        constant = [i for i in places if len(self.rows) > 1 and len(set(self.column(i))) == 1]
+        said = [f"{self.header[i]}: {self.rows[0][i]}".replace("\n", " ") for i in constant]
+        kept = [i for i in places if i not in constant]
+        return (self.keeping(kept), said) if kept else (self, [])
+
+    def widths(self, width: int) -> list[int]:
+        """Return the columns' widths: the least ones, and what is left to those that need little more first."""
+        found, naturals = self.leasts(), self.naturals()
+        left = width - _GAP * (len(found) - 1) - sum(found)
+        for n_waiting, i in enumerate(sorted(range(len(found)), key=lambda i: naturals[i] - found[i])):
+            more = min(naturals[i] - found[i], left // (len(found) - n_waiting))
+            found[i] += more
+            left -= more
+        return found
+
+    def drawn(self, width: int) -> Any:  # noqa: ANN401 - rich's table
+        from rich.table import Table
+
+        shown = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+        widths = self.widths(width)
+        for place, name in enumerate(self.header):
+            shown.add_column(name, overflow="fold", min_width=widths[place], max_width=widths[place])
+        for row in self.rows:
+            shown.add_row(*row)
+        return shown
+
+    def blocks(self, width: int) -> list[str]:
+        """Return the rows, one after the other: a line a cell that holds something, folded where it is too long."""
+        found: list[str] = []
+        for row in self.rows:
+            for place, (name, cell) in enumerate(zip(self.header, row, strict=True)):
+                if cell:
+                    found += folded(f"{name}: {cell}".replace("\n", " "), width, indent="" if place == 0 else "  ")
+        return found
+
+
+def folded(text: str, width: int, *, indent: str = "", hanging: str = "    ") -> list[str]:
+    """Return a text in lines of a width, whatever script it is in.
+
+    >>> folded("The dogs bark.", 10, indent="  ", hanging="  ")
+    ['  The dogs', '  bark.']
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    inner = max(8, width - max(len(indent), len(hanging)))
+    wrapped = Text(text).wrap(Console(width=inner), inner, overflow="fold")
+    return [(indent if i == 0 else hanging) + line.plain.rstrip() for i, line in enumerate(wrapped)]
+
+
+def _pieces(text: str, *, is_whole: bool) -> list[str]:
+    """Return what of a text must stand on one line."""
+    if is_whole:
+        return text.split("\n")
+    words = [word for line in text.split("\n") for word in _words(line)]
+    return [word if _widest([word]) <= _LONGEST_WORD else word[: _LONGEST_WORD // 2] for word in words]
+
+
+def _words(line: str) -> list[str]:
+    return [line] if line.startswith("[") else line.split()
+
+
+def _widest(texts: Sequence[str]) -> int:
+    from rich.cells import cell_len
+
+    return max((cell_len(line) for text in texts for line in text.split("\n")), default=0)

@@ -1,0 +1,60 @@
+"""The items that a model got wrong: the right ones, worst first, readable in 80 columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import typer
+from rich.cells import cell_len
+
+import pairbank
+from pairbank.cli.display.wrong import lines, missed
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.scored import Scored
+
+
+@pytest.fixture(params=["starter", "zh"])
+def scored(request: pytest.FixtureRequest, tmp_path: Path) -> Scored:
+    if request.param == "starter":
+        items = pairbank.load_corpus("starter", subset="contexts")
+    else:
+        path = tmp_path / "mine.csv"
+        long = "他昨天和他的朋友们一起去了学校然后又去了图书馆最后才回家吃饭并且看了很久很久的电视节目"
+        path.write_text("good,bad\n" + "".join(f"{long}{i}。,{long}了{i}。\n" for i in range(30)), encoding="utf-8")
+        items = pairbank.load_corpus(path, language="zh")
+    return pairbank.score(items, FakeScorer(name="an-organisation/a-model-with-a-long-name"), methods=["direct"])
+
+
+def test_they_are_those_below_zero_the_lowest_first(scored: Scored) -> None:
+    found = missed(scored, 5)
+    deltas = sorted(d for d in scored["direct_delta"] if d < 0)
+    assert [one["delta"] for one in found.items] == deltas[:5]
+    assert (found.n_wrong, found.n_scored) == (len(deltas), len(scored))
+    by_id = dict(zip(scored["item_id"], scored["direct_delta"], strict=True))
+    assert all(by_id[one["item_id"]] == one["delta"] for one in found.items)
+    assert len(missed(scored, 10_000).items) == len(deltas)
+
+
+def test_they_are_shown_with_their_texts_in_80_columns(scored: Scored) -> None:
+    found = missed(scored, 10)
+    shown = list(lines(found, width=80))
+    assert max(map(cell_len, shown)) <= 80
+    text = "".join("".join(shown).split())
+    for item in found.items:
+        assert "".join(str(item["target_bad"]).split()) in text
+        assert item["item_id"] in "\n".join(shown)
+
+
+def test_ties_are_counted_apart(tmp_path: Path) -> None:
+    (tmp_path / "same.csv").write_text("good,bad\nA b.,A b.\nC d.,C e.\n")
+    items = pairbank.load_corpus(tmp_path / "same.csv")
+    found = missed(pairbank.score(items, FakeScorer(), methods=["direct"]), 3)
+    assert found.n_tied == 1
+    assert ", 1 tied" in "\n".join(lines(found, width=200))
+
+
+def test_a_method_that_was_not_scored_is_named() -> None:
+    table = pairbank.score(pairbank.load_corpus("starter", limit=1), FakeScorer(), methods=["direct"])
+    with pytest.raises(typer.BadParameter, match="'slor': starter has direct"):
+        missed(table, 3, "slor")

@@ -1,0 +1,88 @@
+"""Scored tables as files of every kind: other programs read the same numbers and texts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pairbank
+from pairbank.builders.sources.sheets import sheet_rows
+from pairbank.errors import BankError, OutputError
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.scored import Scored
+from pairbank.scoring.table_files import BOM, refuse_other_suffixes, signature_beside
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> Scored:
+    path = tmp_path_factory.mktemp("own") / "mine.csv"
+    path.write_text(
+        'good,bad,human_good\n"Über den ""Zaun"", ja.",Über dem Zaun.,6.4\n'
+        "=1+1 is two.,=1+1 are two.,\n我去学校。,我去了了学校。,5\n",
+        encoding="utf-8",
+    )
+    return pairbank.score(pairbank.load_corpus(path), FakeScorer(), methods=["direct", "meta_question_simple"])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_a_delimited_copy_has_every_number_to_the_last_bit(scored: Scored, tmp_path: Path, suffix: str) -> None:
+    path = scored.save(tmp_path / f"s{suffix}")
+    read = pd.read_csv(path, sep="," if suffix == ".csv" else "\t", float_precision="round_trip")
+    assert list(read.columns) == scored.dataset.column_names
+    assert read["direct_delta"].tolist() == scored["direct_delta"][:]
+    assert read["target_good"].tolist() == ['Über den "Zaun", ja.', "'=1+1 is two.", "我去学校。"]
+    assert read["human_good"][0] == 6.4  # a number of single precision is not written as 6.400000095367432
+    assert np.isnan(read["human_good"][1])
+    assert json.loads(read["meta_question_simple_logprobs"][0]) == scored["meta_question_simple_logprobs"][0]
+    assert path.read_bytes()[:3] != BOM
+
+
+def test_a_byte_order_mark_is_written_on_request(scored: Scored, tmp_path: Path) -> None:
+    path = scored.save(tmp_path / "s.csv", bom=True)
+    assert path.read_bytes().startswith(BOM)
+    assert pd.read_csv(path)["model"].unique().tolist() == [scored.model]
+
+
+def test_json_lines_have_lists_and_nulls(scored: Scored, tmp_path: Path) -> None:
+    path = scored.save(tmp_path / "s.jsonl")
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [row | {"human_good": None} for row in rows] == [
+        row | {"human_good": None} for row in scored.dataset.to_list()
+    ]
+    assert [row["human_good"] for row in rows] == [6.4, None, 5.0]
+
+
+def test_a_workbook_has_text_as_text_and_numbers_as_numbers(scored: Scored, tmp_path: Path) -> None:
+    path = scored.save(tmp_path / "s.xlsx")
+    rows = [cells for _, cells in sheet_rows(path)]
+    assert rows[0] == scored.dataset.column_names
+    column = {name: [row[place] for row in rows[1:]] for place, name in enumerate(rows[0])}
+    assert column["target_good"] == scored["target_good"][:]
+    assert [float(cell) for cell in column["direct_delta"]] == pytest.approx(scored["direct_delta"][:], rel=1e-14)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".xlsx"])
+def test_a_copy_has_its_signature_beside_it_and_is_not_read_back(scored: Scored, tmp_path: Path, suffix: str) -> None:
+    path = scored.save(tmp_path / f"s{suffix}")
+    assert json.loads(signature_beside(path).read_text(encoding="utf-8")) == json.loads(json.dumps(scored.signature))
+    with pytest.raises(BankError, match="a copy for spreadsheets"):
+        pairbank.read_scored(path)
+
+
+def test_another_suffix_is_refused_before_anything_is_done(scored: Scored, tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"cannot tell from '\.sav' what kind of file"):
+        scored.save(tmp_path / "s.sav")
+    refuse_other_suffixes(tmp_path / "S.CSV")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_workbook_cannot_hold_is_an_error_that_names_the_cell(tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text(f"good,bad\n{'a ' * 20_000}b.,A b.\n")
+    table = pairbank.score(pairbank.load_corpus(tmp_path / "long.csv"), FakeScorer(), methods=["direct"])
+    with pytest.raises(OutputError, match=r"long/1: target_good has 40,\d\d\d characters"):
+        table.save(tmp_path / "s.xlsx")
+    assert not (tmp_path / "s.xlsx").exists()

@@ -1,0 +1,60 @@
+"""The tutorial is run as it stands: its file, its commands, its scripts."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from unittest import mock
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from pairbank.cli import app
+from pairbank.scoring.models.fake import FakeScorer
+
+PAGE = (Path(__file__).resolve().parent.parent / "docs" / "tutorial.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
+
+
+def loaded(_id: str, *, name: str | None = None, **_options: object) -> FakeScorer:
+    return FakeScorer(name=name or "demo")
+
+
+def test_every_step_of_the_tutorial_runs_and_leaves_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    [table] = blocks("csv")
+    Path("sentences.csv").write_text(table, encoding="utf-8")
+    shown: dict[str, str] = {}
+    for line in "".join(blocks("sh")).splitlines():
+        program, verb, *rest = shlex.split(line)
+        assert program == "pairbank"
+        with mock.patch("pairbank.scoring.models.load.load_model", side_effect=loaded):
+            done = CliRunner().invoke(app, [verb, *rest], catch_exceptions=False)
+        assert done.exit_code == 0, (line, done.output)
+        shown[verb] = shown.get(verb, "") + done.output
+    assert '"n_items": 8' in shown["build"]
+    assert "Welcher Satz ist der bessere deutsche Satz?" in shown["methods"]
+    assert "8 items with direct, better_sentence, acceptable_sentence" in shown["score"]
+    assert "Wrong by direct" in shown["score"]
+    for name in ("scored.csv.signature.json", "report/report.html", "report/figures/accuracy_sentences.pdf"):
+        assert Path(name).is_file(), name
+    assert pd.read_csv("scored.csv")["human_bad"].tolist()[0] == 2.1
+    assert "whole" in shown["check"]
+    [script] = blocks("python")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    exec(compile(script, "tutorial.md", "exec"), {})  # noqa: S102 - the page's own script
+    assert Path("ratings.pdf").stat().st_size > 1_000
+    if shutil.which("Rscript"):
+        [other] = blocks("r")
+        done_r = subprocess.run(["Rscript", "-e", other], capture_output=True, text=True, check=False)
+        assert done_r.returncode == 0, done_r.stderr
+        assert Path("ratings-r.pdf").is_file()
