@@ -123,6 +123,7 @@ def bank(
     scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote.")],
     out: Annotated[Path, typer.Option(help="Folder of the bank; one that is there already is extended.")],
     licence: Annotated[list[str] | None, typer.Option(help="Licence of items of your own: CORPUS=cc-by-4.0.")] = None,
+    contact: Annotated[str, typer.Option(help="Whom to ask about the bank: an address or a page, for its card.")] = "",
     data_dir: DataDir = None,
     ratings: Annotated[
         list[Path] | None,
@@ -148,6 +149,7 @@ def bank(
             ratings=[*judged, *(read_parquet(path).to_pandas() for path in ratings or ())],
             licences=licences(licence),
             command=command_line(),
+            contact=contact,
         )
     say_next_steps(folder)
 
