@@ -12,14 +12,16 @@ from pairbank.cli.display.console import quiet_bars, status
 from pairbank.cli.display.output import answer, say
 from pairbank.cli.display.tables import show
 from pairbank.cli.models import chosen_models
-from pairbank.cli.options import Corpora, DataDir, Limit, ModelLists, Models
+from pairbank.cli.options import Corpora, DataDir, Limit, ModelLists, Models, studies_named
 
 if TYPE_CHECKING:
     from pairbank.scoring.costs import Shape, Work
 
 
 def plan(
-    study: Annotated[str, typer.Argument(help="A shipped study, or the path of a TOML file.")],
+    study: Annotated[
+        str, typer.Argument(help="A shipped study, or the path of a TOML file.", autocompletion=studies_named)
+    ],
     model: Models = None,
     models: ModelLists = None,
     parameters: Annotated[
