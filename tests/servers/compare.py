@@ -31,6 +31,7 @@ import datasets
 import httpx2
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
 import pairbank
 from pairbank.markdown import to_markdown
@@ -262,7 +263,6 @@ def killed_and_repeated(folder: str, url: str, command: str, data_dir: str | Non
     words = [sys.executable, "-m", "pairbank", "score", "blimp", "--limit", "2", "--model", url, "--tokenizer", folder]
     words += ["-m", "direct", "-m", "meta_question_simple", "--dtype", "float32", "--max-length", "2000"]
     words += ["--data-dir", data_dir] if data_dir else []
-    tables: dict[str, pd.DataFrame] = {}
 
     def run(name: str, cache: str) -> subprocess.Popen[str]:
         environment = {**os.environ, "PAIRBANK_CACHE": str(work / cache)}
@@ -288,11 +288,13 @@ def killed_and_repeated(folder: str, url: str, command: str, data_dir: str | Non
         n_before = n_answered(url)
         _finished(run("disturbed", "two"))
         n_again = n_answered(url) - n_before
-    tables = {name: pd.read_parquet(work / f"{name}.parquet") for name in ("undisturbed", "disturbed")}
+    tables = {name: pq.read_table(work / f"{name}.parquet") for name in ("undisturbed", "disturbed")}
     hashes = {name: hashlib.sha256((work / f"{name}.parquet").read_bytes()).hexdigest()[:12] for name in tables}
     sys.stdout.write(f"questions: {n_whole} undisturbed; {n_killed} before the kill and {n_again} after it\n{hashes}\n")
-    rows: list[Any] = [tables[name].to_dict("records") for name in ("undisturbed", "disturbed")]
-    columns = [name for name in tables["disturbed"].columns if name.startswith(("direct_", "meta_question_simple_"))]
+    rows = [tables[name].to_pylist() for name in ("undisturbed", "disturbed")]
+    columns = [
+        name for name in tables["disturbed"].column_names if name.startswith(("direct_", "meta_question_simple_"))
+    ]
     off = differences(rows[0], rows[1], columns)
     sys.stdout.write(f"{off}\n")
     return disturbed.returncode != 0 and n_again < n_whole and not off.n_other and off.delta <= DELTA_NATS
