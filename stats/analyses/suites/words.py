@@ -61,8 +61,8 @@ def _paragraphs(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[s
         alone = part["each_alone"].mean()
         yield (
             f"{model}: on average over {_counted(len(part), 'suite')}, all predictions hold in "
-            f"{part['value'].mean():.2f} of the items, and a single comparison in {alone:.2f}. Lowest: {_ends(part, lowest=True)}; highest: "
-            f"{_ends(part, lowest=False)}."
+            f"{part['value'].mean():.2f} of the items, and a single comparison in {alone:.2f}. "
+            f"Lowest: {_ends(part, lowest=True)}; highest: {_ends(part, lowest=False)}."
         )
     if (differ := by_suite["other_tokens"]).any():
         yield (
