@@ -110,8 +110,7 @@ def write_bank(
         if not draft.manifest["corpora"]:
             raise BankError(f"{root}: nothing to write; give at least one corpus or one scored table")
         check_old_scores(draft)
-        for judged in ratings:
-            take_ratings(draft, judged)
+        take_ratings(draft, ratings)
         settle_ratings(draft)
         state_licences(draft.manifest, licences or {})
         if contact:
