@@ -146,7 +146,7 @@ def _side_by_side(found: Sequence[Specification]) -> tuple[list[tuple[str, str]]
         keys += [(corpus, str(item)) for item in ids]
     matrix: FloatArray = np.zeros((len(keys), len(found)))
     for nth, one in enumerate(found):
-        matrix[starts[one.corpus] + places[one.corpus].get_indexer(one.item_ids), nth] = one.contributions
+        matrix[starts[one.corpus] + places[one.corpus].get_indexer(pd.Index(one.item_ids)), nth] = one.contributions
     return keys, matrix
 
 
