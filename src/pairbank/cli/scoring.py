@@ -34,6 +34,7 @@ from pairbank.cli.options import (
     Prompts,
     UnigramFiles,
     column_map,
+    corpora_named,
     load_items,
     takes_item_options,
     takes_model_options,
@@ -49,7 +50,12 @@ if TYPE_CHECKING:
 @takes_model_options
 @takes_item_options
 def score(
-    corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items (two columns are enough).")],
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            help="A corpus, or a file of your own items (two columns are enough).", autocompletion=corpora_named
+        ),
+    ],
     out: Annotated[
         list[Path],
         typer.Option(
@@ -96,6 +102,7 @@ def score(
     Example: pairbank score li --limit 1 --multiverse --out li.parquet
     """
     import pairbank
+    from pairbank.files import refuse_other_than_a_file
     from pairbank.scoring.applicability import chosen_methods
     from pairbank.scoring.score import score_part
     from pairbank.scoring.table_files import refuse_other_suffixes
@@ -105,6 +112,8 @@ def score(
     for path in out:
         refuse_other_suffixes(path)
     chosen = part_of(part)
+    for path in out if chosen is None and revisions is None else ():
+        refuse_other_than_a_file(path)  # before hours of scoring, not after
     places = [] if revisions is None else checkpoints_of(model, revisions, options, out=out)
     if places and (ray is not None or chosen is not None or multiverse or wrong is not None):
         raise typer.BadParameter("--revisions goes with neither --ray, --part, --multiverse nor --wrong")

@@ -48,7 +48,7 @@ class _Found:
     histograms: list[pd.DataFrame] = field(default_factory=list)
     points: list[pd.DataFrame] = field(default_factory=list)
     pools: dict[_POOL, dict[str, Strings]] = field(default_factory=lambda: defaultdict(dict))
-    without: dict[str, str] = field(default_factory=dict)
+    without: dict[tuple[str, str], str] = field(default_factory=dict)
     """Corpus -> why its strings cannot be told apart."""
 
 
@@ -120,7 +120,7 @@ def _add(found: _Found, scored: ScoredStrings, place: SummaryRow) -> None:
             found.points.append(points_of(scored, place))
     if scored.strings.problem:
         if is_whole:
-            found.without.setdefault(place.corpus, scored.strings.problem)
+            found.without.setdefault((place.corpus, place.method), scored.strings.problem)
         return
     found.separated += _separation(scored, place)
     found.curves.append(_curve(scored.strings, place))

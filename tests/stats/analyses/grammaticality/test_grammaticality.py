@@ -190,6 +190,16 @@ def test_a_corpus_without_area_says_why() -> None:
     assert found.answer.endswith("No AUC for cola: there are no ungrammatical strings.")
 
 
+def test_a_score_that_a_corpus_lacks_does_not_take_the_area_from_its_others() -> None:
+    lacking = linked_table()
+    names = [layout.method for layout in lacking.layouts if layout.method != "direct"]
+    gone = {f"{names[0]}_{column}": np.nan for column in ("good", "bad", "delta")}
+    lacking = replace(lacking, corpus="sling", frame=lacking.frame.assign(corpus="sling", **gone))
+    found = section([linked_table(), lacking], seed=0, n_resamples=5)
+    assert set(found.tables["areas"]["corpus"]) >= {"toy", "sling"}
+    assert found.answer.endswith(f"No AUC of `{names[0]}` for sling, which has no such scores.")
+
+
 def test_a_histogram_counts_every_string_once() -> None:
     found = section([linked_table()], seed=0, n_resamples=5).tables["distributions"]
     for _, part in found.groupby("method"):
