@@ -1,9 +1,9 @@
 """Which tables are checkpoints of one run, in which order: tables in, `Trajectory` out.
 
 How much a checkpoint had seen is taken from its signature (`step`, `training_tokens`, `training_words`: an import may
-know it), from what is declared about it (`step` or `training_tokens` of a list of models), or from its name,
-`RUN@step-1000`, `RUN@checkpoint-1000`, `RUN@chck_10M` (BabyLM's millions of words). Of a run, one kind of amount is
-used.
+know it), from what is declared about it (`step` or `training_tokens` of a list of models), or from its name:
+`RUN@step-1000`, `RUN@checkpoint-1000`, `RUN@chck_10M` (millions of words, as BabyLM has them). Of a run, one kind of
+amount is used.
 """
 
 from __future__ import annotations

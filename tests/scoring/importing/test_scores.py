@@ -344,10 +344,19 @@ def test_a_malformed_profile_is_one_clear_error(tmp_path: Path, text: str, messa
 
 
 def test_profiles_are_found_by_name(tmp_path: Path) -> None:
-    assert profile_names() == ["hu-frank-2024"]
+    assert profile_names() == [
+        "babylm",
+        "every-eval-ever",
+        "hu-frank-2024",
+        "inspect-ai",
+        "lm-eval",
+        "minicons",
+        "multiblimp-checkpoints",
+        "qfrblimp",
+    ]
     with pytest.raises(UnknownNameError, match="no profile 'hu-frank'; did you mean 'hu-frank-2024'"):
         load_profile("hu-frank")
-    with pytest.raises(ScoreImportError, match=r"no profile .*none\.toml; shipped ones are hu-frank-2024"):
+    with pytest.raises(ScoreImportError, match=r"no profile .*none\.toml; shipped ones are .*hu-frank-2024"):
         load_profile(str(tmp_path / "none.toml"))
     with pytest.raises(ScoreImportError, match=r"no file .*none\.csv; expected a \.csv, \.tsv"):
         pairbank.import_scores(tmp_path / "none.csv")
