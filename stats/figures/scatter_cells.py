@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pairbank.stats.figures.style import COLOURS, FAINT, INK, SINGLE, drawing, label, levels, styled
+from pairbank.stats.figures.style import COLOURS, FAINT, INK, SINGLE, drawing, heading, label, levels, styled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,8 +51,10 @@ def scatter_cells(
         wide = max(_LEAST_WIDE, min(_MOST_WIDE, 4.2 / len(heads)))
         longest = max(len(label(head)) for head in heads)
         height = 0.7 + 0.045 * longest + max(_LEAST_TALL, 0.75 * wide) * len(lines)
-        made = drawing(max(SINGLE, 1.6 + wide * len(heads)), height)
-        axes = made.add_subplot(xlabel=f"in each cell, across: {x_label}", ylabel=f"up: {y_label}")
+        width = max(SINGLE, 1.6 + wide * len(heads))
+        made = drawing(width, height)
+        across_said = heading(f"in each cell, across: {x_label}", int(9 * width))
+        axes = made.add_subplot(xlabel=across_said, ylabel=f"up: {y_label}")
         for nth in range(len(heads) + 1):
             axes.axvline(nth, color=FAINT, linewidth=0.8)
         for nth in range(len(lines) + 1):
