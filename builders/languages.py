@@ -62,8 +62,8 @@ class LanguageFacts:
     family: str
     """Family of Glottolog, and of Indo-European and Afro-Asiatic the branch: `Indo-European, Slavic`."""
     resource: int | None
-    """Class of Joshi et al. 2020 (The State and Fate of Linguistic Diversity, Table 1): 0 left behind to 5 winners;
-    None where their list does not have it."""
+    """Class of Joshi et al. 2020 (The State and Fate of Linguistic Diversity, Table 1): 0 left behind to 5 winners,
+    the higher one where their list has a language under two names; None where it does not have it."""
 
 
 @functools.cache

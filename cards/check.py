@@ -8,10 +8,12 @@ from typing import Any, Literal
 
 import pyarrow.parquet as pq
 
+from pairbank.cards.bank.check_ratings import rating_problems
 from pairbank.cards.bank.check_results import result_problems
 from pairbank.cards.bank.check_tables import table_problems
 from pairbank.cards.bank.layout import (
     CARD,
+    RATINGS,
     REPORTS,
     bank_files,
     data_files,
@@ -50,7 +52,8 @@ def check_bank(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as
         raise BankError(f"{root}: a change of this bank was cut off; run the command that was writing to it again")
     manifest = read_manifest(root)
     _stop_at(root, list(_file_problems(root, manifest, reports)))
-    _stop_at(root, [*table_problems(root, manifest), *_card_problems(root, manifest)])
+    found = [*table_problems(root, manifest), *rating_problems(root, manifest)]
+    _stop_at(root, [*found, *_card_problems(root, manifest)])
     if depth == "all":
         _stop_at(root, list(result_problems(root, manifest)))
     return manifest
@@ -126,7 +129,7 @@ def _card_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
         yield str(error)
         return
     n_items = {corpus: facts["n_items"] for corpus, facts in manifest["corpora"].items()}
-    yield from (f"{CARD}: {problem}" for problem in figure_problems(page, summary, n_items))
+    yield from (f"{CARD}: {problem}" for problem in figure_problems(page, summary, n_items, manifest.get(RATINGS, {})))
     yield from _head_problems(page, manifest)
 
 
@@ -156,6 +159,8 @@ def _head_problems(page: str, manifest: Mapping[str, Any]) -> Iterator[str]:
 def _holds_texts(root: Path, manifest: Mapping[str, Any], corpus: str) -> bool:
     import datasets
 
+    if corpus in manifest.get(RATINGS, {}):
+        return True
     models = manifest["scores"].get(corpus, {})
     paths = [items_path(corpus), *(scores_path(corpus, slug) for slug in models)]
     methods = {name: definition for signature in models.values() for name, definition in signature["methods"].items()}

@@ -14,7 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.bank.layout import CARD, MANIFEST, RECORD, REPORTS, SUMMARY, bank_files, items_path, scores_path
+from pairbank.cards.bank.layout import (
+    CARD,
+    MANIFEST,
+    RATINGS,
+    RECORD,
+    REPORTS,
+    SUMMARY,
+    bank_files,
+    items_path,
+    ratings_path,
+    scores_path,
+)
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out
 from pairbank.cards.bank.tables import read_summary, read_table, summary_of, write_summary
@@ -75,7 +86,7 @@ def merge_banks(first: str | Path, second: str | Path, *, out: str | Path) -> Pa
 
 
 def _refuse_conflicts(a: _Side, b: _Side) -> None:
-    conflicts = [*_corpus_conflicts(a, b), *_score_conflicts(a, b)]
+    conflicts = [*_corpus_conflicts(a, b), *_rating_conflicts(a, b), *_score_conflicts(a, b)]
     if conflicts:
         more = f"\n  ... and {len(conflicts) - SHOWN} more" if len(conflicts) > SHOWN else ""
         raise BankError(
@@ -175,6 +186,13 @@ def _corpus_conflicts(a: _Side, b: _Side) -> Iterator[str]:
                 yield f"corpus {name!r}: {found}"
 
 
+def _rating_conflicts(a: _Side, b: _Side) -> Iterator[str]:
+    for name in sorted(a.manifest.get(RATINGS, {}).keys() & b.manifest.get(RATINGS, {}).keys()):
+        tables = [read_table(side.root / ratings_path(name)) for side in (a, b)]
+        if found := table_difference(tables[0], tables[1], a.name, b.name):
+            yield f"corpus {name!r}, ratings: {found}"
+
+
 def _score_conflicts(a: _Side, b: _Side) -> Iterator[str]:
     for name in sorted(a.manifest["scores"].keys() & b.manifest["scores"].keys()):
         ours, theirs = a.manifest["scores"][name], b.manifest["scores"][name]
@@ -260,7 +278,9 @@ def _united(a: _Side, b: _Side) -> dict[str, Any]:
         for name, models in side.manifest["scores"].items():
             scores[name] = {**models, **scores.get(name, {})}
     commands = dict.fromkeys(line for side in (a, b) for line in side.manifest.get("command", "").splitlines() if line)
-    return {"corpora": {name: corpora[name] for name in order}, "scores": scores, "command": "\n".join(commands)}
+    ratings = {**b.manifest.get(RATINGS, {}), **a.manifest.get(RATINGS, {})}
+    united = {"corpora": {name: corpora[name] for name in order}, "scores": scores, "command": "\n".join(commands)}
+    return united | ({RATINGS: ratings} if ratings else {})
 
 
 def _copy(source: Path, target: Path) -> None:

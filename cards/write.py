@@ -26,11 +26,13 @@ from pairbank.cards.bank.layout import (
     bank_files,
     data_files,
     items_path,
+    ratings_path,
     read_manifest,
     scores_path,
     tables,
 )
 from pairbank.cards.bank.lock import locked_where_writable
+from pairbank.cards.bank.ratings import drop_ratings, settle_ratings, take_ratings
 from pairbank.cards.bank.redistribution import (
     ids_and_scores,
     is_left_out,
@@ -64,6 +66,7 @@ def write_bank(
     *,
     corpora: Sequence[datasets.Dataset] = (),
     scored: Sequence[Scored] = (),
+    ratings: Sequence[datasets.Dataset | pd.DataFrame] = (),
     reports: Mapping[str, Report] | None = None,
     texts: Texts = "all",
     licences: Mapping[str, str] | None = None,
@@ -78,6 +81,8 @@ def write_bank(
         folder: the bank.
         corpora: items as `load_corpus` gives them; corpora of scored tables need not be repeated.
         scored: scored tables.
+        ratings: what single raters said of items, as `load_ratings` gives it, or a frame of your own with its columns;
+            those of items that the bank holds are written, under the corpora of the items. Raters become numbers.
         reports: study name -> report, written under `reports/`.
         texts: "redistributable" keeps ids and scores only of corpora whose terms forbid to publish their texts,
             so that the bank can be published; their results are computed before. It can't be undone in this folder.
@@ -101,6 +106,9 @@ def write_bank(
         if not draft.manifest["corpora"]:
             raise BankError(f"{root}: nothing to write; give at least one corpus or one scored table")
         check_old_scores(draft)
+        for judged in ratings:
+            take_ratings(draft, judged)
+        settle_ratings(draft)
         state_licences(draft.manifest, licences or {})
         _write(draft, reports or {}, texts=texts, command=command)
     return root
@@ -162,6 +170,7 @@ def _leave_out_texts(draft: Draft, texts: Texts, reports: Path) -> None:
         refuse_quoted_texts(root, [(name, table) for (name, _), table in full.items()])
     for name in out:
         corpora[name] = {**corpora[name], "texts": LEFT_OUT}
+        drop_ratings(draft, name)
     for (name, slug), table in full.items():
         if slug:
             signature = scores[name][slug]
@@ -175,6 +184,8 @@ def _write_tables(draft: Draft, summary: pd.DataFrame | None) -> None:
         write_table(draft.root / items_path(name), items)
     for (corpus, slug), table in draft.scored.items():
         table.save(draft.root / scores_path(corpus, slug))
+    for name, judged in draft.ratings.items():
+        write_table(draft.root / ratings_path(name), judged)
     if summary is not None:
         write_summary(draft.root / SUMMARY, summary)
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pairbank.errors import OutputError
 from pairbank.files import defused, replaced_atomically, write_bytes, write_json, write_parquet, write_text
 from pairbank.scoring.signature import METADATA_KEY, signature_json
@@ -84,8 +86,9 @@ def _tabbed(path: Path, table: pa.Table, bom: bool) -> None:  # noqa: FBT001 - a
 
 
 def _json_lines(path: Path, table: pa.Table, _bom: bool) -> None:  # noqa: FBT001 - as its kin
-    rows = (row for batch in table.to_batches() for row in batch.to_pylist())
-    lines = (json.dumps({k: _plain(v) for k, v in row.items()}, ensure_ascii=False, allow_nan=False) for row in rows)
+    names = table.column_names
+    rows = ({k: _plain(v) for k, v in zip(names, row, strict=True)} for row in _values(table))
+    lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
     write_text(path, "".join(f"{line}\n" for line in lines))
 
 
@@ -121,10 +124,22 @@ def _check_length(cell: str, where: str) -> None:
 
 def _rows(table: pa.Table) -> Iterator[list[str | int | float | None]]:
     """Yield the rows as cells: a list as JSON, a truth value as 1 or 0."""
+    for row in _values(table):
+        yield [_cell(value) for value in row]
+
+
+def _values(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows; a number of single precision is the one of fewest digits (2.1, not 2.0999999046325684)."""
     for batch in table.to_batches():
-        columns = [column.to_pylist() for column in batch.columns]
-        for row in zip(*columns, strict=True):
-            yield [_cell(value) for value in row]
+        columns = [
+            _short(column.to_pylist()) if str(column.type) == "float" else column.to_pylist()
+            for column in batch.columns
+        ]
+        yield from zip(*columns, strict=True)
+
+
+def _short(values: list[float | None]) -> list[float | None]:
+    return [None if value is None else float(str(np.float32(value))) for value in values]
 
 
 def _cell(value: Any) -> str | int | float | None:  # noqa: ANN401 - any value of a table

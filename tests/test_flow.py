@@ -44,7 +44,7 @@ def test_run_makes_a_bank_and_says_what_to_try_next(tmp_path: Path) -> None:
     assert "Accuracy (95 % intervals): fake-1" in shown
     assert f"load_dataset('{out}', 'starter_scored', split='fake_1')" in shown
     report = (out / "reports" / "demo" / "report.md").read_text()
-    assert "Limited by the user to 1 items a paradigm." in report
+    assert "Limited by the user to 1 item a paradigm." in report
     assert {p.name for p in (out / "reports" / "demo").iterdir()} == {
         "report.md",
         "report.html",

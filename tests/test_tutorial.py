@@ -32,7 +32,7 @@ def test_every_step_of_the_tutorial_runs_and_leaves_what_it_says(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     [table] = blocks("csv")
-    Path("agreement.csv").write_text(table, encoding="utf-8")
+    Path("sentences.csv").write_text(table, encoding="utf-8")
     shown: dict[str, str] = {}
     for line in "".join(blocks("sh")).splitlines():
         program, verb, *rest = shlex.split(line)
@@ -45,7 +45,7 @@ def test_every_step_of_the_tutorial_runs_and_leaves_what_it_says(
     assert "Welcher Satz ist der bessere deutsche Satz?" in shown["methods"]
     assert "8 items with direct, better_sentence, acceptable_sentence" in shown["score"]
     assert "Wrong by direct" in shown["score"]
-    for name in ("scored.csv.signature.json", "report/report.html", "report/figures/overview_accuracies.pdf"):
+    for name in ("scored.csv.signature.json", "report/report.html", "report/figures/accuracy_sentences.pdf"):
         assert Path(name).is_file(), name
     assert pd.read_csv("scored.csv")["human_bad"].tolist()[0] == 2.1
     assert "whole" in shown["check"]

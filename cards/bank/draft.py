@@ -47,6 +47,7 @@ class Draft:
     manifest: dict[str, Any]
     items: dict[str, datasets.Dataset] = field(default_factory=dict)
     scored: dict[tuple[str, str], Scored] = field(default_factory=dict)
+    ratings: dict[str, datasets.Dataset] = field(default_factory=dict)
 
     def items_of(self, corpus: str) -> datasets.Dataset:
         """Return a corpus's items, new or from disk."""

@@ -5,6 +5,7 @@ Any file system, `load_dataset` and the Hub accept them, whatever the names.
 README.md                              the dataset card; its `configs:` are what `load_dataset` reads
 data/<corpus>/items.parquet            config `<corpus>`, split `items`
 scores/<corpus>/<model>.parquet        config `<corpus>_scored`, one split a model
+ratings/<corpus>.parquet               config `<corpus>_ratings`, split `ratings`: what single raters said of its items
 results/summary.parquet                config `summary`, split `results`
 reports/<study>/                       report.md, CSV tables, figures and captions.json beside them
 manifest.json                          signatures, counts and file hashes; written last
@@ -29,7 +30,8 @@ SUMMARY = "results/summary.parquet"
 REPORTS = "reports"
 RECORD = ".published.json"
 """What was published last, and where; stays on this machine."""
-FOLDERS = ("data", "scores", "results", REPORTS)
+RATINGS = "ratings"
+FOLDERS = ("data", "scores", RATINGS, "results", REPORTS)
 NAME_BYTES = 96
 LEFT_OUT = "left out"
 """Value of `texts` in a corpus's facts where the bank holds its ids and scores only."""
@@ -43,7 +45,7 @@ def config_name(corpus: str) -> str:
     """
     safe = "_".join(part for part in re.split(r"[^\w.-]+", corpus) if part).strip("._-")
     safe = safe.encode()[:NAME_BYTES].decode(errors="ignore")
-    is_free = safe not in ("summary", "default", "data") and not safe.endswith("_scored")
+    is_free = safe not in ("summary", "default", "data") and not safe.endswith(("_scored", "_ratings"))
     if safe == corpus and is_free:
         return corpus
     return f"{safe or 'corpus'}_{sha256_of_text(corpus)[:8]}"
@@ -65,6 +67,11 @@ def scores_path(corpus: str, slug: str) -> str:
     return f"scores/{config_name(corpus)}/{slug}.parquet"
 
 
+def ratings_path(corpus: str) -> str:
+    """Return where the ratings of a corpus's items stand."""
+    return f"{RATINGS}/{config_name(corpus)}.parquet"
+
+
 def tables(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield (corpus, model slug) of every scored table, sorted."""
     for corpus, models in sorted(manifest["scores"].items()):
@@ -76,6 +83,7 @@ def data_files(manifest: Mapping[str, Any]) -> list[str]:
     """Return the paths of all parquet files that the manifest says the bank has."""
     files = [items_path(name) for name in manifest["corpora"]]
     files += [scores_path(corpus, slug) for corpus, slug in tables(manifest)]
+    files += [ratings_path(name) for name in manifest.get(RATINGS, {})]
     return sorted([*files, *([SUMMARY] if manifest["scores"] else [])])
 
 

@@ -13,6 +13,8 @@ from pairbank.scoring.signature import signature_problems
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _TEXTS = ("title", "description", "version", "subset", "human", "texts", "corpus")
+RATING_COUNTS = ("n_ratings", "n_raters", "n_items", "least_a_side", "most_a_side")
+"""Numbers of what a bank says of a corpus's ratings."""
 _SOURCE_TEXTS = ("homepage", "revision", "licence", "licence_note", "citation")
 
 
@@ -32,7 +34,9 @@ def manifest_problems(manifest: Mapping[str, Any]) -> list[str]:
     ["corpus 'a': n_items is '2'; expected a whole number", "scores of 'b', which is none of the corpora"]
     """
     corpora, scores, files = manifest["corpora"], manifest["scores"], manifest.get("files", {})
+    ratings = manifest.get("ratings", {})
     tables = {"corpora": corpora, "scores": scores, "files": files, "written_with": manifest.get("written_with", {})}
+    tables |= {"ratings": ratings}
     wrong = [f"{name} is {_short(x)}; expected a table" for name, x in tables.items() if not isinstance(x, dict)]
     if wrong:
         return wrong
@@ -46,6 +50,10 @@ def manifest_problems(manifest: Mapping[str, Any]) -> list[str]:
             found.append(f"scores of {name[:80]!r} are {_short(models)}; expected a table")
         else:
             found += _score_problems(name, models)
+    for name, facts in ratings.items():
+        if name not in corpora:
+            found.append(f"ratings of {name[:80]!r}, which is none of the corpora")
+        found += [f"ratings of {name[:80]!r}: {problem}" for problem in _rating_problems(facts)]
     for path, digest in files.items():
         if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
             found.append(f"files: {path[:80]!r} has {_short(digest)}; expected a sha256")
@@ -101,6 +109,25 @@ def _score_problems(corpus: str, models: Mapping[str, Any]) -> Iterator[str]:
             yield f"{where}: it is that of {signature['model']['slug'][:80]!r}"
         elif signature["corpus"]["name"] != corpus:
             yield f"{where}: it is of scores of {signature['corpus']['name'][:80]!r}"
+
+
+def _rating_problems(facts: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any
+    if not isinstance(facts, dict):
+        yield f"{_short(facts)}; expected a table of facts"
+        return
+    for name in RATING_COUNTS:
+        if type(facts.get(name)) is not int or facts[name] < 0:
+            yield f"{name} is {_short(facts.get(name))}; expected a whole number"
+    for name in ("scale", "normalisation"):
+        if not isinstance(facts.get(name), str):
+            yield f"{name} is {_short(facts.get(name))}; expected a text"
+    alpha = facts.get("alpha")
+    if not isinstance(alpha, dict) or not all(
+        alpha.get(name) is None or isinstance(alpha[name], float | int) for name in ("value", "low", "high")
+    ):
+        yield f"alpha is {_short(alpha)}; expected value, low and high"
+    elif not isinstance(alpha.get("reason", ""), str):
+        yield f"alpha.reason is {_short(alpha['reason'])}; expected a text"
 
 
 def _short(value: Any) -> str:  # noqa: ANN401 - JSON is any

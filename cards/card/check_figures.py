@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.card.foreign_text import CELL_CHARACTERS, parsed_tables, shown
-from pairbank.cards.card.render import results_shown
+from pairbank.cards.card.render import ratings_table, results_shown
 from pairbank.stats.estimates.metrics import metrics_by_heading
 
 if TYPE_CHECKING:
@@ -24,16 +24,22 @@ Row = Mapping[str, str]
 Key = tuple[str, ...]
 
 
-def figure_problems(page: str, summary: pd.DataFrame | None, n_items: Mapping[str, int]) -> list[str]:
+def figure_problems(
+    page: str,
+    summary: pd.DataFrame | None,
+    n_items: Mapping[str, int],
+    ratings: Mapping[str, Any] | None = None,
+) -> list[str]:
     """Return every figure of a card that is not what the results say, and every one that is missing.
 
     Args:
         page: README.md.
         summary: the bank's results; None where it has no scores.
         n_items: corpus -> rows of its items.
+        ratings: corpus -> facts of its ratings; None where the bank has none.
     """
     tables = parsed_tables(page)
-    problems = list(_count_problems(tables, n_items))
+    problems = [*_count_problems(tables, n_items), *_rating_problems(tables, ratings or {})]
     if summary is None:
         return problems
     known = {_key(row): row for row in results_shown(summary).to_dict("records")}
@@ -91,6 +97,18 @@ def _numbers(cell: str) -> tuple[str | None, ...]:
 
 def _text(numbers: list[float]) -> str:
     return f"{numbers[0]:.4f} [{numbers[1]:.4f}, {numbers[2]:.4f}]"
+
+
+def _rating_problems(tables: list[list[dict[str, str]]], ratings: Mapping[str, Any]) -> Iterator[str]:
+    """Say where the card's table of raters is not what the manifest says."""
+    said = {row["corpus"]: row for rows in tables for row in rows if "raters" in row and "load" in row}
+    for expected in ratings_table(ratings).to_dict("records"):
+        row = said.pop(shown(str(expected["corpus"]), limit=CELL_CHARACTERS), {})
+        for heading, cell in expected.items():
+            got = row.get(str(heading), "nothing")
+            if got != shown(str(cell), limit=CELL_CHARACTERS):
+                yield f"ratings of {expected['corpus']}: the card says {got}, it is {cell}"
+    yield from (f"ratings of {corpus}: on the card, not in the bank" for corpus in said)
 
 
 def _count_problems(tables: list[list[dict[str, str]]], n_items: Mapping[str, int]) -> Iterator[str]:

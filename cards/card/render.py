@@ -13,7 +13,15 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.bank.layout import REPORTS, config_name, data_files, items_path, scores_path
+from pairbank.cards.bank.layout import (
+    RATINGS,
+    REPORTS,
+    config_name,
+    data_files,
+    items_path,
+    ratings_path,
+    scores_path,
+)
 from pairbank.cards.bank.redistribution import is_left_out, licence_of
 from pairbank.cards.card import foreign_text
 from pairbank.cards.card.citations import bibtex_of
@@ -153,6 +161,8 @@ def _configs(manifest: Mapping[str, Any], hashes: Mapping[str, str]) -> list[dic
         if models := manifest["scores"].get(name, {}):
             splits = {slug: scores_path(name, slug) for slug in sorted(models)}
             configs.append(_config(f"{config}_scored", splits, hashes))
+        if name in manifest.get(RATINGS, {}):
+            configs.append(_config(f"{config}_ratings", {"ratings": ratings_path(name)}, hashes))
     if manifest["scores"]:
         configs.append(_config("summary", {"results": "results/summary.parquet"}, hashes))
     first_scored = next((c for c in configs if c["config_name"].endswith("_scored")), configs[0])
@@ -188,6 +198,8 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "is_placeholder": name == THIS_BANK,
         "has_scores": bool(signatures),
         "corpus_table": foreign_text.table(_corpus_table(corpora, scores)),
+        "ratings_table": foreign_text.table(ratings_table(bank.manifest[RATINGS])) if RATINGS in bank.manifest else "",
+        "example_ratings": next((config_name(n) for n in bank.manifest.get(RATINGS, {})), ""),
         "left_out": [n for n, facts in corpora.items() if is_left_out(facts)],
         "accuracy_table": "" if shown is None else foreign_text.table(accuracy_table(shown)),
         "agreement_table": "" if shown is None else foreign_text.table(agreement_table(shown)),
@@ -259,6 +271,44 @@ def _corpus_table(corpora: Mapping[str, Any], scores: Mapping[str, Any]) -> pd.D
             for name, facts in corpora.items()
         ]
     )
+
+
+def ratings_table(ratings: Mapping[str, Any]) -> pd.DataFrame:
+    """Return what the card says of single raters, a row a corpus."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        [
+            {
+                "corpus": name,
+                "load": f"{config_name(name)}_ratings",
+                "scale": foreign_text.shown(facts["scale"]),
+                "raters": f"{facts['n_raters']:,}",
+                "ratings": f"{facts['n_ratings']:,}",
+                "rated items": f"{facts['n_items']:,}",
+                "ratings a side": _span(facts["least_a_side"], facts["most_a_side"]),
+                "Krippendorff's alpha": alpha_text(facts["alpha"]),
+            }
+            for name, facts in ratings.items()
+        ]
+    )
+
+
+def _span(least: int, most: int) -> str:
+    return f"{least}" if least == most else f"{least} to {most}"
+
+
+def alpha_text(alpha: Mapping[str, Any]) -> str:
+    """Return an agreement as the card has it.
+
+    >>> alpha_text({"value": 0.52, "low": 0.5, "high": 0.541}), alpha_text({"value": None, "reason": "2 scales"})
+    ('0.52 [0.50, 0.54]', 'undefined (2 scales)')
+    """
+    value, low, high = (alpha.get(name) for name in ("value", "low", "high"))
+    if value is None:
+        return f"undefined ({foreign_text.shown(alpha.get('reason') or 'no reason given')})"
+    ends = "no interval" if low is None or high is None else f"{low:.2f}, {high:.2f}"
+    return f"{value:.2f} [{ends}]"
 
 
 def _few(tags: list[str]) -> str:

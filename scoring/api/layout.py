@@ -47,6 +47,7 @@ _SUFFIXES: dict[str, ColumnKind] = {
     "bad_before": "float64",
     "good_after": "float64",
     "bad_after": "float64",
+    "by_region": "list<float64>",
     "logprobs": "list<float64>",
     "argmax_good": "float64",
     "argmax_bad": "float64",
@@ -124,6 +125,11 @@ class ScoreColumns:
     def flags(self) -> str:
         """What to know of the item's scores."""
         return f"{self.method}_flags"
+
+    @property
+    def by_region(self) -> str:
+        """Log-probability of each region of a sentence, in nats."""
+        return f"{self.method}_by_region"
 
     def of(self, side: Side) -> str:
         """Return the column of a side's score."""

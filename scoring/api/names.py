@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-DIRECT, DIRECT_WB, PMI = "direct", "direct_wb", "pmi"
+DIRECT, DIRECT_WB, PMI, REGIONS = "direct", "direct_wb", "pmi", "regions"
 """Methods that other rooms treat in a way of their own."""
 MOST_SHOTS = 8
 """Most answered examples before a question."""
@@ -32,6 +32,8 @@ NO_UNIGRAMS = "no_unigrams"
 """Flag: no unigram counts of the item's language with the model's tokenizer; there is no score."""
 PMI_TOKENS_DIFFER = "pmi_tokens_differ"
 """Flag: alone, the target is cut into other tokens than after its context."""
+REGION_TOKENS_DIFFER = "region_tokens_differ"
+"""Flag: the tokens of the regions, each given what stands before it, are not those of the sentence as a whole."""
 UNPARSED = "unparsed"
 """Flag: no valid answer in what the model wrote, in one presentation or more."""
 NEAR_TIE = "near_tie"

@@ -38,6 +38,8 @@ LONG_NAMES = ("score", "value")
 class ImportProfile:
     """What a file of scores holds, and what its source is."""
 
+    reader: str = "table"
+    """What reads the files: `table` (columns), or a tool's own format (`pairbank.scoring.importing.from_logs`)."""
     corpus: str = ""
     """Name of the corpus; "" = the file's name."""
     title: str = ""

@@ -92,7 +92,7 @@ def import_scores(
         tables[name].add(chunk)
     if len({slug(name) for name in tables}) < len(tables):
         raise ScoreImportError(f"{path}: models {', '.join(tables)} have the same file name; rename one of them")
-    _check_numbers(path, how, methods, [*tables.values()])
+    check_numbers(path, how, methods, [*tables.values()])
     origin = {
         "file": path.name,
         "sha256": sha256_of_file(path),
@@ -101,7 +101,7 @@ def import_scores(
     return [tables.pop(name).scored(origin) for name in [*tables]]
 
 
-def _check_numbers(path: Path, how: ImportProfile, methods: Sequence[Imported], tables: Sequence[ModelTable]) -> None:
+def check_numbers(path: Path, how: ImportProfile, methods: Sequence[Imported], tables: Sequence[ModelTable]) -> None:
     """Refuse a method or a model without numbers, and scores so small that statistics take them for ties."""
     for method in methods:
         looked = ", ".join(repr(column) for name in method.numbers for column in how.columns.get(name, (name,)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
-from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI
+from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, REGIONS
 from pairbank.scoring.methods.preview import CLOSE, OPEN
 from pairbank.scoring.methods.prompted import plain_prompt
 from pairbank.scoring.methods.registry import FAMILIES, method_named
@@ -218,7 +218,7 @@ def _direct_row(name: str) -> dict[str, str]:
         "kind": "direct",
         "tasks": "all with a context" if name == PMI else "all",
         "languages": "all with spaces" if name == DIRECT_WB else "all",
-        "requests": {DIRECT_WB: "6", PMI: "4"}.get(name, "2"),
+        "requests": {DIRECT_WB: "6", PMI: "4", REGIONS: "1 a region"}.get(name, "2"),
         "counterbalanced": "yes",
         "paper": "Hu & Levy 2023, section 2"
         if name == DIRECT

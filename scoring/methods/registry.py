@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pairbank.errors import ScoringError, unknown_name
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.api.model import Scorer
-from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, MethodName
+from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, REGIONS, MethodName
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.fewshot import Pool, Shots
 from pairbank.scoring.methods.generated import Generated
@@ -20,6 +20,7 @@ from pairbank.scoring.methods.linking import Linked, bound
 from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
 from pairbank.scoring.methods.pmi import Pmi
 from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.methods.regions import Regions
 from pairbank.scoring.methods.unigrams import UnigramTables
 from pairbank.scoring.methods.word_probability import WordProbability
 from pairbank.scoring.prompts.prompt import Prompt
@@ -57,6 +58,7 @@ FAMILIES: Mapping[str, Callable[[MethodOptions], Method]] = {
     DIRECT_WB: lambda _options: WordProbability(),
     **{name: functools.partial(_linked, name) for name in LINKING_FUNCTIONS},
     PMI: lambda _options: Pmi(),
+    REGIONS: lambda _options: Regions(),
 }
 """Methods that are no prompt, by name, in the order of tables."""
 

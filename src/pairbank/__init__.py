@@ -1,9 +1,9 @@
 """pairbank: a bank of linguistic judgment items and of what language models say about them.
 
 The public verbs, in the order the data flows: `load_corpus`, `load_model`, `score` (or
-`import_scores`, for numbers computed elsewhere), `report`, `write_bank`, `publish` (and `merge_banks`,
-`strip_texts`). Beside items: `load_ratings` (what single raters said). Beside scores: `probe` (a model's hidden states)
-and `add_minimalness` (how little the sides of a pair differ).
+`import_scores` and `import_logs`, for numbers computed elsewhere), `report`, `write_bank`, `publish` (and
+`merge_banks`, `strip_texts`, `export_results`). Beside items: `load_ratings` (what single raters said). Beside scores:
+`probe` (a model's hidden states) and `add_minimalness` (how little the sides of a pair differ).
 Importing this package imports neither torch nor transformers nor datasets; each verb does when it is called.
 """
 
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from pairbank.builders.load import load_corpus
     from pairbank.builders.load_ratings import load_ratings
     from pairbank.cards.check import check_bank
+    from pairbank.cards.export.every_eval_ever import export_results
     from pairbank.cards.merge import merge_banks
     from pairbank.cards.publish import Published, publish
     from pairbank.cards.site.site import write_site
     from pairbank.cards.write import strip_texts, write_bank
     from pairbank.probing import probe
+    from pairbank.scoring.importing.from_logs import Imports, import_logs
     from pairbank.scoring.importing.scores import import_scores
     from pairbank.scoring.methods.unigrams import Unigrams, count_unigrams, read_unigrams
     from pairbank.scoring.minimalness import add_minimalness
@@ -50,6 +52,8 @@ _VERBS = {
     "load_model": "pairbank.scoring.models.load",
     "add_minimalness": "pairbank.scoring.minimalness",
     "score": "pairbank.scoring.score",
+    "import_logs": "pairbank.scoring.importing.from_logs",
+    "Imports": "pairbank.scoring.importing.from_logs",
     "import_scores": "pairbank.scoring.importing.scores",
     "Scored": "pairbank.scoring.scored",
     "read_scored": "pairbank.scoring.scored",
@@ -63,6 +67,7 @@ _VERBS = {
     "write_bank": "pairbank.cards.write",
     "strip_texts": "pairbank.cards.write",
     "check_bank": "pairbank.cards.check",
+    "export_results": "pairbank.cards.export.every_eval_ever",
     "merge_banks": "pairbank.cards.merge",
     "publish": "pairbank.cards.publish",
     "Published": "pairbank.cards.publish",
@@ -70,6 +75,7 @@ _VERBS = {
 }
 
 __all__ = [
+    "Imports",
     "Probed",
     "Published",
     "Report",
@@ -78,6 +84,8 @@ __all__ = [
     "add_minimalness",
     "check_bank",
     "count_unigrams",
+    "export_results",
+    "import_logs",
     "import_scores",
     "load_corpus",
     "load_model",

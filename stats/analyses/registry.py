@@ -15,6 +15,7 @@ from pairbank.stats.analyses.base import Analysis
 ANALYSES: dict[str, str] = {
     "agreement_summary": "pairbank.stats.analyses.agreement_summary",
     "associations": "pairbank.stats.analyses.associations",
+    "audit": "pairbank.stats.analyses.audit.section",
     "choice_likert": "pairbank.stats.analyses.choice_likert.section",
     "comparisons": "pairbank.stats.analyses.comparisons",
     "grammaticality": "pairbank.stats.analyses.grammaticality.section",
@@ -22,11 +23,13 @@ ANALYSES: dict[str, str] = {
     "language_view": "pairbank.stats.analyses.language_view.section",
     "languages": "pairbank.stats.analyses.languages.section",
     "mixed": "pairbank.stats.analyses.mixed",
+    "multiverse": "pairbank.stats.analyses.multiverse.section",
     "paradigms": "pairbank.stats.analyses.paradigms",
     "people": "pairbank.stats.analyses.people.section",
     "prompting": "pairbank.stats.analyses.prompting.section",
     "prediction": "pairbank.stats.analyses.prediction",
     "raters": "pairbank.stats.analyses.raters.section",
+    "suites": "pairbank.stats.analyses.suites.section",
 }
 """Name -> module with a function `section`."""
 

@@ -70,3 +70,15 @@ def check_level(level: float) -> None:
     """
     if not 0 < level < 1:
         raise BankError(f"level is {level!r}; expected a share between 0 and 1, such as 0.95")
+
+
+def mean_of_known(values: FloatArray) -> FloatArray:
+    """Return the mean of each row over its numbers; NaN where it has none.
+
+    >>> mean_of_known(np.array([[1.0, np.nan], [np.nan, np.nan]])).tolist()
+    [1.0, nan]
+    """
+    known = ~np.isnan(values)
+    counts = known.sum(axis=1)
+    sums = np.where(known, values, 0.0).sum(axis=1)
+    return np.asarray(np.divide(sums, counts, out=np.full(len(values), np.nan), where=counts > 0))

@@ -83,8 +83,9 @@ def intervals(
         axes.hlines(
             np.arange(1, len(names)) - 0.5, 0, 1, color=FAINT, linewidth=0.7, transform=axes.get_yaxis_transform()
         )
-        if limits:
-            axes.set_xlim(*limits)
+        if limits:  # a mark at an end is seen whole
+            room = 0.02 * (limits[1] - limits[0])
+            axes.set_xlim(limits[0] - room, limits[1] + room)
         legend(made, axes, len(kinds))
     return made
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 MOST_NUMBERED = 12
 """Rows or columns of a matrix in whose cells numbers are written."""
+UNDEFINED = "\u2013"
+"""In the cell of a number that is not defined."""
 _STRONG: dict[str, Any] = {"color": INK, "linewidth": 2.4, "marker": "o", "markersize": 4, "zorder": 3}
 _THIN: dict[str, Any] = {"linewidth": 1.1, "markersize": 3.2}
 _MOST_WIDE = 6
@@ -169,7 +171,7 @@ def matrices(
     x_label: str = "",
     y_label: str = "",
 ) -> Drawing:
-    """Draw tables as coloured cells beside each other; numbers where they can be read.
+    """Draw tables as coloured cells beside each other; numbers where they can be read, a dash where there is none.
 
     Args:
         panels: By heading: names of rows and columns are the labels; NaN is an empty cell.
@@ -239,6 +241,8 @@ def _cells(axes: Axes, matrix: pd.DataFrame, *, limits: tuple[float, float] | No
             red, green, blue, _ = image.to_rgba(values[row, column])
             dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
             axes.text(column, row, number, ha="center", va="center", color="white" if dark else INK, fontsize=6.5)
+        for row, column in np.argwhere(np.isnan(values)):
+            axes.text(column, row, UNDEFINED, ha="center", va="center", color=CHANCE, fontsize=6.5)
     tilt: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     axes.set_xticks(range(values.shape[1]), [label(c) for c in matrix.columns], fontsize=size, **tilt)
     axes.set_yticks(range(values.shape[0]), [label(r) for r in matrix.index], fontsize=size)

@@ -5,9 +5,9 @@ One model is drawn with its intervals; several models are lines of their own, ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -16,6 +16,7 @@ from pairbank.stats.figures.charts import curves
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.panels import MOST_BANDS, curve_panels
 
+T = TypeVar("T")
 MOST_SERIES = 8
 """Colours that can be told apart."""
 MOST_LINES = 24
@@ -72,6 +73,17 @@ def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator
             ),
             draw=draw,
         )
+
+
+def pages(models: Sequence[T], most: int) -> Iterator[tuple[int, list[T]]]:
+    """Yield models in groups of about the same size, with the number of each: so many stand in one figure.
+
+    >>> list(pages("abcde", 4))
+    [(1, ['a', 'b']), (2, ['c', 'd', 'e'])]
+    """
+    n_pages = -(-len(models) // most)
+    for nth in range(n_pages):
+        yield nth + 1, list(models[nth * len(models) // n_pages : (nth + 1) * len(models) // n_pages])
 
 
 def place_said(corpus: object, subset: object) -> str:

@@ -86,7 +86,7 @@ def credit_of_presentations(logprobs: ArrayLike, layout: MethodLayout) -> FloatA
     """
     if layout.is_prompted and not layout.is_judged:
         raise BankError(f"{layout.method} is a {layout.kind}; it has no correct options, so use accuracy()")
-    return _chosen(logprobs, layout)[:, np.arange(len(layout.correct)), list(layout.correct)]
+    return chosen_options(logprobs, layout)[:, np.arange(len(layout.correct)), list(layout.correct)]
 
 
 def position_bias(
@@ -114,7 +114,7 @@ def position_bias(
     >>> position_bias([[[-0.1, -2.4], [-0.1, -2.4]], [[-0.1, -2.4], [-2.4, -0.1]]], layout).value
     0.75
     """
-    first = _chosen(logprobs, layout)[:, np.arange(len(layout.presentations)), list(layout.shown_first)]
+    first = chosen_options(logprobs, layout)[:, np.arange(len(layout.presentations)), list(layout.shown_first)]
     return _share_of_trials(first, level=level)
 
 
@@ -169,8 +169,11 @@ def unparsed_share(shares: ArrayLike, *, level: float = 0.95) -> Estimate:
     return share_of_items(shares, level=level)
 
 
-def _chosen(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
-    """Return the credit of each option: 1 for the most probable, shared where several tie; NaN where not asked."""
+def chosen_options(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
+    """Return 1 for the most probable option, shared where several tie; shape (items, presentations, options).
+
+    NaN where a presentation was not asked. Arguments as for `position_bias`.
+    """
     if not layout.is_prompted:
         raise BankError(f"{layout.method} is a direct method; it has no presentations, so use accuracy()")
     numbers = np.asarray(logprobs, dtype=np.float64)

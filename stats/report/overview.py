@@ -18,14 +18,16 @@ from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.ranges import said_once
 from pairbank.stats.estimates.metrics import HUMAN
-from pairbank.stats.report.overview_figures import overview_figures
+from pairbank.stats.report.overview_figures import PEOPLE, overview_figures
 from pairbank.stats.scored_table.frame import ScoredFrame, flagged
 
 POOLED = "accuracy_pooled"
 MOST_LINES = 25
 """Of the table on the first page; a longer one becomes a line a corpus, with the range over models."""
 MOST_INTERVALS = 4
-"""Methods beside whose accuracies the first page has room for intervals."""
+"""Methods, or models, beside whose accuracies the first page has room for intervals."""
+MOST_METHODS, MOST_MODELS = 6, 6
+"""Columns of the table on the first page: more methods are lines, of more models the lowest and highest stand."""
 
 
 def labels_of(tables: Sequence[ScoredFrame]) -> dict[str, str]:
@@ -150,8 +152,14 @@ def _number(row: Mapping[str, Any] | pd.Series[Any], *, interval: bool = True) -
 
 
 def _first_table(own: pd.DataFrame) -> pd.DataFrame:
-    """Return a line a model and corpus, a column a method; a line a corpus where these would fill more than a page."""
+    """Return the accuracies of whole corpora, in a shape that fits a page.
+
+    A line a model and corpus, a column a method; a line a corpus where these would fill more than a page; of many
+    methods a line a corpus and method.
+    """
     whole = own[own["group_by"] == "all"]
+    if whole["method"].nunique() > MOST_METHODS:
+        return _by_method(whole)
     methods = list(dict.fromkeys(whole["method"]))
     of_models = len(whole[["model", "corpus"]].drop_duplicates()) <= MOST_LINES
     keys = ["model", "corpus"] if of_models else ["corpus"]
@@ -167,3 +175,30 @@ def _first_table(own: pd.DataFrame) -> pd.DataFrame:
                 row[method] = f"{known.min():.2f} to {known.max():.2f}" if len(known) else "undefined"
         rows.append(row)
     return pd.DataFrame(rows, columns=[*keys, "n", *methods])
+
+
+def _by_method(whole: pd.DataFrame) -> pd.DataFrame:
+    """Return a line a corpus and method: a column a model, or the lowest and the highest of many models."""
+    models = list(dict.fromkeys(whole["model"]))
+    apart = len(models) <= MOST_MODELS
+    people = whole[whole["method"] == HUMAN].drop_duplicates("corpus").set_index("corpus")
+    shown = ["corpus", "method", "n", *(models if apart else ("lowest", "highest"))]
+    rows: list[dict[str, Any]] = []
+    for (corpus, method), part in whole[whole["method"] != HUMAN].groupby(["corpus", "method"], sort=False):
+        row: dict[str, Any] = {"corpus": corpus, "method": method, "n": int(part["n"].max())}
+        if apart:
+            row |= {x["model"]: _number(x, interval=len(models) <= MOST_INTERVALS) for _, x in part.iterrows()}
+        else:
+            row |= _extremes(part[part["value"].notna()].sort_values("value", kind="stable"))
+        if corpus in people.index and all(one["corpus"] != corpus for one in rows):
+            row[PEOPLE] = _number(people.loc[corpus])
+        rows.append(row)
+    return pd.DataFrame(rows, columns=[*shown, *([PEOPLE] if len(people) else [])]).fillna("")
+
+
+def _extremes(ordered: pd.DataFrame) -> dict[str, str]:
+    """Return the lowest and the highest number, and whose they are."""
+    if ordered.empty:
+        return dict.fromkeys(("lowest", "highest"), "undefined")
+    ends = {"lowest": ordered.iloc[0], "highest": ordered.iloc[-1]}
+    return {name: f"{_number(row)} ({row['model']})" for name, row in ends.items()}

@@ -16,16 +16,17 @@ from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.scatter_cells import scatter_cells
 from pairbank.stats.figures.scatters import scatter_panels
-from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said
+from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said, pages
 from pairbank.stats.report.wide_tables import headline
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 
 PEOPLE = "people"
 """In a figure of several models, whose accuracy that of people is."""
-MOST_SCATTERS = 6
-"""Pairs of corpus and model whose differences are drawn; the rest is in the scored tables."""
+MOST_ROWS = 10
+"""Models in one figure of scatters; more go on in another."""
 
 
 def overview_figures(
@@ -48,15 +49,18 @@ def _placed(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
-    chosen = _people_once(shown[shown["value"].notna()])
+    chosen = _people_once(shown[shown["value"].notna()]).replace({"method": {HUMAN: PEOPLE}})
     n_models, n_methods = (chosen.loc[chosen["model"] != PEOPLE, key].nunique() for key in ("model", "method"))
     together = n_models == 1 and n_methods <= MOST_SERIES
     for place, part in chosen.groupby("corpus" if together else "where", sort=False):
+        said = "Lines are 95 % intervals (Wilson)."
         look: dict[str, Any] = {"x_label": "accuracy", "title": str(place), "chance": 0.5, "limits": (0, 1)}
         if together:
             draw = partial(intervals, part, rows="where", series="method", **look)
         elif min(n_models, n_methods) > MOST_SERIES:
-            matrix = part.pivot_table(index="model", columns="method", values="value", sort=False)
+            said = _of_people(part[part["method"] == PEOPLE])
+            of_models = part[part["method"] != PEOPLE]
+            matrix = of_models.pivot_table(index="model", columns="method", values="value", sort=False)
             ends = _ends(matrix)
             draw = partial(heat_map, matrix, title=str(place), value_label="accuracy", limits=ends, diverging=False)
         else:
@@ -66,11 +70,18 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
             name=file_name("accuracy", place),
             caption=(
                 f"Accuracy on {place} ({n_said(part['n'])} items), each method's by its paper's definition: share of "
-                "items whose better side scores higher, or of presentations answered rightly; ties one half. Lines "
-                "are 95 % intervals (Wilson)."
+                f"items whose better side scores higher, or of presentations answered rightly; ties one half. {said}"
             ),
             draw=draw,
         )
+
+
+def _of_people(part: pd.DataFrame) -> str:
+    """Return what people prefer, who have no place among many models and methods."""
+    said = [
+        f"{row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}] (n = {row['n']:,})" for _, row in part.iterrows()
+    ]
+    return f"People's mean ratings: {' or '.join(said)}." if said else "Intervals stand in the table."
 
 
 def _ends(matrix: pd.DataFrame) -> tuple[float, float]:
@@ -114,26 +125,56 @@ def _agreement(shown: pd.DataFrame) -> Iterator[Figure]:
 
 
 def _scatters(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
-    n_drawn = 0
-    for table in tables:
-        if n_drawn == MOST_SCATTERS:
-            return
-        read = read_table(table)
-        direct = read.delta(DIRECT)
-        prompted = [layout.method for layout in table.layouts if layout.is_prompted]
-        parts = [pd.DataFrame({"x": direct, "y": read.delta(name), "method": name}) for name in prompted]
-        points = pd.concat(parts).dropna() if parts else pd.DataFrame()
-        if points.empty:
-            continue
-        n_drawn += 1
+    """Yield each item's differences by probability and by asking: of one model with numbers, of more side by side."""
+    corpora = dict.fromkeys(table.corpus for table in tables)
+    for corpus in corpora:
+        found = [(table.model, points) for table in tables if table.corpus == corpus and len(points := _points(table))]
+        if len(found) == 1:
+            yield _of_one_model(corpus, *found[0])
+        elif found:
+            yield from _of_models(corpus, pd.concat([points.assign(model=model) for model, points in found]))
+
+
+def _points(table: ScoredFrame) -> pd.DataFrame:
+    """Return x (direct) and y (asked) of each item and prompted method."""
+    read = read_table(table)
+    direct = read.delta(DIRECT)
+    prompted = [layout.method for layout in table.layouts if layout.is_prompted]
+    parts = [pd.DataFrame({"x": direct, "y": read.delta(name), "method": name}) for name in prompted]
+    return pd.concat(parts).dropna() if parts else pd.DataFrame()
+
+
+def _of_one_model(corpus: str, model: str, points: pd.DataFrame) -> Figure:
+    return Figure(
+        name=file_name("scatter", corpus, model),
+        caption=(
+            f"{corpus} by {model}: each item's difference (good - bad) by probability and by each "
+            "question. Points in the upper right and lower left quadrants are items on which both agree."
+        ),
+        draw=partial(
+            scatter_panels, points, x="x", y="y", panel="method",
+            x_label="direct: log P(good) - log P(bad), nats", y_label="prompted: good - bad",
+        ),
+    )  # fmt: skip
+
+
+def _of_models(corpus: str, points: pd.DataFrame) -> Iterator[Figure]:
+    """Yield a row of cells a model, as many figures as all models need."""
+    models = list(dict.fromkeys(points["model"]))
+    several = len(models) > MOST_ROWS
+    for nth, shown in pages(models, MOST_ROWS):
+        part = points[points["model"].isin(shown)]
+        which = f", {shown[0]} to {shown[-1]}" if several else ""
         yield Figure(
-            name=file_name("scatter", table.corpus, table.model),
+            name=file_name("scatter", corpus, *([nth] if several else [])),
             caption=(
-                f"{table.corpus} by {table.model}: each item's difference (good - bad) by probability and by each "
-                "question. Points in the upper right and lower left quadrants are items on which both agree."
+                f"{corpus}, {len(models)} models{which}: each item's difference (good - bad) by probability (across) "
+                f"and by each question (up; {n_said(part.groupby(['model', 'method']).size())} items a cell). Lines "
+                "are 0; each cell ends at its own largest differences. Points in the upper right and lower left "
+                "quadrants are items on which both agree; the number is Pearson's r."
             ),
             draw=partial(
-                scatter_panels, points, x="x", y="y", panel="method",
-                x_label="direct: log P(good) - log P(bad), nats", y_label="prompted: good - bad",
+                scatter_cells, part, rows="model", columns="method",
+                x_label="direct: log P(good) - log P(bad)", y_label="prompted: good - bad",
             ),
         )  # fmt: skip

@@ -1,34 +1,47 @@
 """Independent pieces of work on all cores: in, a function and its arguments; out, the results, in order.
 
-In processes (joblib's), since most statistics are Python between small arrays, which threads do not speed up. The
-results are the same in one process, where few pieces would not pay for starting others.
+In processes (joblib's), since most statistics are Python between small arrays, which threads do not speed up. They take
+seconds to import what they need, so the first pieces are done here, and the pace of these tells whether the others are
+worth it. The results are the same either way.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-FEWEST = 10
-"""Pieces for which processes are begun: they take some seconds to import what they need."""
+WORTH_SECONDS = 8.0
+"""Of work that is left, by the pace so far, from which other processes are begun."""
 
 
 def on_all_cores(work: Callable[[T], R], pieces: Sequence[T]) -> list[R]:
     """Return the result of each piece.
 
     Args:
-        work: gets one piece; it and they are sent to other processes.
-        pieces: each takes about a second, or there is no point.
+        work: gets one piece; it and they are sent to other processes where there is much to do.
+        pieces: of about the same size.
 
     >>> on_all_cores(abs, [-1, 2])
     [1, 2]
     """
     import joblib
 
-    n_processes = min(joblib.cpu_count(), len(pieces))
-    if len(pieces) < FEWEST or n_processes < 2:
-        return [work(piece) for piece in pieces]
-    return list(joblib.Parallel(n_jobs=n_processes)(joblib.delayed(work)(piece) for piece in pieces))
+    done: list[R] = []
+    first_done_at = now = time.monotonic()
+    for piece in pieces:
+        n_paced, n_left = len(done) - 1, len(pieces) - len(done)
+        if n_paced > 0 and (now - first_done_at) / n_paced * n_left > WORTH_SECONDS and joblib.cpu_count() > 1:
+            break
+        done.append(work(piece))
+        now = time.monotonic()
+        if len(done) == 1:  # it imported what all need
+            first_done_at = now
+    rest = pieces[len(done) :]
+    if not rest:
+        return done
+    n_processes = min(joblib.cpu_count(), len(rest))
+    return done + list(joblib.Parallel(n_jobs=n_processes)(joblib.delayed(work)(piece) for piece in rest))

@@ -23,13 +23,14 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.shown import spelt_out
-from pairbank.stats.analyses.asked_for import checked_options, section_or_note
+from pairbank.stats.analyses.asked_for import checked_options, section_or_note, takes
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.figures.figure import CAPTIONS, Figure
 from pairbank.stats.figures.style import ENDINGS, named, save_figure
 from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.report.html import page_of_html, shown_in_notebook
 from pairbank.stats.report.item_sets import item_set_notes
+from pairbank.stats.report.model_order import from_small_to_large
 from pairbank.stats.report.overview import labels_of, overview_section
 from pairbank.stats.report.page import APPENDIX, FIGURES, FIRST, in_words, pages_of
 from pairbank.stats.report.parallel import on_all_cores
@@ -39,6 +40,7 @@ from pairbank.stats.scored_table.frame import ScoredFrame
 
 if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
+    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 
 SEED, N_RESAMPLES = 0, 1_000
 """Of the bootstrap, where nobody asks for others; a bank's results are made with them."""
@@ -166,6 +168,7 @@ def report(
     analyses: Sequence[str] = (),
     options: Mapping[str, Mapping[str, Any]] | None = None,
     sections: Sequence[Section] = (),
+    features: Mapping[str, ModelFeatures] | None = None,
 ) -> Report:
     """Return every estimate of some scored tables.
 
@@ -182,6 +185,8 @@ def report(
         options: more arguments of an analysis, by its name: `{"introspection": {"features": ...}}`; those of one that
             is not asked for are not used. Text is read as the number or list that the option takes.
         sections: sections made elsewhere, put behind those of the analyses.
+        features: what is declared of models, by name: they stand from small to large; None = what the analysis
+            `introspection` is told, and what the shipped lists have.
 
     Raises:
         BankError: nothing to report on, the same corpus and model twice, or an option with a text for a number.
@@ -194,7 +199,13 @@ def report(
         twice = sorted({pair for pair in pairs if pairs.count(pair) > 1})
         raise BankError(f"scored twice: {', '.join(f'{c} by {m}' for c, m in twice)}; give each corpus and model once")
     given: dict[str, Mapping[str, Any]] = {name: {} for name in analyses} | dict(options or {})
-    chosen = {name: checked_options(name, own) for name, own in given.items()}
+    chosen: dict[str, dict[str, Any]] = {name: checked_options(name, own) for name, own in given.items()}
+    if features is None:
+        features = chosen.get("introspection", {}).get("features")
+    for name in analyses if features else ():
+        if takes(name, "features"):
+            chosen[name].setdefault("features", features)
+    scored, order = from_small_to_large(scored, features)
     frames = [scored_frame(table, for_analyses=bool(given)) for table in scored]
     parts = on_all_cores(partial(_summarised, seed=seed, n_resamples=n_resamples), frames)
     summary = pd.concat(parts, ignore_index=True)
@@ -207,7 +218,7 @@ def report(
         seed=seed,
         n_resamples=n_resamples,
         warnings=(*warnings, *item_set_notes(frames), *_unpinned(scored)),
-        notes=tuple(notes),
+        notes=(*notes, *([order] if order else [])),
         sections=(
             *(
                 section_or_note(name, frames, seed=seed, n_resamples=n_resamples, options=chosen[name])

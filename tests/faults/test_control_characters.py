@@ -16,7 +16,9 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank import cli
-from pairbank.cli import console
+from pairbank.cli.display import console
+from pairbank.cli.display.output import say
+from pairbank.cli.display.tables import show
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 
@@ -65,8 +67,8 @@ def test_a_card_shows_controls_and_the_bank_is_whole(tmp_path: Path, hostile: li
 
 def test_the_terminal_gets_no_orders_from_names(hostile: list[Scored], capsys: pytest.CaptureFixture[str]) -> None:
     console.say_report(pairbank.report(hostile))
-    console.say(f"{NAME}: done")
-    console.show(pd.DataFrame({f"a{ESC}[b]": [f"x{ESC}[/y]"]}))
+    say(f"{NAME}: done")
+    show(pd.DataFrame({f"a{ESC}[b]": [f"x{ESC}[/y]"]}))
     with console.status(f"building {NAME}"), console.bars({}) as bar:
         bar(f"scoring {NAME}", NAME)(1, 1)
     said = capsys.readouterr()

@@ -35,6 +35,7 @@ def test_a_delimited_copy_has_every_number_to_the_last_bit(scored: Scored, tmp_p
     assert list(read.columns) == scored.dataset.column_names
     assert read["direct_delta"].tolist() == scored["direct_delta"][:]
     assert read["target_good"].tolist() == ['Über den "Zaun", ja.', "'=1+1 is two.", "我去学校。"]
+    assert read["human_good"][0] == 6.4  # a number of single precision is not written as 6.400000095367432
     assert np.isnan(read["human_good"][1])
     assert json.loads(read["meta_question_simple_logprobs"][0]) == scored["meta_question_simple_logprobs"][0]
     assert path.read_bytes()[:3] != BOM
@@ -48,7 +49,11 @@ def test_a_byte_order_mark_is_written_on_request(scored: Scored, tmp_path: Path)
 
 def test_json_lines_have_lists_and_nulls(scored: Scored, tmp_path: Path) -> None:
     path = scored.save(tmp_path / "s.jsonl")
-    assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == scored.dataset.to_list()
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [row | {"human_good": None} for row in rows] == [
+        row | {"human_good": None} for row in scored.dataset.to_list()
+    ]
+    assert [row["human_good"] for row in rows] == [6.4, None, 5.0]
 
 
 def test_a_workbook_has_text_as_text_and_numbers_as_numbers(scored: Scored, tmp_path: Path) -> None:

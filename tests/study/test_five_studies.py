@@ -22,7 +22,11 @@ STUDIES = {
     "ivanova-2024": (("starter:contexts",), {"choice_likert"}),
     "ewok-plausibility": (("starter:contexts",), {"choice_likert"}),
     "grammaticality": ((), {"grammaticality", "people"}),
+    "syntaxgym": (("syntaxgym-suites:cleft",), {"suites"}),
 }
+
+LIMITS = {"syntaxgym": 8}
+"""An item of a suite has several sentences."""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +43,7 @@ def test_a_study_runs_from_corpora_to_bank(name: str, model: CausalScorer, share
     corpora, sections = STUDIES[name]
     study = limited(load_study(name), 1)
     if corpora:
-        study = limited(with_corpora(study, corpora), 1)
+        study = limited(with_corpora(study, corpora), LIMITS.get(name, 1))
     done: dict[str, tuple[float, int]] = {}
     folder, made = run_study(
         study,

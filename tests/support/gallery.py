@@ -33,7 +33,7 @@ DPI = 70
 ONE, THREE = ("gpt2-tiny",), ("gpt2-tiny", "llama-tiny", "qwen-tiny")
 LABELS = {"direct": "", "mean_logprob": "mean log P", "slor": "SLOR"}
 SHOWN: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "overview": (THREE, ("accuracy_starter", "agreement_starter", "scatter_starter_gpt2-tiny")),
+    "overview": (THREE, ("accuracy_starter", "agreement_starter", "scatter_starter")),
     "grammaticality": (
         THREE,
         (

@@ -76,7 +76,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         plan.plan,
     ),
     "Results": (results.run, results.report, results.bank, browse.browse, browse.site),
-    "Publishing": (publishing.check, publishing.publish, publishing.merge, publishing.strip),
+    "Publishing": (publishing.check, publishing.export, publishing.publish, publishing.merge, publishing.strip),
 }
 for _panel, _commands in _PANELS.items():
     for _command in _commands:

@@ -1,4 +1,4 @@
-"""`pairbank check`, `publish`, `merge` and `strip`: is a bank whole, to the Hub, two to one, without private texts."""
+"""`pairbank check`, `export`, `publish`, `merge` and `strip`: is a bank whole, where it goes, what goes along."""
 
 from __future__ import annotations
 
@@ -33,6 +33,28 @@ def check(
     left_out = "; the results were not computed anew (--quick)" if quick else ""
     answer(bank=bank, whole=True, corpora=list(manifest["corpora"]), n_tables=n_tables, quick=quick)
     say(f"{bank}: whole; corpora: {len(manifest['corpora'])}, scored tables: {n_tables}{left_out}")
+
+
+def export(
+    scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` or `import` wrote.")],
+    out: Annotated[Path, typer.Option(help="Folder to write to.")],
+    to: Annotated[str, typer.Option(help="The format: every-eval-ever.")] = "every-eval-ever",
+    organisation: Annotated[str, typer.Option(help="Who says so, for the record's source.")] = "not stated",
+) -> None:
+    """Write scored files in another format: one aggregate file and one of samples a table.
+
+    Example: pairbank export scored.parquet --to every-eval-ever --out eee
+    """
+    import pairbank
+    from pairbank.errors import unknown_name
+
+    if to != "every-eval-ever":
+        raise unknown_name("format", to, ["every-eval-ever"])
+    with quiet_bars(), status("exporting"):
+        tables = [pairbank.read_scored(path) for path in scored]
+        written = pairbank.export_results(tables, out, organisation=organisation)
+    for path, table in zip(written, tables, strict=True):
+        say(f"{path}: {table.model} on {table.corpus}, {', '.join(table.methods)}")
 
 
 def publish(

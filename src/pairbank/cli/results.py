@@ -43,6 +43,8 @@ from pairbank.cli.options import (
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pairbank.scoring.run.units import Part
     from pairbank.study.one_model import Tellers
     from pairbank.study.preflight import Plan
@@ -81,7 +83,7 @@ def report(
     from pairbank.stats.report.report import N_RESAMPLES, SEED
     from pairbank.study.declaration import load_study
     from pairbank.study.model_list import all_features, load_list
-    from pairbank.study.raters import ratings_of, wants_ratings
+    from pairbank.study.raters import as_frames, ratings_beside, ratings_of, wants_ratings
     from pairbank.study.run import with_given
 
     plan = None if study is None else load_study(study)
@@ -92,8 +94,11 @@ def report(
     features = all_features(plan.models if plan else (), [one for name in models or () for one in load_list(name)])
     with quiet_bars(), status("computing estimates"):
         tables = [pairbank.read_scored(path) for path in scored]
-        asks = data_dir is not None and wants_ratings(asked) and not chosen.get("raters", {}).get("ratings")
-        ratings = ratings_of([table.corpus for table in tables], data_dir) if asks else ()
+        names = [table.corpus for table in tables]
+        ratings: tuple[pd.DataFrame, ...] = ()
+        if wants_ratings(asked) and not chosen.get("raters", {}).get("ratings"):
+            held = ratings_beside(scored, names) if data_dir is None else ratings_of(names, data_dir)
+            ratings = as_frames(held)
         made = pairbank.report(
             tables,
             title=title or (plan.title if plan else "pairbank report"),
@@ -102,6 +107,7 @@ def report(
             notes=[text for text in (plan.description, *plan.notes) if text] if plan else (),
             analyses=asked,
             options=with_given(asked, chosen, {"features": features, "ratings": ratings}),
+            features=features,
         )
     say_report(made)
     say_wrong(tables, wrong, wrong_by)
@@ -115,17 +121,29 @@ def bank(
     scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote.")],
     out: Annotated[Path, typer.Option(help="Folder of the bank; one that is there already is extended.")],
     licence: Annotated[list[str] | None, typer.Option(help="Licence of items of your own: CORPUS=cc-by-4.0.")] = None,
+    data_dir: DataDir = None,
+    ratings: Annotated[
+        list[Path] | None,
+        typer.Option(help="A parquet file of what single raters said: item_id, side, rater, value, scale."),
+    ] = None,
 ) -> None:
     """Write scored files as a bank: parquet, results and a dataset card that load_dataset reads.
+
+    With --data-dir the bank holds the ratings of single raters too, of corpora that have them.
 
     Example: pairbank bank scored.parquet --out my-bank
     """
     import pairbank
+    from pairbank.files import read_parquet
+    from pairbank.study.raters import as_frames, ratings_of
 
     with quiet_bars(), status("writing the bank"):
+        tables = [pairbank.read_scored(path) for path in scored]
+        judged = as_frames(ratings_of([table.corpus for table in tables], data_dir)) if data_dir is not None else ()
         folder = pairbank.write_bank(
             out,
-            scored=[pairbank.read_scored(path) for path in scored],
+            scored=tables,
+            ratings=[*judged, *(read_parquet(path).to_pandas() for path in ratings or ())],
             licences=licences(licence),
             command=command_line(),
         )

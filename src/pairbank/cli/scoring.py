@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -40,6 +40,8 @@ from pairbank.cli.options import (
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
+    import datasets
+
     from pairbank.scoring.api.model import Scorer
 
 
@@ -62,6 +64,10 @@ def score(
         str, typer.Option(help="error, or nan for items longer than the model's context.")
     ] = "error",
     per_token: Annotated[bool, typer.Option("--per-token", help="Keep the log-probability of every token.")] = False,
+    multiverse: Annotated[
+        bool,
+        typer.Option("--multiverse", help="All methods that analysis multiverse needs; with -m, these prompts only."),
+    ] = False,
     prompts: Prompts = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the examples that @…shot methods draw.")] = 0,
     unigrams: UnigramFiles = None,
@@ -78,6 +84,7 @@ def score(
     """Score items with a model, print the results, and write items and scores to one file.
 
     Example: pairbank score my_pairs.csv --model demo --out scored.parquet
+    Example: pairbank score li --limit 1 --multiverse --out li.parquet
     """
     import pairbank
     from pairbank.scoring.applicability import chosen_methods
@@ -92,7 +99,8 @@ def score(
     with quiet_bars(), contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = load_items(corpus, **which)
-        methods = chosen_methods(items, method, prompts=prompts or ())
+        wanted = multiverse_of(items, method, with_unigrams=bool(unigrams)) if multiverse else method
+        methods = chosen_methods(items, wanted, prompts=prompts or ())
         for text in methods.notes:
             warn(f"note: {text}")
         cluster = cluster_of(
@@ -116,16 +124,36 @@ def score(
         say_work(work_of(scorer))
     for path in out:
         scored.save(path, bom=bom)
-    say_report(pairbank.report([scored]))
+    say_report(pairbank.report([scored], analyses=["multiverse"] if multiverse else []))
     say_wrong([scored], wrong, wrong_by)
     answer(out=out, corpus=scored.corpus, model=scored.model, n_items=len(scored), methods=scored.methods)
     say(f"{', '.join(map(str, out))}: {len(scored):,} items with {', '.join(scored.methods)}")
 
 
+def multiverse_of(items: datasets.Dataset, method: Sequence[str] | None, *, with_unigrams: bool) -> list[str]:
+    """Return the methods of `--multiverse`: all that apply to the items, or the prompts given instead of all."""
+    from pairbank.scoring.methods.multiverse import multiverse_methods
+
+    found = multiverse_methods(items, with_unigrams=with_unigrams, asked=method is None)
+    return list(dict.fromkeys([*found, *(method or ())]))
+
+
 def import_(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, JSON-lines or parquet with scores computed elsewhere.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="With scores computed elsewhere: tables, or the files and folders of a tool (--from)."),
+    ],
     out: Annotated[Path, typer.Option(help="Folder to write to: one parquet file a model.")],
-    profile: Annotated[str | None, typer.Option(help="A shipped profile, or the path of a TOML file.")] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="What wrote them: lm-eval, inspect-ai, every-eval-ever, minicons, babylm, or another profile.",
+        ),
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="The same for one table: a profile's name, or a TOML file.")
+    ] = None,
     column: Columns = None,
     score: Annotated[
         list[str] | None,
@@ -146,26 +174,37 @@ def import_(
 
     Example: pairbank import syntax_wide_size.csv --profile hu-frank-2024 --out imported
     Example: pairbank import judged.csv --model gpt-x --score judge=decision,good=A,bad=B --out imported
+    Example: pairbank import --from lm-eval lm_eval_output --items blimp --out imported
     """
     import pairbank
 
-    declared = score_declarations(score)
-    with quiet_bars(), status(f"importing {file}"):
+    if source is not None and (profile or column or score):
+        raise typer.BadParameter("--from names a profile: leave out --profile, --column and --score, or --from")
+    if source is None and len(files) > 1:
+        raise typer.BadParameter(f"{len(files)} files: several are read --from a tool; a table is imported alone")
+    said = ", ".join(map(str, files))
+    with quiet_bars(), status(f"importing {said}"):
         known = None if items is None else pairbank.load_corpus(items, data_dir=data_dir)
-        tables = pairbank.import_scores(
-            file,
-            profile=profile,
-            columns=column_map(column),
-            scores=declared,
-            items=known,
-            corpus=corpus,
-            model=model,
-        )
-        paths = [table.save(out / f"{table.model_slug}.parquet") for table in tables]
-    for path, table in zip(paths, tables, strict=True):
+        if source is not None:
+            found = pairbank.import_logs(files, source, items=known, corpus=corpus, model=model)
+        else:
+            tables = pairbank.import_scores(
+                files[0],
+                profile=profile,
+                columns=column_map(column),
+                scores=score_declarations(score),
+                items=known,
+                corpus=corpus,
+                model=model,
+            )
+            found = pairbank.Imports(tables=tables, left_out=[], stated=[])
+        paths = [table.save(out / f"{table.model_slug}.parquet") for table in found.tables]
+    for path, table in zip(paths, found.tables, strict=True):
         methods = (_with_flags(name, table.signature["n_by_flag"].get(name, {})) for name in table.methods)
         answer(imported=[{"out": path, "model": table.model, "n_items": len(table), "methods": table.methods}])
         say(f"{path}: {len(table):,} items with {', '.join(methods)}")
+    for line in (*found.left_out, *found.stated):
+        say(str(line))
 
 
 def score_declarations(said: list[str] | None) -> dict[str, dict[str, Any]]:

@@ -100,7 +100,7 @@ def load_study(name: str) -> Study:
 
 def limited(study: Study, limit: int) -> Study:
     """Return the study with one limit on all its corpora, and a note that says so."""
-    note = f"Limited by the user to {limit} items a paradigm."
+    note = f"Limited by the user to {limit} {'item' if limit == 1 else 'items'} a paradigm."
     corpora = tuple(replace(choice, limit=limit) for choice in study.corpora)
     here = f"{study.description} Here: at most {limit} of each paradigm.".lstrip()
     return replace(study, corpora=corpora, description=here, notes=(*study.notes, note))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,10 @@ from pairbank.study.counts import Counts, counts_for
 from pairbank.study.declaration import Study
 from pairbank.study.errors import StudyError
 from pairbank.study.model_list import ModelChoice, all_features, refuse_twins
-from pairbank.study.raters import ratings_of, wants_ratings
+from pairbank.study.raters import ratings_of_items
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import datasets
 
     from pairbank.builders.sources.downloads import DownloadProgress
     from pairbank.scoring.api.method import Method
@@ -49,8 +49,8 @@ class Plan:
     """What its user should know: texts that may not be published."""
     stored: Mapping[str, Sequence[str]]
     """Corpus -> slugs of the models whose scores the bank has."""
-    ratings: tuple[pd.DataFrame, ...] = ()
-    """What single raters said of the corpora, where an analysis reads it."""
+    ratings: Mapping[str, datasets.Dataset] = field(default_factory=dict)
+    """Corpus -> what single raters said of the items: the bank gets it, and analyses that read it."""
 
 
 def name_of(model: Asked) -> str:
@@ -106,7 +106,7 @@ def planned(
         notes=(*corpora.missing, *_unprobed(study, corpora.found)),
         warnings=tuple(_locked(corpora.found)),
         stored={name: sorted(found) for name, found in held["scores"].items()},
-        ratings=ratings_of([one.name for one in corpora.found], data_dir) if wants_ratings(study.analyses) else (),
+        ratings=ratings_of_items(corpora.found, data_dir, bank=root, progress=downloads),
     )
 
 

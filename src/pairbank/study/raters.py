@@ -1,4 +1,4 @@
-"""What single raters said of the corpora of a run: in, names and a folder of files; out, tables of ratings."""
+"""What single raters said of the items of a run or a report: in, items and places of files; out, tables of ratings."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pairbank.errors import CorpusFileNotFoundError
+from pairbank.study.corpora import ChosenItems
 
 if TYPE_CHECKING:
+    import datasets
     import pandas as pd
+
+    from pairbank.builders.sources.downloads import Progress
 
 
 def wants_ratings(analyses: Iterable[str]) -> bool:
@@ -23,13 +29,19 @@ def wants_ratings(analyses: Iterable[str]) -> bool:
     return any(takes(name, "ratings") for name in analyses)
 
 
-def ratings_of(corpora: Sequence[str], data_dir: str | Path | None) -> tuple[pd.DataFrame, ...]:
+def ratings_of(
+    corpora: Sequence[str],
+    data_dir: str | Path | None,
+    *,
+    progress: Progress | None = None,
+) -> tuple[datasets.Dataset, ...]:
     """Return the ratings of those of some corpora that have single raters.
 
     Args:
         corpora: their names; one that pairbank does not ship has none.
         data_dir: where upstream files are; None downloads them. A file of ratings that is not there is passed over: the
             analysis then says that it has none.
+        progress: told of every piece of a file that is downloaded.
     """
     from pairbank.builders.corpora.registry import CORPORA
     from pairbank.builders.load_ratings import load_ratings
@@ -39,7 +51,59 @@ def ratings_of(corpora: Sequence[str], data_dir: str | Path | None) -> tuple[pd.
         if name not in CORPORA or CORPORA[name].rated is None:
             continue
         try:
-            found.append(load_ratings(name, data_dir=data_dir).to_pandas())
+            found.append(load_ratings(name, data_dir=data_dir, progress=progress))
         except CorpusFileNotFoundError:
             continue
     return tuple(found)
+
+
+def ratings_of_items(
+    chosen: Sequence[ChosenItems],
+    data_dir: str | Path | None,
+    *,
+    bank: Path,
+    progress: Progress | None = None,
+) -> dict[str, datasets.Dataset]:
+    """Return corpus -> the ratings of its items in a run, those of the bank where the source has none to give.
+
+    Args:
+        chosen: the items.
+        data_dir: as for `ratings_of`.
+        bank: the folder that the run writes to, where a bank may be already.
+        progress: as for `ratings_of`.
+    """
+    made = {}
+    for one in chosen:
+        ids = set(one.items["item_id"][:])
+        tables = ratings_of([one.name], data_dir, progress=progress) or ratings_in([bank], [one.name])
+        for table in tables:
+            rows = np.flatnonzero([item in ids for item in table["item_id"][:]])
+            if rows.size:
+                made[one.name] = table.select(rows)
+    return made
+
+
+def ratings_in(banks: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.Dataset, ...]:
+    """Return the ratings of some corpora that banks hold; a folder that is no bank has none."""
+    from pairbank.cards.bank.layout import MANIFEST, RATINGS, ratings_path, read_manifest
+    from pairbank.cards.bank.tables import read_table
+    from pairbank.cards.bank.writing import is_unfinished
+
+    wanted = list(dict.fromkeys(corpora))
+    found = []
+    for root in dict.fromkeys(banks):
+        is_bank = (root / MANIFEST).is_file() and not is_unfinished(root)
+        held = read_manifest(root).get(RATINGS, {}) if is_bank else {}
+        found += [read_table(root / ratings_path(name)) for name in wanted if name in held]
+    return tuple(found)
+
+
+def ratings_beside(files: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.Dataset, ...]:
+    """Return the ratings in the banks whose scored tables these files are (`BANK/scores/CORPUS/MODEL.parquet`)."""
+    banks = [path.absolute().parents[2] for path in files if path.absolute().parent.parent.name == "scores"]
+    return ratings_in(banks, corpora)
+
+
+def as_frames(ratings: Iterable[datasets.Dataset]) -> tuple[pd.DataFrame, ...]:
+    """Return tables of ratings as the analysis takes them."""
+    return tuple(one.to_pandas() for one in ratings)

@@ -17,6 +17,7 @@ from pairbank.study.declaration import Study
 from pairbank.study.errors import StudyError
 from pairbank.study.one_model import Failure, Load, OfModel, Tellers, loaded, of_model
 from pairbank.study.preflight import Asked, Plan, planned
+from pairbank.study.raters import as_frames, wants_ratings
 
 if TYPE_CHECKING:
     from pairbank.builders.sources.downloads import DownloadProgress
@@ -90,7 +91,10 @@ def carried_out(
     others = _others(plan.out, used, {(table.corpus, table.model_slug) for table in scored})
     made = _report(measured, done, [*scored, *others])
     items = [one.items for one in corpora if one.name in used]
-    folder = write_bank(plan.out, corpora=items, scored=scored, reports={plan.study.name: made}, command=command)
+    judged = [ratings for name, ratings in plan.ratings.items() if name in used]
+    folder = write_bank(
+        plan.out, corpora=items, scored=scored, ratings=judged, reports={plan.study.name: made}, command=command
+    )
     return folder, made
 
 
@@ -125,10 +129,12 @@ def _others(root: Path, corpora: Collection[str], mine: Collection[tuple[str, st
 def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored]) -> Report:
     """Return the report of all tables; its head says what failed and what was left out."""
     from pairbank.stats.analyses.neuro.section import neuro_section
+    from pairbank.stats.report.model_order import names_by_size
     from pairbank.stats.report.report import report
 
     study = plan.study
-    probed = [one for model in done for one in model.probed]
+    of_model = {model.name: model.probed for model in done}
+    probed = [one for name in names_by_size(list(of_model), plan.features) for one in of_model[name]]
     failures = [failure.note for model in done for failure in model.failures]
     left_out = [note for model in done for note in model.notes]
     return report(
@@ -143,9 +149,14 @@ def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored]) -> Re
         options=with_given(
             study.analyses,
             study.options,
-            {"features": plan.features, "probed": [one.summary for one in probed], "ratings": plan.ratings},
+            {
+                "features": plan.features,
+                "probed": [one.summary for one in probed],
+                "ratings": as_frames(plan.ratings.values()) if wants_ratings(study.analyses) else (),
+            },
         ),
         sections=[neuro_section(probed)] if probed else [],
+        features=plan.features,
     )
 
 

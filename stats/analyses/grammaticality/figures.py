@@ -18,8 +18,9 @@ from pairbank.stats.analyses.grammaticality.string_pools import ScoredStrings
 from pairbank.stats.figures.charts import roc_curves
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.panels import areas, distributions, roc_panels
+from pairbank.stats.figures.scatter_cells import scatter_cells
 from pairbank.stats.figures.scatters import scatter_panels
-from pairbank.stats.figures.shared import bin_figures, file_name, n_said, place_said
+from pairbank.stats.figures.shared import bin_figures, file_name, n_said, pages, place_said
 from pairbank.stats.scored_table.summary_row import SummaryRow
 
 if TYPE_CHECKING:
@@ -28,8 +29,12 @@ if TYPE_CHECKING:
 AREAS = "grammaticality_auc"
 MOST_POINTS = 1_500
 """Of a scatter's panel: more would hide one another; they are taken at equal steps."""
+SCATTER = "grammaticality_scatter"
 MOST_MODELS = 4
-"""With a row of panels, or a scatter, of their own."""
+"""With a scatter of their own; more are cells of one."""
+MOST_CELL_ROWS = 10
+MOST_ROWS = 5
+"""Models whose distributions stand in one figure; more go on in another."""
 
 
 def points_of(scored: ScoredStrings, place: SummaryRow) -> pd.DataFrame:
@@ -63,22 +68,24 @@ def _marks_said(whole: pd.DataFrame) -> str:
 
 
 def _scatters(points: Sequence[pd.DataFrame], correlations: pd.DataFrame) -> Iterator[Figure]:
-    """Yield the scatter of the good against the bad strings of each pair (Figure 2a), one figure a model."""
+    """Yield the scatter of the good against the bad strings of each pair (Figure 2a), every model's."""
     direct = [part for part in points if part["method"].iloc[0] == DIRECT and len(part) > 2]
     models = list(dict.fromkeys(part["model"].iloc[0] for part in direct))
     found = correlations[(correlations["group_by"] == "all") & (correlations["method"] == DIRECT)]
     r = found.set_index(["model", "corpus"])["value"].to_dict()
-    for model in models[:MOST_MODELS]:
-        mine = [part for part in direct if part["model"].iloc[0] == model]
+    if len(models) > MOST_MODELS:
+        yield from _cells(direct, models)
+        return
+    for model in models:
         parts = []
-        for part in mine:
-            corpus, n_pairs = part["corpus"].iloc[0], part["n_pairs"].iloc[0]
-            parts.append(part.assign(panel=f"{corpus}\nr = {r[model, corpus]:.2f}, n = {n_pairs:,}"))
-        more = f" ({MOST_MODELS} of {len(models)} models are drawn)" if len(models) > MOST_MODELS else ""
+        for part in direct:
+            if part["model"].iloc[0] == model:
+                corpus, n_pairs = part["corpus"].iloc[0], part["n_pairs"].iloc[0]
+                parts.append(part.assign(panel=f"{corpus}\nr = {r[model, corpus]:.2f}, n = {n_pairs:,}"))
         yield Figure(
-            name=file_name("grammaticality_scatter", model),
+            name=file_name(SCATTER, model),
             caption=(
-                f"log P of the grammatical against the ungrammatical string of each pair, by {model}{more} (Hu et al. "
+                f"log P of the grammatical against the ungrammatical string of each pair, by {model} (Hu et al. "
                 f"2026, Figure 2a). Points above the line are pairs whose better string is the more probable one; a "
                 f"panel shows at most {MOST_POINTS:,} pairs, r is of all."
             ),
@@ -90,20 +97,39 @@ def _scatters(points: Sequence[pd.DataFrame], correlations: pd.DataFrame) -> Ite
         )  # fmt: skip
 
 
+def _cells(direct: Sequence[pd.DataFrame], models: Sequence[str]) -> Iterator[Figure]:
+    """Yield the scatters of many models as cells, a row a model and a column a corpus."""
+    points = pd.concat(direct, ignore_index=True).rename(columns={"bad": "x", "good": "y"})
+    for nth, shown in pages(models, MOST_CELL_ROWS):
+        yield Figure(
+            name=file_name(SCATTER, *([nth] if len(shown) < len(models) else [])),
+            caption=(
+                "log P of the grammatical (up) against the ungrammatical (across) string of each pair, a row one of "
+                f"{len(models)} models, a column a corpus (Hu et al. 2026, Figure 2a). Points above the line are pairs "
+                f"whose better string is the more probable one. A cell shows at most {MOST_POINTS:,} pairs, on its own "
+                "scale, and their r."
+            ),
+            draw=partial(
+                scatter_cells, points[points["model"].isin(shown)], rows="model", columns="corpus",
+                x_label="log P of the ungrammatical string", y_label="log P of the grammatical string",
+                reference_line="equal",
+            ),
+        )  # fmt: skip
+
+
 def _distributions(histograms: pd.DataFrame) -> Iterator[Figure]:
     """Yield how good and bad strings are distributed (Figures 4a and 5): a figure a corpus, a row of panels a model."""
     for corpus, part in histograms.groupby("corpus", sort=False):
         models = list(dict.fromkeys(part["model"]))
-        shown = part[part["model"].isin(models[:MOST_MODELS])]
-        more = f" The first {MOST_MODELS} of {len(models)} models are drawn." if len(models) > MOST_MODELS else ""
-        yield Figure(
-            name=file_name("grammaticality_distributions", corpus),
-            caption=(
-                f"How the scores of grammatical and ungrammatical strings of {corpus} are distributed (Hu et al. 2026, "
-                f"Figures 4a and 5): shares of all strings of either kind.{more}"
-            ),
-            draw=partial(distributions, shown),
-        )
+        for which, shown in pages(models, MOST_ROWS):
+            yield Figure(
+                name=file_name("grammaticality_distributions", corpus, *([which] if len(shown) < len(models) else [])),
+                caption=(
+                    f"How the scores of grammatical and ungrammatical strings of {corpus} are distributed (Hu et al. "
+                    f"2026, Figures 4a and 5): shares of all strings of either kind, a row one of {len(models)} models."
+                ),
+                draw=partial(distributions, part[part["model"].isin(shown)]),
+            )
 
 
 def roc_figures(roc: pd.DataFrame, separability: pd.DataFrame) -> Iterator[Figure]:

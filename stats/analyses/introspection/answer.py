@@ -72,9 +72,21 @@ def _of_corpora(chosen: Sequence[Introspection]) -> str:
     parts = []
     for beyond, said in _SAID.items():
         here = [found for found in chosen if found.verdict.beyond == beyond]
+        evidence: dict[str, list[str]] = {}
+        for found in here:  # corpora of which the same is to be said stand together
+            evidence.setdefault(_evidence(found), []).append(html_as_text(found.corpus))
         if here:
-            parts.append(f"**{said}** on {', '.join(html_as_text(found.corpus) + _evidence(found) for found in here)}")
+            parts.append(f"**{said}** on {', '.join(in_a_row(corpora) + shown for shown, corpora in evidence.items())}")
     return f"Beyond relatives' probabilities: {'; '.join(parts)}."
+
+
+def in_a_row(names: Sequence[str]) -> str:
+    """Return names with a last "and".
+
+    >>> in_a_row(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _evidence(found: Introspection) -> str:

@@ -32,14 +32,15 @@ def neuro_section(probed: Sequence[Probed]) -> Section:
         raise BankError("no probes to report; give at least one result of pairbank.probe")
     layers = pd.concat([one.layers for one in probed], ignore_index=True)
     summary = pd.concat([one.summary for one in probed], ignore_index=True)
+    models = _a_line_a_model(probed)
     return Section(
         id="neuro",
         title="Neuro: probes of hidden states",
         text="\n\n".join(_said(one.summary) for one in probed),
-        answer=_answer(_a_line_a_model(probed)),
-        main_table="models",
+        answer=_answer(models) or _why_none(summary),
+        main_table="models" if models["f1"].notna().any() else "",
         definitions=DEFINITIONS,
-        tables={"models": _a_line_a_model(probed), "summary": summary, "layers": layers},
+        tables={"models": models, "summary": summary, "layers": layers},
         figures=_figures(layers),
         references=(
             "He et al. 2025 (XCOMPS): section 4.1",
@@ -79,6 +80,18 @@ def _answer(models: pd.DataFrame) -> str:
         f"{shown['f1_chosen']} at the layer that the other folds choose. With exchanged labels the best layer reaches "
         f"{shown['f1_control']}, which is what a maximum over layers gives for nothing."
     )
+
+
+def _why_none(summary: pd.DataFrame) -> str:
+    """Say of which models and corpora there is no probe, and the reason of their groups."""
+    groups = summary[(summary["metric"] == "f1") & summary["reason"].notna()]
+    own = groups[groups["group_by"] != "all"] if (groups["group_by"] != "all").any() else groups
+    reasons = " or ".join(dict.fromkeys(own["reason"])) or "no pairs"
+    who = list(dict.fromkeys(summary["model"]))
+    models = who[0] if len(who) == 1 else f"{len(who)} models"
+    where = ", ".join(dict.fromkeys(summary["corpus"]))
+    n_groups = f"{len(own):,} groups" if len(own) > 1 else "1 group"
+    return html_as_text(f"No probe of {models} could be fitted on {where} ({n_groups}): {reasons}.")
 
 
 def _range(values: pd.Series[float]) -> str:

@@ -16,7 +16,7 @@ from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.scatters import scatter_panels
-from pairbank.stats.figures.shared import MOST_SERIES, bin_figures, file_name, first_cells, n_said
+from pairbank.stats.figures.shared import MOST_SERIES, bin_figures, file_name, first_cells, n_said, pages
 from pairbank.stats.scored_table.summary_row import SummaryRow
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ def people_figures(whole: pd.DataFrame, points: Sequence[pd.DataFrame], by_bin: 
         by_bin: Correlations by bin.
     """
     yield from correlation_figures(whole, section="people", metric="pearson_human", x_label="Pearson r with people")
-    if main_figure(whole):
-        yield _scatter(whole, points)
+    yield from _scatters(whole, points)
     yield from bin_figures(by_bin, section="people", y_label="Pearson r with people")
 
 
-def _scatter(whole: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Figure:
+def _scatters(whole: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Iterator[Figure]:
+    """Yield a panel a corpus and model, as many figures as they need."""
     direct = whole[(whole["method"] == DIRECT) & whole["value"].notna()].set_index(["corpus", "model"])
     several = direct.index.get_level_values("model").nunique() > 1
     parts = []
@@ -65,18 +65,19 @@ def _scatter(whole: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Figure:
             r, n = float(direct.loc[where, "value"]), int(direct.loc[where, "n"])
             name = ", ".join(where) if several else where[0]
             parts.append(part.assign(panel=f"{name}\nr = {r:.2f}, n = {n:,}"))
-    return Figure(
-        name=SCATTER,
-        caption=(
-            "Difference of log P against the difference of people's mean ratings, good minus bad, of each pair (Hu et "
-            f"al. 2026, Figure 3a; {n_said(direct['n'])}). A panel shows at most {MOST_POINTS:,} pairs, r is of all; "
-            "lines mark no difference."
-        ),
-        draw=partial(
-            scatter_panels, pd.concat(parts, ignore_index=True), x="delta", y="human", panel="panel",
-            x_label="log P(good) - log P(bad), nats", y_label="people: good - bad", with_n=False,
-        ),
-    )  # fmt: skip
+    for nth, shown in pages(parts, MOST_PANELS):
+        yield Figure(
+            name=file_name(SCATTER, *([nth] if len(shown) < len(parts) else [])),
+            caption=(
+                "Difference of log P against the difference of people's mean ratings, good minus bad, of each pair (Hu "
+                f"et al. 2026, Figure 3a; {n_said(direct['n'])}). A panel shows at most {MOST_POINTS:,} pairs, r is of "
+                "all; lines mark no difference."
+            ),
+            draw=partial(
+                scatter_panels, pd.concat(shown, ignore_index=True), x="delta", y="human", panel="panel",
+                x_label="log P(good) - log P(bad), nats", y_label="people: good - bad", with_n=False,
+            ),
+        )  # fmt: skip
 
 
 def correlation_figures(found: pd.DataFrame, *, section: str, metric: str, x_label: str) -> Iterator[Figure]:

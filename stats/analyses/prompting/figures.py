@@ -54,13 +54,14 @@ def consistency_matrix(found: pd.DataFrame, model: str) -> pd.DataFrame:
 
 def _consistency(found: pd.DataFrame, models: Sequence[str]) -> Figure:
     panels = {model: consistency_matrix(found, model) for model in models}
+    undefined = any(panel.isna().any(axis=None) for panel in panels.values())
     n_columns = 2 if len(models) < 3 else 3 if len(models) <= 6 else 4
     return Figure(
         name=CONSISTENCY,
         caption=(
             "Pearson r, over items, between what a model says when asked and its probabilities: a row a task, a "
             f"column a prompt, a panel a model, mean over corpora ({n_said(found['n'])} items). Of words to predict r "
-            "is of log P, else of differences (good - bad)."
+            f"is of log P, else of differences (good - bad).{' A dash: r is undefined.' if undefined else ''}"
         ),
         draw=partial(matrices, panels, value_label="Pearson r", limits=(-1, 1), n_columns=n_columns),
     )

@@ -5,7 +5,7 @@ Hu & Levy 2023, Figures 2 to 10; the tasks and prompts are those of the methods,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -39,13 +39,20 @@ DEFINITIONS = """\
 """
 
 
-def section(tables: Sequence[ScoredFrame], *, seed: int = 0, n_resamples: int = 1000) -> Section:  # noqa: ARG001
+def section(
+    tables: Sequence[ScoredFrame],
+    *,
+    seed: int = 0,  # noqa: ARG001
+    n_resamples: int = 1000,  # noqa: ARG001
+    features: Mapping[str, ModelFeatures] | None = None,
+) -> Section:
     """Return how well asking does beside reading probabilities, and how closely it follows them.
 
     Args:
         tables: Scored tables, one a corpus and model.
         seed: Not used: nothing is drawn.
         n_resamples: Not used either.
+        features: The user's declarations by model name, before the shipped ones: models stand from small to large.
 
     Raises:
         BankError: If no table has a direct and a prompted method on items with a truth.
@@ -54,7 +61,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int = 0, n_resamples: int = 
     if not asked:
         raise BankError("no table is scored both directly and with a prompt, on items of which one side is right")
     cells = comparisons(asked)
-    known = {table.model: _features(table) for table in tables}
+    known = {table.model: _features(table, features or {}) for table in tables}
     models = by_size(list(dict.fromkeys(one.model for one in asked)), known)
     found = whole(cells)
     return Section(
@@ -71,9 +78,9 @@ def section(tables: Sequence[ScoredFrame], *, seed: int = 0, n_resamples: int = 
     )
 
 
-def _features(table: ScoredFrame) -> ModelFeatures | None:
+def _features(table: ScoredFrame, given: Mapping[str, ModelFeatures]) -> ModelFeatures | None:
     model_id = str(table.signature.get("model", {}).get("model_id", ""))
-    return find_features(table.model, model_id=model_id, corpus=table.corpus)
+    return find_features(table.model, model_id=model_id, corpus=table.corpus, given=given)
 
 
 def first_table(found: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:

@@ -62,8 +62,9 @@ def ratings_given(given: Sequence[pd.DataFrame | str]) -> pd.DataFrame:
     """
     if not given:
         raise BankError(
-            "no ratings of single raters were given; name their file (--set raters.ratings=FILE.parquet), or where the "
-            "corpora are (--data-dir), whose raters are then read, or give options={'raters': {'ratings': [frame]}}"
+            "no ratings of single raters were given, and the scored files stand in no bank that has them; name their "
+            "file (--set raters.ratings=FILE.parquet), or where the corpora are (--data-dir), whose raters are then "
+            "read, or give options={'raters': {'ratings': [frame]}}"
         )
     frames = [read_parquet(Path(one)).to_pandas() if isinstance(one, str) else one for one in given]
     for frame, name in zip(frames, given, strict=True):

@@ -65,7 +65,8 @@ def intraclass_correlations(ratings: pd.DataFrame) -> dict[str, Estimate]:
     if reason:
         return {name: undefined(reason, n=n, method=ICC) for name in ICC_TYPES}
     long = wide.reset_index(drop=True).melt(ignore_index=False, var_name="rater").reset_index(names="unit")
-    with all_digits() as pingouin:
+    # raters who differ by a constant leave nothing to divide by: F is infinite, and the correlation is 1 or near it
+    with all_digits() as pingouin, np.errstate(divide="ignore", invalid="ignore"):
         found = pingouin.intraclass_corr(long, targets="unit", raters="rater", ratings="value").set_index("Type")
     without = single_rater_without_each(wide.to_numpy())
     made = {}
@@ -145,13 +146,15 @@ def krippendorff_alpha(ratings: pd.DataFrame, *, scale: Level, level: float = 0.
     Raises:
         BankError: As for `intraclass_correlations`.
     """
-    wide = _wide(ratings).to_numpy()
-    values = np.unique(wide[~np.isnan(wide)])
+    rows = _rated(ratings)
+    values, which = np.unique(rows["value"].to_numpy(), return_inverse=True)
     if values.size > _MOST_VALUES:
         raise BankError(
             f"{values.size} different values; alpha is for scales of at most {_MOST_VALUES}, round them first"
         )
-    counts = np.stack([(wide == value).sum(axis=1) for value in values], axis=1).astype(np.float64)
+    thing = rows.groupby(["item_id", "side"], sort=False).ngroup().to_numpy()
+    cells = np.bincount(thing * values.size + which, minlength=(int(thing.max(initial=-1)) + 1) * values.size)
+    counts = cells.reshape(-1, max(values.size, 1)).astype(np.float64)
     return alpha_of_counts(counts[counts.sum(axis=1) > 1], values, scale=scale, level=level)
 
 
@@ -192,6 +195,11 @@ def alpha_of_counts(counts: FloatArray, values: FloatArray, *, scale: Level, lev
 
 def _wide(ratings: pd.DataFrame) -> pd.DataFrame:
     """Return ratings with a row for each side of an item, and a column a rater; NaN where there is none."""
+    return _rated(ratings).pivot(index=["item_id", "side"], columns="rater", values="value")
+
+
+def _rated(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Return ratings that are numbers, one a rater and side of an item."""
     if missing := [name for name in COLUMNS if name not in ratings.columns]:
         raise BankError(f"the ratings have no columns {missing}; expected {', '.join(COLUMNS)}")
     values = pd.to_numeric(ratings["value"], errors="coerce")
@@ -203,7 +211,7 @@ def _wide(ratings: pd.DataFrame) -> pd.DataFrame:
     if rows.duplicated(keys).any():
         twice = rows[rows.duplicated(keys)].iloc[0]
         raise BankError(f"{twice['rater']} rated {twice['item_id']} ({twice['side']}) twice; give one rating")
-    return rows.pivot(index=["item_id", "side"], columns="rater", values="value")
+    return rows
 
 
 def _together(counts: FloatArray) -> FloatArray:

@@ -13,8 +13,7 @@ from unittest import mock
 import pandas as pd
 import pytest
 import typer
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 import pairbank
 from pairbank.cli import app
@@ -113,7 +112,8 @@ def test_notes_stand_on_the_standard_error_and_quiet_leaves_them_out(tmp_path: P
     assert "scoring mine" in loud.stderr
     assert "Accuracy" in loud.stdout
     quiet = run("score", pairs, "--out", tmp_path / "s.parquet", "-m", "direct", "-q")
-    assert quiet.stderr == ""
+    assert "scoring" not in quiet.stderr
+    assert [line for line in quiet.stderr.splitlines() if "better = column 'good'" not in line] == []
     assert quiet.stdout == loud.stdout
     assert run("bank", tmp_path / "s.parquet", "--out", tmp_path / "b", "--quiet").stdout.count("\n") == 2
 
@@ -144,3 +144,10 @@ def test_a_shell_completes_commands_and_options(shell: str) -> None:
         check=False,
     )
     assert "score" in done.stdout, done.stderr
+
+
+def test_who_stops_a_run_is_told_that_the_same_command_goes_on(tmp_path: Path, pairs: Path) -> None:
+    with mock.patch.object(FakeScorer, "token_logprobs", side_effect=KeyboardInterrupt):
+        done = CliRunner().invoke(app, ["score", str(pairs), "--out", str(tmp_path / "s.parquet"), "-m", "direct"])
+    assert done.exit_code == 130
+    assert "the same command goes on from there" in done.stderr

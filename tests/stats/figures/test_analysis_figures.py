@@ -74,10 +74,10 @@ def test_every_section_has_its_figures_and_all_can_be_saved(n_models: int, tmp_p
     found = sections(n_models)
     for name, expected in FIGURES.items():
         names = [x.format("" if n_models == 1 else {"paradigms": "_direct"}.get(name, "_toy")) for x in expected]
-        if n_models > 1:  # four models have a scatter of their own; the panels of nine would be too many
-            more = [f"grammaticality_scatter_model_{nth}_x" for nth in range(1, 4)]
-            names = [one for name in names for one in ([name, *more] if name.endswith("model_0_x") else [name])]
-            names = [one for one in names if one != "people_scatter"]
+        if n_models > 1:  # the scatters of nine models are cells of one figure; panels go on in a second one
+            paged = ("people_scatter", "grammaticality_distributions_toy")
+            names = [one.removesuffix("_model_0_x") for one in names]
+            names = [one for name in names for one in ([f"{name}_1", f"{name}_2"] if name in paged else [name])]
             names += ["paradigms_toy_meta"] if name == "paradigms" else []
         assert [figure.name for figure in found[name].figures] == names
     assert [figure.name for figure in found["languages"].figures[:2]] == ["languages_types", "languages_methods"]
@@ -131,6 +131,30 @@ def test_a_scatter_has_the_two_scores_of_each_pair() -> None:
     np.testing.assert_allclose(points, table.frame.iloc[1:][["direct_bad", "direct_good"]])
     r = found.tables["correlation"]["value"].iloc[0]
     assert axes.get_title(loc="left") == f"toy\nr = {r:.2f}, n = 199"
+
+
+def test_no_model_of_many_is_left_out_of_scatters_and_distributions() -> None:
+    tables = [rated_table(seed=s, model=f"m{s:02d}") for s in range(12)]
+    models = [table.model for table in tables]
+    found = {x.name: x for x in grammaticality.section(tables, seed=0, n_resamples=5).figures}
+    shown = []
+    for name in ("grammaticality_scatter_1", "grammaticality_scatter_2"):
+        axes = found[name].draw().axes[0]
+        shown += [text.get_text() for text in axes.get_yticklabels()]
+    assert shown == models
+    last = tables[-1].frame.iloc[1:]
+    places = np.asarray(axes.collections[0].get_offsets())[-len(last) :] % 1
+    np.testing.assert_array_equal(places[:, 0] + places[:, 1] < 1, last["direct_good"] > last["direct_bad"])
+    rows = []
+    for nth in (1, 2, 3):
+        panels = found[f"grammaticality_distributions_toy_{nth}"].draw().axes
+        rows += [axes.get_ylabel() for axes in panels if axes.get_ylabel()]
+    assert rows == models
+    drawn = people.section(tables, seed=0, n_resamples=5).figures
+    titles = [
+        axes.get_title(loc="left") for x in drawn if x.name.startswith("people_scatter") for axes in x.draw().axes
+    ]
+    assert [title.split("\n")[0] for title in titles] == [f"toy, {model}" for model in models]
 
 
 def test_the_legend_of_a_roc_curve_has_its_area() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import joblib
@@ -12,26 +13,37 @@ import pairbank
 from pairbank.errors import BankError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.report import parallel
-from pairbank.stats.report.parallel import FEWEST, on_all_cores
+from pairbank.stats.report.parallel import on_all_cores
+
+N_PIECES = 12
 
 
-def test_results_come_in_order_and_from_other_processes_where_that_pays() -> None:
+def test_results_come_in_order_and_from_other_processes_where_that_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     here = os.getpid()
-    many = on_all_cores(lambda piece: (piece, os.getpid()), range(FEWEST + 2))
-    assert [piece for piece, _ in many] == list(range(FEWEST + 2))
-    assert (here in {process for _, process in many}) == (joblib.cpu_count() == 1)
-    few = on_all_cores(lambda piece: (piece, os.getpid()), range(FEWEST - 1))
-    assert {process for _, process in few} == {here}
+
+    def slow(piece: int) -> tuple[int, int]:
+        time.sleep(0.02)
+        return piece, os.getpid()
+
+    few = on_all_cores(slow, range(N_PIECES))
+    assert few == [(piece, here) for piece in range(N_PIECES)]
+    monkeypatch.setattr(parallel, "WORTH_SECONDS", 0.1)  # ten pieces are left when the pace is known: .2 s
+    many = on_all_cores(slow, range(N_PIECES))
+    assert [piece for piece, _ in many] == list(range(N_PIECES))
+    assert [process for _, process in many[:2]] == [here, here]
+    assert (here in {process for _, process in many[2:]}) == (joblib.cpu_count() == 1)
 
 
-def test_an_error_of_a_piece_is_raised_as_it_is() -> None:
+@pytest.mark.parametrize("worth", [0.0, 1e9])
+def test_an_error_of_a_piece_is_raised_as_it_is(worth: float, monkeypatch: pytest.MonkeyPatch) -> None:
     def work(piece: int) -> int:
         if piece == 7:
             raise BankError(f"piece {piece} is bad")
         return piece
 
+    monkeypatch.setattr(parallel, "WORTH_SECONDS", worth)
     with pytest.raises(BankError, match="piece 7 is bad"):
-        on_all_cores(work, range(FEWEST))
+        on_all_cores(work, range(N_PIECES))
 
 
 def test_a_report_is_the_same_from_one_process_and_from_several(
@@ -39,11 +51,11 @@ def test_a_report_is_the_same_from_one_process_and_from_several(
 ) -> None:
     items = pairbank.load_corpus("starter", limit=2)
     methods = ["direct", "meta_question_simple"]
-    tables = [pairbank.score(items, FakeScorer(name=f"fake-{n}"), methods=methods) for n in range(FEWEST)]
+    tables = [pairbank.score(items, FakeScorer(name=f"fake-{n}"), methods=methods) for n in range(N_PIECES)]
     pages = {}
-    for fewest in (FEWEST, 1_000):
-        monkeypatch.setattr(parallel, "FEWEST", fewest)
-        folder = pairbank.report(tables, n_resamples=20).save(tmp_path / str(fewest))
-        pages[fewest] = {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-    assert len(pages[FEWEST]) > FEWEST
-    assert pages[FEWEST] == pages[1_000]
+    for worth in (0.0, 1e9):
+        monkeypatch.setattr(parallel, "WORTH_SECONDS", worth)
+        folder = pairbank.report(tables, n_resamples=20).save(tmp_path / str(worth))
+        pages[worth] = {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    assert len(pages[0.0]) > N_PIECES
+    assert pages[0.0] == pages[1e9]

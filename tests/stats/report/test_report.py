@@ -122,6 +122,8 @@ def test_no_probe_is_an_error_and_one_without_a_value_says_why() -> None:
     )
     section = neuro_section([empty])
     assert section.text == "toy by m: no probe (too few pairs)."
+    assert section.answer == "No probe of m could be fitted on toy (1 group): too few pairs."
+    assert section.main_table == ""  # empty cells are no table to begin with
     assert section.figures == ()
 
 

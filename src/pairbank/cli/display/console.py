@@ -59,7 +59,8 @@ def say_report(made: Report) -> None:
             show(part.drop(columns=["model", "notes"]), whole=["method"])
     for section in made.sections:
         if not output().as_json:
-            say(f"\n{section.title}: {section.text}")
+            said = f"{section.answer}\n" if section.answer and section.answer not in section.text else ""
+            say(f"\n{section.title}: {said}{section.text}")
 
 
 def say_work(work: Work) -> None:

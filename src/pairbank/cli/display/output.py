@@ -31,6 +31,8 @@ class Output:
     """Values for the document, by name."""
 
 
+CONTINUED = ("score", "run")
+"""Commands whose work is stored as it is done."""
 _asked: list[Output] = []
 """What the command that runs was asked to give; for all threads, since progress is told from several."""
 
@@ -104,7 +106,12 @@ def takes_output_options(command: Callable[..., None], *, as_json: bool = True) 
     def run(*arguments: Any, **given: Any) -> None:  # noqa: ANN401 - what typer parsed
         asked = Output(quiet=given.pop("quiet"), as_json=given.pop("as_json", False))
         with _giving(asked):
-            command(*arguments, **given)
+            try:
+                command(*arguments, **given)
+            except KeyboardInterrupt:
+                if command.__name__ in CONTINUED:
+                    warn("\nstopped; what was scored is stored, and the same command goes on from there")
+                raise
 
     keyword = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
     run.__signature__ = own.replace(parameters=[*keyword, *more])  # type: ignore[attr-defined]

@@ -43,7 +43,7 @@ def show(table: pd.DataFrame, *, name: str = "", whole: Sequence[str] = ()) -> N
     if not console.is_terminal:
         console = Console(width=PIPE_WIDTH)
     for line in lines(table, width=console.width, whole=whole):
-        console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
+        console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=isinstance(line, str))
 
 
 def lines(table: pd.DataFrame, *, width: int, whole: Sequence[str] = ()) -> list[Any]:

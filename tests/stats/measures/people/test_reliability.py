@@ -48,6 +48,13 @@ def test_the_published_example_of_alpha(scale: Level, expected: float) -> None:
     assert twice.low < twice.value < twice.high
 
 
+def test_raters_who_differ_by_a_constant_are_consistent_and_do_not_agree() -> None:
+    rows = [(f"i{item}", "good", rater, float(item + rater)) for item in range(4) for rater in range(3)]
+    found = intraclass_correlations(pd.DataFrame(rows, columns=["item_id", "side", "rater", "value"]))
+    assert found["consistency_single"].value == pytest.approx(1)
+    assert found["agreement_single"].value == pytest.approx(0.625)  # 5/3 between, 1 of raters: 5/3 / (5/3 + 1)
+
+
 def test_the_published_example_of_intraclass_correlations() -> None:
     found = intraclass_correlations(ratings(JUDGES))
     # Shrout & Fleiss 1979, Table 4: ICC(1,1) .17, (2,1) .29, (3,1) .71, (1,4) .44, (2,4) .62, (3,4) .91

@@ -1,0 +1,232 @@
+"""`export_results`: in, scored tables; out, the files of Every Eval Ever's schema 0.3.0, aggregates and samples.
+
+A table becomes `data/CORPUS/DEVELOPER/MODEL/UUID.json` and `UUID_samples.jsonl`: a result a method (the share of items
+with a positive difference, ties one half, its interval where it is a report's accuracy) and a record an item and method
+that has a difference; items with identical sides have none. A record's metadata hold item, numbers and unit under
+`pairbank.…`, so that `pairbank import --from every-eval-ever` gives the same numbers back. Texts that may not be passed
+on are left out: their records have ids and numbers. The UUID is made from the records: the same tables have the same.
+
+EvalEval Coalition, Every Eval Ever, https://github.com/evaleval/every_eval_ever
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairbank.builders.corpora.registry import CORPORA
+from pairbank.builders.schema.flags import IDENTICAL_SIDES
+from pairbank.errors import BankError
+from pairbank.files import sha256_of_file, write_text
+from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
+from pairbank.scoring.api.model import slug
+from pairbank.scoring.api.names import TIE
+from pairbank.stats.report.report import table_summary
+
+if TYPE_CHECKING:
+    from pairbank.scoring.scored import Scored
+
+SCHEMA = "0.3.0"
+_ITEM = ("item_id", "corpus", "subset", "language", "task", "phenomenon", "paradigm", "pair_id")
+_TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
+_WITHHELD = "[text not passed on]"
+
+
+def export_results(
+    tables: Sequence[Scored], out: str | Path, *, organisation: str = "not stated", at: int | None = None
+) -> list[Path]:
+    """Write scored tables in the schema; return the paths of the aggregate files.
+
+    Args:
+        tables: scored tables, run or imported.
+        out: a folder; files go below `data/` in it.
+        organisation: who says so (`source_organization_name`).
+        at: seconds since 1970 for `retrieved_timestamp`; default: now.
+
+    Raises:
+        BankError: a table without a difference of two sides.
+    """
+    when = str(int(time.time()) if at is None else at)
+    return [_export(table, Path(out), organisation=organisation, when=when) for table in tables]
+
+
+def _export(table: Scored, out: Path, *, organisation: str, when: str) -> Path:
+    model = _model(table)
+    evaluation_id = f"{table.corpus}/{model['id']}/{when}"
+    rows = table.dataset.to_list()
+    records = [
+        record
+        for layout in map(MethodLayout.from_dict, table.layouts)
+        for record in _records(table, layout, rows, evaluation_id, str(model["id"]))
+    ]
+    if not records:
+        raise BankError(f"{table.model} on {table.corpus}: no item has a difference of two sides; nothing to export")
+    text = "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
+    plain = text.replace(evaluation_id, "")
+    name = str(uuid.UUID(bytes=hashlib.sha256(plain.encode()).digest()[:16], version=4))
+    developer, _, short = str(model["id"]).rpartition("/")
+    folder = Path("data") / slug(table.corpus) / slug(developer or "unknown") / slug(short)
+    samples = out / folder / f"{name}_samples.jsonl"
+    samples.parent.mkdir(parents=True, exist_ok=True)
+    write_text(samples, text)
+    whole = {
+        "schema_version": SCHEMA,
+        "evaluation_id": evaluation_id,
+        "retrieved_timestamp": when,
+        "source_metadata": {
+            "source_name": "pairbank",
+            "source_type": "evaluation_run",
+            "source_organization_name": organisation,
+            "evaluator_relationship": "other",
+            "additional_details": {"signature": json.dumps(table.signature, ensure_ascii=False)},
+        },
+        "eval_library": _library(table.signature),
+        "model_info": model,
+        "evaluation_results": list(_results(table, records)),
+        "detailed_evaluation_results": {
+            "format": "jsonl",
+            "file_path": (folder / samples.name).as_posix(),
+            "hash_algorithm": "sha256",
+            "checksum": sha256_of_file(samples),
+            "total_rows": len(records),
+        },
+    }
+    path = samples.with_name(f"{name}.json")
+    write_text(path, json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+    return path
+
+
+def _model(table: Scored) -> dict[str, Any]:
+    said = table.signature["model"]
+    was_run = "imported" not in table.signature
+    return {
+        "name": table.model,
+        "id": str(said["model_id"]),
+        "additional_details": {
+            "deployment_type": "self_deployed" if was_run else "unknown",
+            "model_availability": "open_weights" if was_run else "unknown",
+            "revision": str(said["revision"]),
+            "dtype": str(said["dtype"]),
+        },
+    }
+
+
+def _library(signature: Mapping[str, Any]) -> dict[str, Any]:
+    tool = signature.get("imported", {}).get("tool")
+    if tool:
+        said = {"imported_with": f"pairbank {signature['pairbank']}"}
+        return {"name": str(tool["name"]), "version": str(tool["version"] or "unknown"), "additional_details": said}
+    return {"name": "pairbank", "version": str(signature["pairbank"])}
+
+
+def _records(
+    table: Scored, layout: MethodLayout, rows: Sequence[Mapping[str, Any]], evaluation_id: str, model: str
+) -> Iterator[dict[str, Any]]:
+    """Yield a record an item whose sides differ and that has a difference by the method."""
+    columns, has_texts = ScoreColumns(layout.method), _may_pass_on(table.corpus)
+    for row in rows:
+        delta = row.get(columns.delta)
+        if delta is None or math.isnan(delta) or IDENTICAL_SIDES in (row["flags"] or ()):
+            continue
+        score = 0.5 if abs(delta) <= TIE else float(delta > 0)
+        raw, good, bad = _shown(row) if has_texts else (_WITHHELD, "good", "bad")
+        chosen = "tie" if score == 0.5 else good if score else bad
+        hashed = json.dumps({"raw": raw, "reference": [good]}, sort_keys=True, separators=(",", ":"))
+        yield {
+            "schema_version": SCHEMA,
+            "evaluation_id": evaluation_id,
+            "model_id": model,
+            "evaluation_name": f"{table.corpus}/{layout.method}",
+            "evaluation_result_id": f"{table.corpus}/{layout.method}",
+            "sample_id": row["item_id"],
+            "sample_hash": hashlib.sha256(hashed.encode()).hexdigest(),
+            "interaction_type": "single_turn",
+            "input": {"raw": raw, "reference": [good], "choices": [good, bad]},
+            "output": {"raw": [chosen]},
+            "answer_attribution": [
+                {
+                    "turn_idx": 0,
+                    "source": "output.raw",
+                    "extracted_value": chosen,
+                    "extraction_method": f"the side of the greater {layout.method}",
+                    "is_terminal": True,
+                }
+            ],
+            "evaluation": {"score": score, "is_correct": score == 1.0},
+            "metadata": _metadata(row, layout, columns, has_texts=has_texts),
+        }
+
+
+def _shown(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the question, the better and the worse side: a context that both share, and what follows it."""
+    context, other = row["context_good"], row["context_bad"]
+    if context == other:
+        return context, row["target_good"], row["target_bad"]
+    return "", f"{context} {row['target_good']}", f"{other} {row['target_bad']}"
+
+
+def _metadata(
+    row: Mapping[str, Any], layout: MethodLayout, columns: ScoreColumns, *, has_texts: bool
+) -> dict[str, str]:
+    kept = [*_ITEM, *(_TEXTS if has_texts else ())]
+    said = {f"pairbank.{name}": str(row[name]) for name in kept if row.get(name) is not None}
+    said |= {"pairbank.method": layout.method, "pairbank.unit": layout.unit or "nats"}
+    for name in (columns.good, columns.bad, columns.delta):
+        if row.get(name) is not None:
+            said[f"pairbank.score.{name}"] = repr(row[name])
+    values = row.get(columns.logprobs) or ()
+    names = [f"{layout.method}:{p}:{option}" for p in layout.presentations for option in layout.options]
+    said |= {f"pairbank.score.{n}": repr(v) for n, v in zip(names, values, strict=False) if not math.isnan(v)}
+    return said
+
+
+def _results(table: Scored, records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    summary = table_summary(table)
+    whole = summary[(summary["group_by"] == "all") & (summary["metric"] == "accuracy")]
+    accuracies = {str(row["method"]): row for row in whole.to_dict("records")}
+    for layout in map(MethodLayout.from_dict, table.layouts):
+        name = f"{table.corpus}/{layout.method}"
+        scores = [record["evaluation"]["score"] for record in records if record["evaluation_name"] == name]
+        if not scores:
+            continue
+        value = sum(scores) / len(scores)
+        details: dict[str, Any] = {"score": value, "details": {"n_items_of_table": str(len(table))}}
+        found = accuracies.get(layout.method)
+        if found is not None and abs(found["value"] - value) < 1e-9 and not math.isnan(found["low"]):
+            interval = {"lower": found["low"], "upper": found["high"], "confidence_level": 0.95}
+            details["uncertainty"] = {"confidence_interval": interval, "num_samples": len(scores)}
+        yield {
+            "evaluation_result_id": name,
+            "evaluation_name": name,
+            "source_data": _source(table.corpus),
+            "metric_config": {
+                "evaluation_description": f"Share of pairs whose better side has the greater {layout.method}.",
+                "metric_id": "accuracy",
+                "metric_name": "Accuracy",
+                "metric_kind": "accuracy",
+                "metric_unit": "proportion",
+                "lower_is_better": False,
+                "score_type": "continuous",
+                "min_score": 0.0,
+                "max_score": 1.0,
+            },
+            "score_details": details,
+        }
+
+
+def _source(corpus: str) -> dict[str, Any]:
+    homepage = CORPORA[corpus].source.homepage if corpus in CORPORA else ""
+    if homepage:
+        return {"dataset_name": corpus, "source_type": "url", "url": [homepage]}
+    return {"dataset_name": corpus, "source_type": "other"}
+
+
+def _may_pass_on(corpus: str) -> bool:
+    """Return whether the texts may leave the machine; a corpus of the user's own is theirs to judge."""
+    return corpus not in CORPORA or CORPORA[corpus].source.redistributable

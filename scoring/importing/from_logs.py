@@ -1,0 +1,211 @@
+"""`import_logs`: what another tool has scored to `Scored` tables, one a model.
+
+In: files or folders, the name of a profile that says which tool wrote them, perhaps the corpus that was scored. Out:
+`Imports`: tables in the shared schema whose signature says tool, version and settings as the log states them, and all
+rows that were not imported. The rows are joined to the corpus by their texts (`join`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pairbank.files import sha256_of_file, sha256_of_texts
+from pairbank.scoring.api.model import slug
+from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
+from pairbank.scoring.importing.join import TextJoin, by_file, question_name
+from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, Stated
+from pairbank.scoring.importing.model_table import ModelTable
+from pairbank.scoring.importing.profile import ImportProfile, imported_methods, load_profile
+from pairbank.scoring.importing.reading import Chunk
+from pairbank.scoring.importing.scores import check_numbers, import_scores
+from pairbank.scoring.scored import Scored
+
+if TYPE_CHECKING:
+    import datasets
+
+    from pairbank.scoring.importing.logs.log import Reader
+
+TABLE = "table"
+"""The reader of profiles that map the columns of a file: `import_scores`."""
+READERS = {
+    "babylm": "pairbank.scoring.importing.logs.babylm",
+    "every-eval-ever": "pairbank.scoring.importing.logs.every_eval_ever",
+    "inspect-ai": "pairbank.scoring.importing.logs.inspect_ai",
+    "lm-eval": "pairbank.scoring.importing.logs.lm_eval",
+    "minicons": "pairbank.scoring.importing.logs.minicons",
+    "multiblimp-checkpoints": "pairbank.scoring.importing.logs.multiblimp_checkpoints",
+    "qfrblimp": "pairbank.scoring.importing.logs.qfrblimp",
+}
+"""A profile's `reader` -> the module that reads such files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imports:
+    """What was imported, and what was not."""
+
+    tables: list[Scored]
+    left_out: list[LeftOut]
+    """Rows that were not imported: no pairs, or without an item in the corpus."""
+    stated: list[Stated]
+    """Numbers that the sources state about themselves, beside those computed from their rows."""
+
+
+def import_logs(
+    paths: Sequence[str | Path] | str | Path,
+    source: str | ImportProfile,
+    *,
+    items: datasets.Dataset | None = None,
+    corpus: str | None = None,
+    model: str | None = None,
+    language: str | None = None,
+) -> Imports:
+    """Return what other tools have scored, a table a model.
+
+    Args:
+        paths: their files, or folders that hold them.
+        source: which tool: a shipped profile's name (`lm-eval`, `inspect-ai` …), the path of one, or the profile.
+        items: the corpus that was scored, from `load_corpus`; rows are joined to it by their texts. Without it items
+            are made of the log's own texts.
+        corpus: name of the corpus that is made so; default: the profile's.
+        model: the model, where the log does not say it, or says it otherwise than you want; for one model alone.
+        language: of items made of the log's own texts.
+
+    Raises:
+        UnknownNameError: no such profile.
+        ScoreImportError: files that are none of the tool's, rows whose item is in doubt, or nothing to import.
+    """
+    how = load_profile(source) if isinstance(source, str) else source
+    files = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    how = dataclasses.replace(how, corpus=corpus or how.corpus, language=language or how.language)
+    if how.reader == TABLE:
+        tables = [
+            one
+            for path in files
+            for one in import_scores(path, profile=how, items=items, corpus=corpus, model=model, language=language)
+        ]
+        return Imports(tables=_distinct(tables), left_out=[], stated=[])
+    logs = reader_of(how.reader).read(files, how, items)
+    by_model: dict[str, list[Log]] = {}
+    for log in logs:
+        by_model.setdefault(log.model, []).append(log)
+    if model is not None:
+        if len(by_model) > 1:
+            raise ScoreImportError(f"model={model!r} is for one model, and the logs have {', '.join(by_model)}")
+        by_model = {model: logs}
+    if not any(log.rows for log in logs):
+        reasons = "; ".join(str(one) for log in logs for one in log.left_out[:1])
+        raise ScoreImportError(f"{', '.join(map(str, files))}: no pair to import{f': {reasons}' if reasons else ''}")
+    join = None if items is None else TextJoin(items)
+    left_out = [one for log in logs for one in log.left_out]
+    tables = []
+    for name, own in by_model.items():
+        table, more = _table(name, own, how, items, join)
+        tables += [] if table is None else [table]
+        left_out += more
+    return Imports(tables=_distinct(tables), left_out=left_out, stated=[one for log in logs for one in log.stated])
+
+
+def reader_of(name: str) -> Reader:
+    """Return the module that reads files of a format.
+
+    Raises:
+        ScoreImportError: no such reader.
+    """
+    if name not in READERS:
+        raise ScoreImportError(f"reader is {name!r}; expected one of {TABLE}, {', '.join(READERS)}")
+    return cast("Reader", import_module(READERS[name]))
+
+
+def _table(
+    name: str, logs: Sequence[Log], how: ImportProfile, items: datasets.Dataset | None, join: TextJoin | None
+) -> tuple[Scored | None, list[LeftOut]]:
+    rows = [row for log in logs for row in log.rows]
+    if not rows:
+        return None, []
+    left_out: list[LeftOut] = []
+    facts: dict[str, Any] = {"by": "the log's own texts", "n_joined": len(rows)}
+    if join is not None:
+        joined = join.join(rows)
+        rows, left_out, facts = joined.rows, joined.left_out, joined.facts()
+    declared = {score.name: score for log in logs for score in (*log.scores, *_answers(rows, log))}
+    kept = [score for score in how.scores if score.name not in declared]
+    names = frozenset(cell for row in rows for cell, value in row.cells.items() if value is not None)
+    here = [score for score in kept if any(one.startswith(score.name) for one in names)]
+    how = dataclasses.replace(how, scores=(*here, *declared.values()), model=name)
+    methods = imported_methods(how, names, sorted(names), str(rows[0].file))
+    table = ModelTable(name, methods, how, items)
+    for group in by_file(rows):
+        table.add(_chunk(group, names))
+    check_numbers(rows[0].file, how, methods, [table])
+    scored = table.scored(_origin(logs, facts))
+    known = {key: value for log in logs for key, value in log.facts.items()}
+    return Scored(dataset=scored.dataset, signature=_with_facts(scored.signature, known)), left_out
+
+
+def _answers(rows: Sequence[LogRow], log: Log) -> Iterator[DeclaredScore]:
+    """Yield what log-probabilities are that were found to be answers to a question."""
+    for task in dict.fromkeys(row.cells.get("subset") for row in log.rows):
+        name = question_name(str(task))
+        if any(f"{name}_good" in row.cells for row in rows):
+            label = f"both sentences as answers to the question of the task {task} of {log.tool}"
+            yield DeclaredScore(name=name, kind="logprob", direction="higher", unit="nats", label=label)
+
+
+def _chunk(rows: Sequence[LogRow], names: frozenset[str]) -> Chunk:
+    cells = {name: [row.cells.get(name) for row in rows] for name in sorted(names)}
+    return Chunk(path=rows[0].file, lines=[row.line for row in rows], cells=cells)
+
+
+def _origin(logs: Sequence[Log], join: Mapping[str, Any]) -> dict[str, Any]:
+    """Return where a model's numbers come from, as the signature has it."""
+    files = list(dict.fromkeys(file for log in logs for file in log.files))
+    hashes = {file.name: sha256_of_file(file) for file in files}
+    named = ", ".join(hashes) if len(hashes) < 3 else f"{next(iter(hashes))} and {len(hashes) - 1} more"
+    return {
+        "file": named,
+        "sha256": next(iter(hashes.values())) if len(hashes) == 1 else sha256_of_texts(sorted(hashes.values())),
+        "files": hashes,
+        "columns": {},
+        "tool": {"name": logs[0].tool, "version": ", ".join(dict.fromkeys(log.version for log in logs))},
+        "settings": _merged([log.settings for log in logs]),
+        "join": dict(join),
+        "stated": [dataclasses.asdict(one) for log in logs for one in log.stated],
+        "left_out": [dataclasses.asdict(one) for log in logs for one in log.left_out],
+    }
+
+
+def _merged(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return settings that all logs share once, and those that differ as lists.
+
+    >>> _merged([{"seed": 0, "task": "a"}, {"seed": 0, "task": "b"}])
+    {'seed': 0, 'task': ['a', 'b']}
+    """
+    found: dict[str, Any] = {}
+    for key in dict.fromkeys(key for one in settings for key in one):
+        values: list[Any] = []
+        for one in settings:
+            if one.get(key) not in values:
+                values.append(one.get(key))
+        found[key] = values[0] if len(values) == 1 else values
+    return found
+
+
+def _with_facts(signature: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {**signature, "model": {**signature["model"], **facts}}
+
+
+def _distinct(tables: list[Scored]) -> list[Scored]:
+    slugs = [(table.corpus, table.model_slug) for table in tables]
+    if twice := [table.model for table, one in zip(tables, slugs, strict=True) if slugs.count(one) > 1]:
+        raise ScoreImportError(f"models {', '.join(dict.fromkeys(twice))} have the same file name; rename one of them")
+    return tables
+
+
+def file_name(table: Scored) -> str:
+    """Return the name of a table's file."""
+    return f"{slug(table.model)}.parquet"

@@ -1,0 +1,249 @@
+"""Rows of a log to items of a corpus, by their texts: in, rows with sentences; out, their item ids, and what is left.
+
+Two texts are the same where they are after Unicode's NFC, with every run of white space one space and none at the ends;
+nothing else is forgiven, neither case nor punctuation. Contexts and targets are compared apart, so that a number given
+a question is never taken for one of the sentence alone. A row without contexts of its own (a decision) is compared by
+its two targets, or by the whole texts of both sides.
+
+Where several items have the same texts, the row's own subset or paradigm and pair id decide; items of the same texts
+that still remain are taken in the order of the rows, if there are no more rows than items and one paradigm holds them.
+Everything else is doubtful, and refused: a text that stands in several paradigms, more rows than items, a log whose
+better side is the corpus's worse one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.importing.logs.log import MOST_EXAMPLES, LeftOut, LogRow, Refusals
+from pairbank.scoring.importing.profile import ITEM_NAMES
+
+if TYPE_CHECKING:
+    import datasets
+
+NORMALISATION = "NFC, white space one space and none at the ends"
+_CONTEXTS = ("context_good", "context_bad")
+_TARGETS = ("target_good", "target_bad")
+_NO_SCORES = frozenset((*ITEM_NAMES, "model"))
+_ITEM_COLUMNS = ("item_id", "subset", "paradigm", "pair_id", *_CONTEXTS, *_TARGETS)
+
+
+@dataclass(slots=True, kw_only=True)
+class Joined:
+    """The rows that found their item, and how all of them fared."""
+
+    rows: list[LogRow] = field(default_factory=list)
+    """With `item_id`."""
+    n_changed: int = 0
+    """Of which only after white space or Unicode's form was made the same."""
+    left_out: list[LeftOut] = field(default_factory=list)
+    n_items: int = 0
+    """Of the corpus."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the signature records."""
+        return {
+            "by": "text",
+            "normalisation": NORMALISATION,
+            "n_joined": len(self.rows),
+            "n_only_normalised": self.n_changed,
+            "n_items_of_corpus": self.n_items,
+        }
+
+
+def normalised(text: str) -> str:
+    r"""Return a text as it is compared.
+
+    >>> normalised("  Who  cares\\u00a0? ")
+    'Who cares ?'
+    """
+    return re.sub(r"\s+", " ", unicodedata.normalize("NFC", text)).strip()
+
+
+def question_name(task: str) -> str:
+    """Return the name of the score that the answers to a task's question become.
+
+    >>> question_name("which-sentence"), question_name("2ndary")
+    ('which_sentence', 'task_2ndary')
+    """
+    name = re.sub(r"\W+", "_", task).strip("_")
+    return name if name[:1].isalpha() else f"task_{name}"
+
+
+class TextJoin:
+    """Finds the items of a corpus by their texts, for the rows of any number of models."""
+
+    def __init__(self, items: datasets.Dataset) -> None:
+        self._corpus = str(items["corpus"][0])
+        table = items.with_format("arrow").select_columns(list(_ITEM_COLUMNS))[:]
+        self._items: list[dict[str, str | None]] = table.to_pylist()
+        self._by_parts: dict[Hashable, list[int]] = defaultdict(list)
+        self._by_targets: dict[Hashable, list[int]] = defaultdict(list)
+        self._by_whole: dict[Hashable, list[int]] = defaultdict(list)
+        self._by_id = {item["item_id"]: place for place, item in enumerate(self._items)}
+        for place, item in enumerate(self._items):
+            self._by_parts[_parts(item)].append(place)
+            self._by_targets[_targets(item)].append(place)
+            self._by_whole[_whole(item)].append(place)
+
+    def join(self, rows: Sequence[LogRow]) -> Joined:
+        """Return the rows with their items' ids; those of one item under different scores are put together.
+
+        A log-probability given a context that is not the item's is an answer to a question: where the item has no
+        context, it becomes a score of its own, with the name of the row's subset.
+
+        Raises:
+            ScoreImportError: rows whose item is in doubt, with the first of them; or no row that has an item at all.
+        """
+        kinds: dict[tuple[str, ...], list[LogRow]] = defaultdict(list)
+        for row in map(self._as_answer, rows):
+            kinds[tuple(sorted(name for name in row.cells if name not in _NO_SCORES))].append(row)
+        parts = [self._joined(group) for group in kinds.values()]
+        if rows and not any(part.rows for part in parts):
+            raise ScoreImportError(
+                f"none of {len(rows):,} rows has the texts of an item of {self._corpus}: {_shown(rows[0])}; give the "
+                "corpus that was scored (--items), or none: items are then made of the log's own texts"
+            )
+        whole: dict[str, LogRow] = {}
+        for row in (row for part in parts for row in part.rows):
+            item_id = str(row.cells["item_id"])
+            first = whole.get(item_id, row)
+            whole[item_id] = LogRow(file=first.file, line=first.line, cells={**row.cells, **first.cells})
+        return Joined(
+            rows=[*whole.values()],
+            n_changed=sum(part.n_changed for part in parts),
+            left_out=[one for part in parts for one in part.left_out],
+            n_items=len(self._items),
+        )
+
+    def _as_answer(self, row: LogRow) -> LogRow:
+        """Return a row whose context is a question as what it is."""
+        cells = row.cells
+        if not cells.get("context_good") or "direct_good" not in cells or _parts(cells) in self._by_parts:
+            return row
+        if cells.get("context_good") != cells.get("context_bad") or _targets(cells) not in self._by_targets:
+            return row
+        name = question_name(str(cells.get("subset")))
+        kept = {key: value for key, value in cells.items() if key in _NO_SCORES and key not in _CONTEXTS}
+        sides = {f"{name}_{side}": cells[f"direct_{side}"] for side in ("good", "bad")}
+        return LogRow(file=row.file, line=row.line, cells=kept | sides)
+
+    def _joined(self, rows: Sequence[LogRow]) -> Joined:
+        refusals, doubts = Refusals(), Refusals()
+        groups: dict[tuple[int, ...], list[LogRow]] = defaultdict(list)
+        for row in rows:
+            if (item_id := row.cells.get("item_id")) is not None:
+                places = [self._by_id[item_id]] if item_id in self._by_id else []
+            else:
+                places = self._places(row.cells)
+            if places:
+                groups[tuple(places)].append(row)
+            elif self._reversed(row.cells):
+                doubts.add(row.file, f"its better side is the worse one of {self._corpus}", _shown(row))
+            else:
+                refusals.add(row.file, f"no item of {self._corpus} has these texts", _shown(row))
+        found: dict[int, LogRow] = {}
+        for candidates, group in groups.items():
+            self._assign(candidates, group, found, doubts)
+        self._refuse(doubts)
+        in_order = sorted(found.items(), key=lambda one: (str(one[1].file), one[1].line))
+        joined = [self._with_id(row, place) for place, row in in_order]
+        n_changed = sum(not self._is_exact(row, place) for place, row in found.items())
+        return Joined(rows=joined, n_changed=n_changed, left_out=refusals.left_out(), n_items=len(self._items))
+
+    def _places(self, cells: Mapping[str, str | None]) -> list[int]:
+        """Return the items with a row's texts, as few as what else the row says leaves."""
+        if cells.get("context_good") is not None:
+            found = self._by_parts.get(_parts(cells), [])
+        else:
+            found = self._by_targets.get(_targets(cells)) or self._by_whole.get(_whole(cells), [])
+        for name, ours in (("paradigm", ("paradigm", "subset")), ("subset", ("subset", "paradigm"))):
+            said = cells.get(name)
+            if len(found) > 1 and said:
+                found = [place for place in found if said in (self._items[place][one] for one in ours)] or found
+        if len(found) > 1 and (said := cells.get("pair_id")):
+            found = [place for place in found if self._items[place]["pair_id"] == said] or found
+        return found
+
+    def _reversed(self, cells: Mapping[str, str | None]) -> bool:
+        turned = {name: cells.get(_other(name)) for name in (*_CONTEXTS, *_TARGETS)}
+        if turned["target_good"] is None:
+            return False
+        return bool(self._by_parts.get(_parts(turned)) or self._by_targets.get(_targets(turned)))
+
+    def _assign(
+        self, places: Sequence[int], group: Sequence[LogRow], found: dict[int, LogRow], doubts: Refusals
+    ) -> None:
+        homes = {(self._items[place]["subset"], self._items[place]["paradigm"]) for place in places}
+        free = [place for place in places if place not in found]
+        for number, row in enumerate(group):
+            if len(homes) > 1:
+                named = ", ".join(sorted({str(subset) for subset, _ in homes})[:MOST_EXAMPLES])
+                doubts.add(row.file, f"its texts stand in several parts of {self._corpus} ({named})", _shown(row))
+            elif number >= len(free):
+                doubts.add(row.file, "its item has a row already", f"{_shown(row)}, also {group[0].where}")
+            else:
+                found[free[number]] = row
+
+    def _refuse(self, doubts: Refusals) -> None:
+        if left := doubts.left_out():
+            n = sum(one.n for one in left)
+            raise ScoreImportError(
+                f"{n:,} row(s) whose item is in doubt: {'; '.join(map(str, left[:MOST_EXAMPLES]))}. Nothing was "
+                "imported; give the part of the corpus that was scored, or one log at a time"
+            )
+
+    def _with_id(self, row: LogRow, place: int) -> LogRow:
+        return LogRow(file=row.file, line=row.line, cells={**row.cells, "item_id": self._items[place]["item_id"]})
+
+    def _is_exact(self, row: LogRow, place: int) -> bool:
+        item = self._items[place]
+        return all(row.cells.get(name) in (None, item[name]) for name in _TARGETS)
+
+
+def _other(name: str) -> str:
+    return name.replace("good", "bad") if name.endswith("good") else name.replace("bad", "good")
+
+
+def _parts(cells: Mapping[str, str | None]) -> tuple[str, ...]:
+    context = cells.get("context_good") or ""
+    other = cells.get("context_bad")
+    texts = (
+        context,
+        cells.get("target_good") or "",
+        context if other is None else other,
+        cells.get("target_bad") or "",
+    )
+    return tuple(map(normalised, texts))
+
+
+def _targets(cells: Mapping[str, str | None]) -> tuple[str, ...]:
+    return tuple(normalised(cells.get(name) or "") for name in _TARGETS)
+
+
+def _whole(cells: Mapping[str, str | None]) -> tuple[str, ...]:
+    good, target_good, bad, target_bad = _parts(cells)
+    return normalised(f"{good} {target_good}"), normalised(f"{bad} {target_bad}")
+
+
+def _shown(row: LogRow) -> str:
+    text = row.cells.get("target_good") or row.cells.get("item_id") or "no text"
+    return f"{row.where}: {text[:60]!r}"
+
+
+def by_file(rows: Sequence[LogRow]) -> Iterator[list[LogRow]]:
+    """Yield the rows in their order, those of one file that follow each other together."""
+    group: list[LogRow] = []
+    for row in rows:
+        if group and group[-1].file != row.file:
+            yield group
+            group = []
+        group.append(row)
+    if group:
+        yield group

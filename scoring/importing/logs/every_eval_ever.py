@@ -1,0 +1,184 @@
+"""Every Eval Ever: in, `UUID_samples.jsonl` and perhaps `UUID.json` beside it; out, a log a file.
+
+A record is one sample of one model: the question, its choices, the reference answer, what was extracted from the
+output, whether it was correct. Records with two choices and one reference are pairs, their answers decisions; an answer
+that is neither choice is `unparsed`, unless the record says that it was correct. The order of `choices` is taken for
+the order shown only where the input holds both in that order: the schema does not say it.
+
+Records that pairbank exported (`pairbank export --to every-eval-ever`) carry item and numbers in their metadata, under
+`pairbank.…`: these are imported as they were.
+
+EvalEval Coalition, Every Eval Ever, schema 0.3.0, https://github.com/evaleval/every_eval_ever
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.importing.choices import Choice, decided, side_of
+from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
+from pairbank.scoring.importing.join import question_name
+from pairbank.scoring.importing.logs.log import Log, LogRow, Refusals, Stated, files_in, json_file, json_lines
+from pairbank.scoring.prompts.registry import prompts
+
+if TYPE_CHECKING:
+    import datasets
+
+    from pairbank.scoring.importing.profile import ImportProfile
+
+ENDING = "_samples.jsonl"
+OURS = "pairbank."
+"""Before the keys of our metadata."""
+SCORE = f"{OURS}score."
+"""Before the names of numbers."""
+METHOD, UNIT = f"{OURS}method", f"{OURS}unit"
+_REQUIRED = ("model_id", "evaluation_name", "sample_id", "input", "answer_attribution", "evaluation")
+
+
+def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
+    """Return a log a file of samples and model.
+
+    Raises:
+        ScoreImportError: no samples, or a record that lacks what the schema requires.
+    """
+    expected = f"UUID{ENDING} in the schema of Every Eval Ever"
+    return [log for file in files_in(paths, f"*{ENDING}", expected=expected) for log in _logs(file)]
+
+
+def _logs(file: Path) -> Iterator[Log]:
+    beside = file.with_name(file.name.removesuffix(ENDING) + ".json")
+    whole = json_file(beside) if beside.is_file() else {}
+    by_model: dict[str, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
+    for line, record in json_lines(file):
+        if missing := [key for key in _REQUIRED if key not in record]:
+            raise ScoreImportError(f"{file}, row {line}: no {', '.join(missing)}; the schema requires it")
+        by_model[str(record["model_id"])].append((line, record))
+    for model, records in by_model.items():
+        yield _log(file, beside if whole else None, whole, model, records)
+
+
+def _log(
+    file: Path, beside: Path | None, whole: Mapping[str, Any], model: str, records: Sequence[tuple[int, dict[str, Any]]]
+) -> Log:
+    library = whole.get("eval_library") or {}
+    log = Log(
+        model=model,
+        tool=f"{library.get('name', 'not stated')} (Every Eval Ever)",
+        version=str(library.get("version", "not stated")),
+        settings={
+            "schema_version": records[0][1].get("schema_version"),
+            "evaluation_id": records[0][1].get("evaluation_id"),
+            **{key: whole[key] for key in ("model_info", "source_metadata") if key in whole},
+        },
+        files=(file,) if beside is None else (file, beside),
+    )
+    refusals, choices, declared = Refusals(), defaultdict[str, list[Choice]](list), dict[str, DeclaredScore]()
+    for line, record in records:
+        metadata = record.get("metadata") or {}
+        if METHOD in metadata:
+            log.rows.append(_own(file, line, record))
+            declared |= _own_scores(metadata)
+        elif problem := _problem(record):
+            refusals.add(file, problem, f"sample {record['sample_id']}")
+        else:
+            choices[question_name(str(record["evaluation_name"]))].append(_choice(file, line, record))
+    for name, asked in choices.items():
+        score, rows = decided(name, f"answers of {asked[0].cells['subset']}", asked)
+        declared[name] = score
+        log.rows += rows
+    log.rows = list(_together(log.rows))
+    log.scores, log.left_out = tuple(declared.values()), refusals.left_out()
+    log.stated = list(_stated(whole, records))
+    return log
+
+
+def _problem(record: Mapping[str, Any]) -> str:
+    said = record["input"]
+    choices, reference = said.get("choices") or [], said.get("reference") or []
+    if len(choices) != 2:
+        return f"{len(choices)} choices, a pair has two"
+    if len(reference) != 1 or side_of(reference[0], choices, 0) == "unparsed":
+        return "the reference is not one of the choices"
+    return ""
+
+
+def _choice(file: Path, line: int, record: Mapping[str, Any]) -> Choice:
+    said, attributed = record["input"], record["answer_attribution"]
+    options = list(said["choices"])
+    good = 0 if side_of(said["reference"][0], options, 0) == "good" else 1
+    final = [one["extracted_value"] for one in attributed if one.get("is_terminal", True)]
+    chosen = side_of(str(final[-1]), options, good) if final else "unparsed"
+    if chosen == "unparsed" and record["evaluation"].get("is_correct") is True:
+        chosen = "good"
+    return Choice(
+        file=file,
+        line=line,
+        good=options[good],
+        bad=options[1 - good],
+        chosen=chosen,
+        shown_first=_shown_first(str(said.get("formatted") or said["raw"]), options, good),
+        cells={"subset": str(record["evaluation_name"]), "pair_id": str(record["sample_id"])},
+    )
+
+
+def _shown_first(text: str, options: Sequence[str], good: int) -> str | None:
+    places = [text.find(option) for option in options]
+    if -1 in places or places[0] == places[1]:
+        return None
+    return "good" if (places[0] < places[1]) == (good == 0) else "bad"
+
+
+def _own(file: Path, line: int, record: Mapping[str, Any]) -> LogRow:
+    """Return a row of our own export: the item's columns and a method's numbers."""
+    metadata = record["metadata"]
+    cells = {key.removeprefix(OURS): value for key, value in metadata.items() if key.startswith(OURS)}
+    numbers = {key.removeprefix(SCORE): value for key, value in metadata.items() if key.startswith(SCORE)}
+    item = {
+        key: value for key, value in cells.items() if not key.startswith("score.") and key not in ("method", "unit")
+    }
+    return LogRow(file=file, line=line, cells={**item, **numbers})
+
+
+def _own_scores(metadata: Mapping[str, str]) -> dict[str, DeclaredScore]:
+    """Return what the numbers of our own export are, where no method of ours has their names."""
+    name, unit = metadata[METHOD], metadata.get(UNIT, "nats")
+    asked = name in prompts() and any(key.startswith(f"{SCORE}{name}:") for key in metadata)
+    if name == DIRECT or asked or f"{SCORE}{name}_good" not in metadata:
+        return {}
+    label = metadata.get(f"{OURS}label", "")
+    return {name: DeclaredScore(name=name, kind="score", direction="higher", unit=unit, label=label)}
+
+
+def _together(rows: Sequence[LogRow]) -> Iterator[LogRow]:
+    """Yield rows that have an item's id once an item: each of its methods had a record."""
+    whole: dict[str, LogRow] = {}
+    for row in rows:
+        item_id = row.cells.get("item_id")
+        if item_id is None:
+            yield row
+        elif (first := whole.get(item_id)) is None:
+            whole[item_id] = row
+        else:
+            if repeated := {key for key, value in row.cells.items() if first.cells.get(key, value) != value}:
+                raise ScoreImportError(f"{row.where}: {item_id} has another {min(repeated)} in {first.where}")
+            whole[item_id] = LogRow(file=first.file, line=first.line, cells={**first.cells, **row.cells})
+    yield from whole.values()
+
+
+def _stated(whole: Mapping[str, Any], records: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Stated]:
+    """Yield the accuracies of the aggregate file beside the means of the records' scores."""
+    scores: dict[str, list[float]] = defaultdict(list)
+    for _, record in records:
+        for key in {record.get("evaluation_result_id"), record["evaluation_name"]} - {None}:
+            scores[str(key)].append(float(record["evaluation"]["score"]))
+    for result in whole.get("evaluation_results") or ():
+        metric, stated = result.get("metric_config") or {}, (result.get("score_details") or {}).get("score")
+        found = scores.get(str(result.get("evaluation_result_id"))) or scores.get(str(result.get("evaluation_name")))
+        is_accuracy = "accuracy" in str(metric.get("metric_kind") or metric.get("metric_id") or "")
+        if found and is_accuracy and isinstance(stated, int | float):
+            name = str(result.get("evaluation_name"))
+            yield Stated(what=name, metric="accuracy", stated=float(stated), found=sum(found) / len(found))

@@ -1,0 +1,160 @@
+"""Inspect logs: in, `.eval` or `.json` files of inspect_ai; out, a log a file, the answers as decisions.
+
+Samples with two choices and one right letter are pairs. Where a log asks a pair in both orders, both are kept, and
+position bias can be told; where choices were shuffled by the solver, the order that was shown is not in the log. An
+answer that names neither choice is `unparsed`: Inspect counts it as wrong, ours are shares of answers. `.eval` files
+are read by Inspect's own reader (the extra `inspect`), `.json` files by it where it is installed.
+
+UK AI Security Institute, Inspect: framework for large language model evaluations, https://inspect.aisi.org.uk
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairbank.scoring.importing.choices import Choice, decided, side_of
+from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.importing.join import question_name
+from pairbank.scoring.importing.logs.log import Log, Refusals, Stated, files_in, json_file, model_name
+
+if TYPE_CHECKING:
+    import datasets
+
+    from pairbank.scoring.importing.profile import ImportProfile
+
+_VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+"""What Inspect's accuracy makes of a score's value."""
+
+
+def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
+    """Return a log a file.
+
+    Raises:
+        ScoreImportError: no logs, a file that is none, or inspect_ai is not installed.
+    """
+    expected = "logs of inspect_ai (.eval, or .json by --log-format json)"
+    files = [file for file in files_in(paths, "*.*", expected=expected) if file.suffix in (".eval", ".json")]
+    if not files:
+        raise ScoreImportError(f"{', '.join(map(str, paths))}: no .eval or .json file; expected {expected}")
+    return [_log(file, _read(file)) for file in files]
+
+
+def _read(file: Path) -> dict[str, Any]:
+    if importlib.util.find_spec("inspect_ai") is None:
+        if file.suffix == ".eval":
+            raise ScoreImportError(
+                f"{file}: .eval files are read by the package inspect_ai; pip install 'pairbank[inspect]', or turn it "
+                "into JSON where it was made: inspect log convert --to json --output-dir OUT FILE"
+            )
+        found = json_file(file)
+    else:
+        from inspect_ai.log import read_eval_log
+
+        try:
+            found = read_eval_log(str(file)).model_dump(mode="json")
+        except (ValueError, OSError, KeyError) as error:
+            raise ScoreImportError(f"{file}: not a log that inspect_ai reads ({error}); get it again") from error
+    if not isinstance(found.get("eval"), dict) or "task" not in found["eval"]:
+        raise ScoreImportError(f"{file}: JSON without eval.task; expected a log of inspect_ai")
+    return found
+
+
+def _log(file: Path, found: Mapping[str, Any]) -> Log:
+    facts, steps = found["eval"], (found.get("plan") or {}).get("steps") or []
+    task, epochs = str(facts["task"]), int((facts.get("config") or {}).get("epochs") or 1)
+    if found.get("status", "success") != "success":
+        raise ScoreImportError(f"{file}: its status is {found['status']!r}; expected a log that ran to its end")
+    shuffled = any((step.get("params") or {}).get("shuffle") for step in steps)
+    log = Log(
+        model=model_name(str(facts.get("model"))),
+        tool="inspect_ai",
+        version=str((facts.get("packages") or {}).get("inspect_ai", "not stated")),
+        settings={
+            "task": task,
+            "epochs": epochs,
+            "solver": [{"solver": step.get("solver"), "params": step.get("params") or {}} for step in steps],
+            "generation": {
+                key: value for key, value in ((found.get("plan") or {}).get("config") or {}).items() if value
+            },
+        },
+        files=(file,),
+    )
+    refusals, choices, values = Refusals(), dict[str, list[Choice]](), dict[str, list[float]]()
+    for line, sample in enumerate(found.get("samples") or [], 1):
+        for scorer, score in (sample.get("scores") or {}).items():
+            values.setdefault(scorer, []).append(_value(score.get("value")))
+        problem = _problem(sample)
+        if problem:
+            refusals.add(file, problem, f"sample {sample.get('id')}")
+            continue
+        for scorer, score in sample["scores"].items():
+            name = question_name(task if len(sample["scores"]) == 1 else f"{task}_{scorer}")
+            name = name if epochs == 1 else f"{name}_epoch{sample.get('epoch', 1)}"
+            choices.setdefault(name, []).append(_choice(file, line, sample, score, task, shuffled=shuffled))
+    scores = []
+    for name, asked in choices.items():
+        declared, rows = decided(name, f"answers to the task {task} of Inspect", asked)
+        scores.append(declared)
+        log.rows += rows
+    log.scores, log.left_out = tuple(scores), refusals.left_out()
+    log.stated = list(_stated(task, found, values))
+    return log
+
+
+def _problem(sample: Mapping[str, Any]) -> str:
+    """Return why a sample is no pair; "" where it is one."""
+    choices, target = sample.get("choices") or [], str(sample.get("target")).strip()
+    if sample.get("error"):
+        return "the sample ended in an error"
+    if len(choices) != 2:
+        return f"{len(choices)} choices, a pair has two"
+    if target not in ("A", "B"):
+        return f"target is {target[:20]!r}, expected A or B"
+    return "" if sample.get("scores") else "no score"
+
+
+def _choice(
+    file: Path, line: int, sample: Mapping[str, Any], score: Mapping[str, Any], task: str, *, shuffled: bool
+) -> Choice:
+    options, good = list(sample["choices"]), "AB".index(str(sample["target"]).strip())
+    said = sample.get("metadata") or {}
+    chosen = side_of(str(score.get("answer") or ""), options, good)
+    if chosen == "unparsed" and score.get("value") == "C":
+        chosen = "good"
+    return Choice(
+        file=file,
+        line=line,
+        good=options[good],
+        bad=options[1 - good],
+        chosen=chosen,
+        shown_first=None if shuffled else "good" if good == 0 else "bad",
+        cells={
+            "subset": task,
+            "paradigm": str(said["UID"]) if "UID" in said else None,
+            "pair_id": str(said.get("pairID", sample.get("id"))),
+        },
+    )
+
+
+def _value(value: Any) -> float:  # noqa: ANN401 - JSON is any
+    if isinstance(value, str):
+        return _VALUES.get(value, 0.0)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _stated(task: str, found: Mapping[str, Any], values: Mapping[str, Sequence[float]]) -> list[Stated]:
+    scores = ((found.get("results") or {}).get("scores")) or []
+    stated = [(str(one.get("scorer")), (one.get("metrics") or {}).get("accuracy")) for one in scores]
+    return [
+        Stated(
+            what=task,
+            metric=f"accuracy ({scorer})",
+            stated=float(metric["value"]),
+            found=sum(values[scorer]) / len(values[scorer]),
+        )
+        for scorer, metric in stated
+        if metric is not None and values.get(scorer)
+    ]

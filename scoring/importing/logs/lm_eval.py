@@ -1,0 +1,235 @@
+"""lm-evaluation-harness: in, `samples_TASK_DATE.jsonl` (`--log_samples`) and `results_DATE.json`; out, logs.
+
+A line of samples is one item of a task of multiple choice: what was scored (`arguments`, context and continuation an
+option), the log-probabilities (`resps`, nats, summed over the continuation's tokens), and which option is right. Lines
+with two options are pairs; others are left out, and listed. `direct` is log P(continuation | context), the sum;
+`per_char` and `per_byte` divide it by the option's length, without the delimiter, as `acc_norm` and `acc_bytes` do.
+
+The harness joins context and continuation with a delimiter, a space unless the task says otherwise, so that it scores
+" The cat …" after its BOS, or EOS where there is none: another text than the sentence alone, which is why its numbers
+differ from ours. The task's settings stand in the signature. Its accuracy takes the first of equal options; ours
+credits a tie with one half.
+
+Biderman et al. 2024, Lessons from the trenches on reproducible evaluation of language models, arXiv:2405.14782.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.importing.logs.log import (
+    Log,
+    LogRow,
+    Refusals,
+    Stated,
+    files_in,
+    json_file,
+    json_lines,
+    model_name,
+)
+
+if TYPE_CHECKING:
+    import datasets
+
+    from pairbank.scoring.importing.profile import ImportProfile
+
+TOOL = "lm-evaluation-harness"
+SAMPLES = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.jsonl")
+_SETTINGS = ("model", "model_revision", "model_sha", "model_dtype", "batch_size", "limit", "fewshot_seed")
+_TASK_SETTINGS = ("doc_to_text", "description", "target_delimiter", "num_fewshot", "fewshot_delimiter")
+_METRICS = ("acc", "acc_norm", "acc_bytes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sample:
+    """One line: its options, their log-probabilities, and which is right."""
+
+    contexts: tuple[str, ...]
+    options: tuple[str, ...]
+    """With the delimiter."""
+    logprobs: tuple[float, ...]
+    gold: int
+    delimiter: str
+
+    @property
+    def texts(self) -> list[str]:
+        """Return the options without the delimiter: what `acc_norm` counts the characters of."""
+        return [option.removeprefix(self.delimiter) for option in self.options]
+
+    def value(self, metric: str) -> float:
+        """Return a metric by the harness's rule: the first of the greatest is chosen."""
+        lengths = {
+            "acc": [1.0 for _ in self.options],
+            "acc_norm": [float(len(text)) for text in self.texts],
+            "acc_bytes": [float(len(text.encode())) for text in self.texts],
+        }[metric]
+        return float(np.argmax(np.array(self.logprobs) / np.array(lengths)) == self.gold)
+
+
+@dataclass(slots=True)
+class _Run:
+    """A `results_*.json`, or what is known without one."""
+
+    results: Mapping[str, Any] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
+
+    def settings(self, task: str) -> dict[str, Any]:
+        config = self.results.get("config") or {}
+        said = {key: config[key] for key in _SETTINGS if config.get(key) not in (None, "")}
+        arguments = config.get("model_args")
+        if isinstance(arguments, Mapping):
+            said["model_args"] = {key: model_name(str(value)) for key, value in arguments.items()}
+        for key in ("transformers_version", "chat_template_sha", "system_instruction"):
+            if self.results.get(key):
+                said[key] = self.results[key]
+        own = (self.results.get("configs") or {}).get(task) or {}
+        version = (self.results.get("versions") or {}).get(task)
+        return said | {"task": task, "task_version": version} | {key: own[key] for key in _TASK_SETTINGS if key in own}
+
+
+def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
+    """Return a log a file of samples.
+
+    Raises:
+        ScoreImportError: no samples, a file without its model, or a line of another form.
+    """
+    expected = "samples_TASK_DATE.jsonl, as lm_eval --log_samples --output_path FOLDER writes"
+    named = files_in(paths, "*.json*", expected=expected)
+    files = [file for file in named if SAMPLES.fullmatch(file.name)]
+    if not files:
+        raise ScoreImportError(f"{', '.join(map(str, paths))}: no samples_*.jsonl; expected {expected}")
+    return [_log(file) for file in files]
+
+
+def _log(file: Path) -> Log:
+    said = SAMPLES.fullmatch(file.name)
+    if said is None:
+        raise ScoreImportError(f"{file}: expected a name as lm_eval writes it, samples_TASK_DATE.jsonl")
+    task = said["task"]
+    beside = file.parent / f"results_{said['date']}.json"
+    results = json_file(beside) if beside.is_file() else {}
+    run = _Run(results=results, files=[file, beside] if results else [file])
+    name = str(results.get("model_name") or (results.get("config") or {}).get("model_args") or file.parent.name)
+    log = Log(
+        model=model_name(name),
+        tool=TOOL,
+        version=str(results.get("lm_eval_version") or "not stated"),
+        settings=run.settings(task),
+        files=tuple(run.files),
+    )
+    delimiter = ((results.get("configs") or {}).get(task) or {}).get("target_delimiter", " ")
+    refusals, correct = Refusals(), {metric: list[float]() for metric in _METRICS}
+    for number, line in json_lines(file):
+        sample = _sample(line, delimiter, f"{file}, row {number}")
+        if sample is None:
+            refusals.add(file, "no options with log-probabilities (not a multiple choice)", f"row {number}")
+            continue
+        for metric, values in correct.items():
+            values.append(sample.value(metric))
+        if len(sample.options) == 2:
+            log.rows.append(LogRow(file=file, line=number, cells=_cells(line, sample, task)))
+        else:
+            refusals.add(file, f"{len(sample.options)} options, a pair has two", f"row {number}")
+    log.left_out = refusals.left_out()
+    log.stated = list(_stated(task, results, correct))
+    return log
+
+
+def _stated(task: str, results: Mapping[str, Any], correct: Mapping[str, Sequence[float]]) -> Iterator[Stated]:
+    printed = (results.get("results") or {}).get(task) or {}
+    for metric, values in correct.items():
+        stated = printed.get(f"{metric},none", printed.get(metric))
+        if isinstance(stated, int | float) and values:
+            found = sum(values) / len(values)
+            yield Stated(what=task, metric=metric, stated=float(stated), found=found)
+
+
+def _sample(line: Mapping[str, Any], delimiter: str, where: str) -> _Sample | None:
+    """Return what a line holds; None where no option has a log-probability."""
+    arguments, answers = line.get("arguments"), line.get("filtered_resps") or line.get("resps")
+    if isinstance(arguments, Mapping):
+        arguments = [arguments[key] for key in sorted(arguments, key=_number_of)]
+        arguments = [[one.get("arg_0"), one.get("arg_1")] for one in arguments]
+    if not isinstance(arguments, list) or not isinstance(answers, list):
+        raise ScoreImportError(f"{where}: no arguments and resps; expected a line that lm_eval --log_samples wrote")
+    pairs = [tuple(one[:2]) for one in arguments]
+    if len(pairs) < 2 or not all(isinstance(text, str) for pair in pairs for text in pair):
+        return None
+    if len(pairs) != len(answers):
+        raise ScoreImportError(f"{where}: {len(pairs)} options and {len(answers)} answers; the line is not whole")
+    logprobs = tuple(_logprob(answer, where) for answer in answers)
+    options = tuple(str(option) for _, option in pairs)
+    contexts = tuple(str(context) for context, _ in pairs)
+    gold = _gold(line, contexts, options, logprobs, where)
+    return _Sample(contexts=contexts, options=options, logprobs=logprobs, gold=gold, delimiter=delimiter)
+
+
+def _number_of(key: str) -> int:
+    return int(key.rsplit("_", 1)[-1])
+
+
+def _logprob(answer: Any, where: str) -> float:  # noqa: ANN401 - JSON is any
+    while isinstance(answer, list) and answer:
+        answer = answer[0]
+    try:
+        return float(answer)
+    except (TypeError, ValueError) as error:
+        raise ScoreImportError(f"{where}: log-probability is {answer!r}, expected a number") from error
+
+
+def _gold(
+    line: Mapping[str, Any],
+    contexts: tuple[str, ...],
+    options: tuple[str, ...],
+    logprobs: tuple[float, ...],
+    where: str,
+) -> int:
+    """Return which option is right.
+
+    Where the contexts differ and the continuation is one, the log has the continuation in the place of the right
+    option; of two, `acc` tells which it is.
+    """
+    if len(set(contexts)) > 1 and len(set(options)) == 1:
+        if len(options) == 2 and line.get("acc") in (0, 1):
+            chosen = int(np.argmax(logprobs))
+            return chosen if line["acc"] == 1 else 1 - chosen
+        raise ScoreImportError(f"{where}: options are contexts, and acc does not say which is right")
+    target = str(line.get("target")).strip()
+    if target.isdecimal() and int(target) < len(options):
+        return int(target)
+    texts = [option.strip() for option in options]
+    if target in texts:
+        return texts.index(target)
+    raise ScoreImportError(f"{where}: target is {target[:60]!r}, expected the number of an option, or its text")
+
+
+def _cells(line: Mapping[str, Any], sample: _Sample, task: str) -> dict[str, str | None]:
+    good, bad = sample.gold, 1 - sample.gold
+    texts, doc = sample.texts, line.get("doc")
+    said = doc if isinstance(doc, Mapping) else {}
+    contexts = sample.contexts
+    kind = "context_pair" if contexts[0] != contexts[1] else "continuation_pair" if contexts[0] else "sentence_pair"
+    number = line.get("doc_id")
+    found: dict[str, str | None] = {
+        "subset": task,
+        "task": kind,
+        "pair_id": str(said.get("pairID", number)),
+        "paradigm": str(said["UID"]) if "UID" in said else task,
+        "phenomenon": str(said["linguistics_term"]) if "linguistics_term" in said else None,
+        "context_good": contexts[good],
+        "context_bad": contexts[bad],
+        "target_good": texts[good],
+        "target_bad": texts[bad],
+    }
+    for side, place in (("good", good), ("bad", bad)):
+        found[f"direct_{side}"] = repr(sample.logprobs[place])
+        found[f"per_char_{side}"] = repr(sample.logprobs[place] / len(texts[place]))
+        found[f"per_byte_{side}"] = repr(sample.logprobs[place] / len(texts[place].encode()))
+    return found

@@ -1,0 +1,106 @@
+"""QFrBLiMP's decisions: in, a table of 0 and 1, a row an item and a column a system; out, a log a system.
+
+A column NAME says whether the sentence of higher probability was the good one (`preferred`), NAME_prompting whether the
+good one was answered (`asked`). There are no numbers behind them, and an answer that could not be parsed is a 0 like a
+wrong one: the files do not tell them apart. Items are found by their number in the corpus, so that it is needed. What
+is no model (chance, the annotators' majority) is left out.
+
+Beauchemin et al. 2025, QFrBLiMP, arXiv:2509.25664.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pairbank.builders.sources.tables import open_table
+from pairbank.files import reading
+from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
+from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, files_in
+
+if TYPE_CHECKING:
+    import datasets
+
+    from pairbank.scoring.importing.profile import ImportProfile
+
+DIRECT, ASKED = "preferred", "asked"
+NO_MODELS = ("Aléatoire", "Annotateurs")
+SIZES = "models_size.json"
+_ENDING = "_prompting"
+_ANSWERS = {"good": ("1",), "bad": ("0",)}
+_SCORES = (
+    DeclaredScore(name=DIRECT, kind="decision", answers=_ANSWERS, label="the sentence of higher probability"),
+    DeclaredScore(
+        name=ASKED,
+        kind="decision",
+        answers=_ANSWERS,
+        label="the sentence that was answered, an answer that could not be parsed counted as the bad one",
+    ),
+)
+
+
+def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
+    """Return a log a system.
+
+    Raises:
+        ScoreImportError: no decisions, no corpus, or a row whose number the corpus does not have.
+    """
+    (file, *more) = files_in(paths, "decisions.csv", expected="decisions.csv of QFrBLiMP")
+    if more:
+        raise ScoreImportError(f"{file}, {more[0]}: two tables of decisions; give one")
+    if items is None:
+        raise ScoreImportError(f"{file}: rows have numbers and no texts; give the corpus (--items qfrblimp)")
+    table = items.with_format("arrow").select_columns(["item_id", "pair_id"])[:]
+    ids = dict(zip(table["pair_id"].to_pylist(), table["item_id"].to_pylist(), strict=True))
+    names, rows = _columns(file), list(open_table(file).rows())
+    if unknown := [number for number, row in rows if str(row["id"]) not in ids]:
+        raise ScoreImportError(
+            f"{file}, row {unknown[0]}: no item of this number in the corpus ({len(unknown):,} such rows); expected "
+            "the decisions about QFrBLiMP's 1,761 pairs"
+        )
+    sizes = _sizes(file.parent / SIZES)
+    systems = list(dict.fromkeys(name.removesuffix(_ENDING) for name in names if name not in NO_MODELS))
+    left_out = [
+        LeftOut(file=file.name, reason=f"the column {name} is no model", n=len(rows))
+        for name in NO_MODELS
+        if name in names
+    ]
+    logs = []
+    for system in systems:
+        columns = {score: column for score, column in ((DIRECT, system), (ASKED, system + _ENDING)) if column in names}
+        model, size = sizes.get(system, (system.replace("_", "/", 1), None))
+        cells = ({score: str(row[column]) for score, column in columns.items()} for _, row in rows)
+        logs.append(
+            Log(
+                model=model,
+                tool="QFrBLiMP's scripts",
+                settings={"columns": columns},
+                files=(file,),
+                scores=tuple(score for score in _SCORES if score.name in columns),
+                facts={} if size is None else {"size_billions": size / 1e9},
+                rows=[
+                    LogRow(file=file, line=number, cells={"item_id": ids[str(row["id"])], **found})
+                    for (number, row), found in zip(rows, cells, strict=True)
+                ],
+            )
+        )
+    logs[0].left_out = left_out
+    return logs
+
+
+def _columns(file: Path) -> list[str]:
+    columns = open_table(file).columns
+    if "id" not in columns or len(columns) < 2:
+        raise ScoreImportError(f"{file}: columns {', '.join(columns[:5])} …; expected id and a column a system")
+    return [column for column in columns if column != "id"]
+
+
+def _sizes(path: Path) -> Mapping[str, tuple[str, float]]:
+    """Return names and parameters of systems, by how the table of decisions writes their names."""
+    if not path.is_file():
+        return {}
+    with reading(path, ScoreImportError, saying="not JSON"):
+        found = json.loads(path.read_text(encoding="utf-8"))
+    return {name.replace("/", "_"): (name, float(size)) for name, size in found.items()}

@@ -1,0 +1,208 @@
+"""Checks of items: identical sides, pairs that stand twice, and sides whose length tells which is the better one.
+
+In: the tables of one corpus, and their `Audited` methods; out: `Looked`. Lengths are of the target in characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.scoring.api.layout import ScoreColumns
+from pairbank.scoring.api.names import IDENTICAL_TOKENS
+from pairbank.stats.analyses.audit.looked import LEAST_EFFECT, LEAST_ITEMS, Audited, Looked, mean_share_p, share_said
+from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS, beyond_clusters_p
+from pairbank.stats.scored_table.frame import flagged
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray
+    from pairbank.stats.scored_table.scored_table import ScoredTable
+
+TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
+PARADIGMS = ("paradigm", "phenomenon")
+LEAST_OF_A_LENGTH = 10
+"""Items whose better side is the longer one, and the shorter one, that a comparison takes."""
+
+
+def has_texts(frame: pd.DataFrame) -> bool:
+    """Return whether the two sides can be read."""
+    return {"target_good", "target_bad"} <= {*frame.columns} and bool(frame["target_bad"].notna().any())
+
+
+def texts_of(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return context and target of both sides as texts, empty where there is none."""
+    return pd.DataFrame({name: frame[name].fillna("") if name in frame.columns else "" for name in TEXTS})
+
+
+def item_checks(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[Looked]:
+    """Yield what was found of a corpus's items.
+
+    Args:
+        table: One of its tables, all rows.
+        methods: Of all models on this corpus.
+    """
+    corpus: dict[str, Any] = {"corpus": table.corpus}
+    if not has_texts(table.frame):
+        for check in ("identical", "repeated", "lengths"):
+            why = "the table has no texts of two sides"
+            yield Looked(check=check, outcome="not checked", said=why, n=len(table.frame), **corpus)
+        return
+    yield identical(table, methods)
+    yield repeated(table, methods)
+    yield length_alone(table)
+
+
+def identical(table: ScoredTable, methods: Sequence[Audited]) -> Looked:
+    """Pairs whose two sides are the same text, which no model can choose between."""
+    texts = texts_of(table.frame)
+    same = (texts["target_good"] == texts["target_bad"]) & (texts["context_good"] == texts["context_bad"])
+    which = same.to_numpy(dtype=np.bool_) | ~table.is_choice
+    n = int(which.sum())
+    if not n:
+        return Looked(check="identical", corpus=table.corpus, n=len(which))
+    best = max((one for one in methods if one.n), key=lambda one: one.accuracy, default=None)
+    headline = best.accuracy if best else np.nan
+    with_them = headline * best.n / (best.n + n) if best else np.nan
+    said = (
+        f"{n:,} of {len(which):,} pairs have two identical sides; here they are left out"
+        + (f" (`{best.table.model}` by `{best.layout.method}`: {share_said(headline)})" if best else "")
+        + (f", as wrong answers they would make it {share_said(with_them)}" if best else "")
+    )
+    return Looked(
+        check="identical", corpus=table.corpus, outcome="found", said=said, n=len(which), n_concerned=n,
+        headline=with_them, without=headline, items=tuple(table.frame["item_id"][which][:5]),
+    )  # fmt: skip
+
+
+def identical_tokens(one: Audited) -> Looked:
+    """Pairs whose sides are the same to a model's tokenizer: a tie whatever the model knows."""
+    name = ScoreColumns(one.layout.method).flags
+    if name not in one.table.frame.columns:
+        why = "the table has no flags of this method"
+        return Looked(check="tokens", outcome="not checked", said=why, n=one.n, headline=one.accuracy, **one.place)
+    which = flagged(one.table.frame, name, IDENTICAL_TOKENS) & one.scored
+    n = int(which.sum())
+    if not n:
+        return Looked(check="tokens", n=one.n, headline=one.accuracy, **one.place)
+    kept = one.credit[one.scored & ~which]
+    said = f"cannot tell the sides of {n:,} of {one.n:,} pairs apart: its tokenizer makes the same tokens of both"
+    return Looked(
+        check="tokens", outcome="found", said=said, n=one.n, n_concerned=n, headline=one.accuracy,
+        without=float(kept.mean()) if kept.size else np.nan, items=one.some(which), **one.place,
+    )  # fmt: skip
+
+
+def repeated(table: ScoredTable, methods: Sequence[Audited]) -> Looked:
+    """Pairs that stand several times, or once each way round, so that one of both cannot be right."""
+    texts = texts_of(table.frame)
+    good = texts["context_good"] + "\0" + texts["target_good"]
+    bad = texts["context_bad"] + "\0" + texts["target_bad"]
+    again = (good + "\1" + bad).duplicated().to_numpy(dtype=np.bool_) & table.is_choice
+    turned = (good + "\1" + bad).isin({*(bad + "\1" + good)}).to_numpy(dtype=np.bool_) & table.is_choice
+    which = again | turned
+    if not which.any():
+        return Looked(check="repeated", corpus=table.corpus, n=len(which))
+    ids = set(table.frame["item_id"][which])
+    changes = [(abs(one.accuracy - kept), one, kept) for one in methods if (kept := _without(one, ids)) is not None]
+    _, most, kept = max(changes, key=lambda x: x[0], default=(0.0, None, np.nan))
+    said = f"{again.sum():,} of {len(which):,} pairs stand there before"
+    said += f", {turned.sum():,} also with the sides exchanged" if turned.any() else ""
+    if most is not None:
+        said += f"; without them `{most.table.model}` by `{most.layout.method}` is right in {share_said(kept)}"
+        said += f", not {share_said(most.accuracy)}"
+    return Looked(
+        check="repeated", corpus=table.corpus, outcome="found", said=said, n=len(which), n_concerned=int(which.sum()),
+        headline=np.nan if most is None else most.accuracy, without=kept,
+        items=tuple(table.frame["item_id"][which][:5]),
+    )  # fmt: skip
+
+
+def _without(one: Audited, ids: set[str]) -> float | None:
+    kept = one.credit[one.scored & ~one.table.frame["item_id"].isin(ids).to_numpy(dtype=np.bool_)]
+    return float(kept.mean()) if kept.size else None
+
+
+def longer(table: ScoredTable) -> FloatArray:
+    """Return 1 where the better side is the longer one, -1 where it is the shorter one, 0 where both are equal."""
+    texts = texts_of(table.frame)
+    direction: FloatArray = np.sign(
+        texts["target_good"].str.len().to_numpy(dtype=np.float64)
+        - texts["target_bad"].str.len().to_numpy(dtype=np.float64)
+    )
+    return direction
+
+
+def length_alone(table: ScoredTable) -> Looked:
+    """Taking always the shorter (or the longer) side is right far more often than half of the time."""
+    used = table.rows(table.is_choice & table.has_truth)
+    place: dict[str, Any] = {"check": "lengths", "corpus": table.corpus}
+    direction = longer(used)
+    if (direction != 0).sum() < LEAST_ITEMS:
+        why = f"{int((direction != 0).sum()):,} pairs have sides of different length; it takes {LEAST_ITEMS}"
+        return Looked(outcome="not checked", said=why, n=direction.size, **place)
+    credit = (direction + 1) / 2
+    share = float(credit.mean())
+    rule, right = ("longer", share) if share > 0.5 else ("shorter", 1 - share)
+    found = right - 0.5 >= LEAST_EFFECT
+    said = f"taking the {rule} side (in characters; equal ones one half) is right in {share_said(right)} of "
+    said += f"{credit.size:,} pairs"
+    return Looked(
+        outcome="found" if found else "clean", said=said if found else "", n=credit.size, headline=right, without=0.5,
+        n_concerned=int((direction != 0).sum()) if found else 0, p=_length_p(direction, np.ones_like(direction), used),
+        **place,
+    )  # fmt: skip
+
+
+def length_choice(one: Audited) -> Looked:
+    """A method is right far more often where the better side is the longer (or the shorter) one."""
+    place = one.place
+    if not has_texts(one.table.frame) or one.n < LEAST_ITEMS:
+        why = (
+            "the table has no texts of two sides"
+            if one.n >= LEAST_ITEMS
+            else f"{one.n:,} items; it takes {LEAST_ITEMS}"
+        )
+        return Looked(check="length_choice", outcome="not checked", said=why, n=one.n, headline=one.accuracy, **place)
+    direction, credit = longer(one.table)[one.scored], one.credit[one.scored]
+    up, down = credit[direction > 0], credit[direction < 0]
+    if min(up.size, down.size) < LEAST_OF_A_LENGTH:
+        why = f"the better side is longer in {up.size:,} pairs and shorter in {down.size:,}; it takes 10 of each"
+        return Looked(check="length_choice", outcome="not checked", said=why, n=one.n, headline=one.accuracy, **place)
+    gap = float(up.mean() - down.mean())
+    found = abs(gap) >= LEAST_EFFECT
+    balanced = float(up.mean() + down.mean()) / 2
+    said = (
+        f"is right in {share_said(up.mean())} where the better side is the longer one (n = {up.size:,}) and in "
+        f"{share_said(down.mean())} where it is the shorter one (n = {down.size:,}); "
+        f"{share_said(balanced)} with equal weights"
+    )
+    used = one.table.rows(one.scored)
+    differs = direction != 0
+    centred = np.where(differs, credit - credit[differs].mean(), 0.0)
+    balance = np.where(differs, direction - direction[differs].mean(), 0.0)
+    return Looked(
+        check="length_choice", outcome="found" if found else "clean", said=said if found else "", n=one.n,
+        n_concerned=int(differs.sum()) if found else 0, headline=one.accuracy, without=balanced,
+        p=_length_p(balance, centred, used), **place,
+    )  # fmt: skip
+
+
+def _length_p(direction: FloatArray, credit: FloatArray, used: ScoredTable) -> float:
+    """Return the p of no link between length and what is right: over paradigms where there are ten, else items."""
+    product = direction * credit
+    codes = paradigms_of(used)
+    if codes is not None and np.unique(codes).size >= LEAST_CLUSTERS:
+        p = beyond_clusters_p(product, np.unique(codes, return_inverse=True)[1])
+        return 1.0 if np.isnan(p) else p
+    return mean_share_p(product, about=0.0)
+
+
+def paradigms_of(used: ScoredTable) -> np.ndarray | None:
+    """Return each row's paradigm, or else its phenomenon, as a number; None where one has neither."""
+    for column in PARADIGMS:
+        if column in used.frame.columns and used.frame[column].notna().all():
+            return np.asarray(pd.factorize(used.frame[column])[0])
+    return None

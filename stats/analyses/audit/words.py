@@ -1,0 +1,201 @@
+"""What the audit says: results of checks in; lines of findings, answer, text, what was not checked, definitions out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from pairbank.stats.analyses.audit.looked import Looked, listed, share_said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A kind of fault that is looked for."""
+
+    title: str
+    drops: bool = False
+    """Whether what is found leaves no accuracy: the headline is then the mean over models, with and without them."""
+    is_test: bool = False
+
+
+CHECKS = {
+    "no_answer": Check(title="items without an answer"),
+    "zero": Check(title="accuracy of 0 or below chance", drops=True, is_test=True),
+    "chance": Check(title="accuracy at chance", drops=True, is_test=True),
+    "constant": Check(title="constant choice", drops=True),
+    "position": Check(title="position bias", is_test=True),
+    "ties": Check(title="ties"),
+    "scores": Check(title="constant or impossible scores"),
+    "copies": Check(title="scores of another model", drops=True),
+    "identical": Check(title="identical sides"),
+    "tokens": Check(title="identical tokens"),
+    "repeated": Check(title="repeated pairs"),
+    "lengths": Check(title="length tells the better side", is_test=True),
+    "length_choice": Check(title="choice goes with length", is_test=True),
+    "prompts": Check(title="prompts that change between rows"),
+    "definitions": Check(title="prompts that change between models"),
+    "items": Check(title="texts that change between models"),
+}
+"""By name, in the order in which they are told."""
+COLUMNS = ["what", "where", "found", "models", "items", "headline", "without", "effect", "of"]
+
+
+def lines_of(looked: Sequence[Looked]) -> pd.DataFrame:
+    """Return one line a finding: a check of a method on a corpus, over its models; the largest effects first.
+
+    Args:
+        looked: Results after the correction.
+    """
+    rows = []
+    keys = dict.fromkeys((one.check, one.corpus, one.method) for one in looked if one.outcome == "found")
+    for check, corpus, method in sorted(keys, key=lambda key: list(CHECKS).index(key[0])):
+        here = [one for one in looked if (one.check, one.corpus, one.method) == (check, corpus, method)]
+        line = _line(CHECKS[check], corpus, method, here)
+        rows.append(line | {"found": f"{line['found']}{_otherwise(here, looked)}"})
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    order = frame["effect"].abs().fillna(-1.0).sort_values(ascending=False, kind="stable").index
+    return frame.loc[order].reset_index(drop=True)
+
+
+def _line(check: Check, corpus: str, method: str, here: Sequence[Looked]) -> dict[str, object]:
+    found = [one for one in here if one.outcome == "found"]
+    where = f"{corpus}, `{method}`" if method else corpus
+    named = [one for one in found if one.model]
+    if check.drops and len(here) > 1:
+        every = np.array([one.headline for one in here])
+        kept = np.array([one.headline for one in here if one.outcome != "found"])
+        headline, without = _mean(every), _mean(kept)
+        of = f"mean over {len(here)} models"
+    else:
+        widest = max(found, key=lambda one: _size(one.without - one.headline))
+        headline, without, of = widest.headline, widest.without, widest.model or "the corpus"
+    first = max(found, key=lambda one: _size(one.without - one.headline))
+    said = f"`{first.model}` {first.said}" if first.model else first.said
+    if len(named) > 1:
+        said = f"{len(named)} of {len(here)} models ({listed([one.model for one in named])}); {said}"
+    return {
+        "what": check.title, "where": where, "found": said, "models": f"{len(named)} of {len(here)}" if named else "",
+        "items": sum(one.n_concerned for one in found), "headline": headline, "without": without,
+        "effect": without - headline, "of": of,
+    }  # fmt: skip
+
+
+def _otherwise(here: Sequence[Looked], looked: Sequence[Looked]) -> str:
+    """Return how often the models of a finding are right by their other methods, where it leaves them no accuracy."""
+    found = {one.model for one in here if one.outcome == "found" and CHECKS[one.check].drops}
+    corpus, method = here[0].corpus, here[0].method
+    by_method: dict[str, list[float]] = {}
+    for one in looked:
+        same = one.check == "no_answer" and one.corpus == corpus and one.model in found
+        if same and one.method != method and not np.isnan(one.headline):
+            by_method.setdefault(one.method, []).append(one.headline)
+    said = [
+        f"`{other}` {share_said(min(values))}" + (f" to {share_said(max(values))}" if len(values) > 1 else "")
+        for other, values in by_method.items()
+    ]
+    whose = "the same models are" if len(found) > 1 else "the same model is"
+    return f"; {whose} right by {', '.join(said[:3])}" if said else ""
+
+
+def answer_of(looked: Sequence[Looked], found: pd.DataFrame, *, n_tables: int) -> str:
+    """Return the answer: how much was found and the largest effect, and how much was not checked."""
+    kinds = {one.check for one in looked if one.outcome != "not checked"}
+    n_methods = len({(one.corpus, one.method, one.model) for one in looked if one.method and one.model})
+    asked = (
+        f"{len(kinds)} of {len(CHECKS)} kinds of faults could be looked for in {n_tables:,} table{'s' * (n_tables > 1)}"
+    )
+    asked += f" ({n_methods:,} methods of models)"
+    skipped = [CHECKS[name].title for name in CHECKS if name not in kinds]
+    unsaid = f" Not looked for, since nothing here allows it: {', '.join(skipped)}." if skipped else ""
+    n_unsure = sum(one.outcome == "not told" for one in looked)
+    unsaid += f" {n_unsure:,} accuracies are neither shown to be at chance nor above it." if n_unsure else ""
+    if found.empty:
+        return f"**Nothing was found**, which is not to say that nothing is there: {asked}.{unsaid}"
+    return f"**{len(found)} finding{'s' * (len(found) > 1)}**: {asked}. {_largest(found)}{unsaid}"
+
+
+def _largest(found: pd.DataFrame) -> str:
+    known = found[found["effect"].notna()]
+    if known.empty:
+        return "None has an effect that can be put as an accuracy with and without it."
+    top = known.iloc[0]
+    return (
+        f"The largest effect is of {top['what']} ({top['where']}): {share_said(top['headline'])} as reported, "
+        f"{share_said(top['without'])} without it ({top['of']})."
+    )
+
+
+def text_of(looked: Sequence[Looked], found: pd.DataFrame, *, n_tables: int) -> str:
+    """Return the findings one by one, what was clean, and what no table could show."""
+    return "\n\n".join(_paragraphs(looked, found, n_tables))
+
+
+def _paragraphs(looked: Sequence[Looked], found: pd.DataFrame, n_tables: int) -> Iterator[str]:
+    yield f"Looked at: {_tables(n_tables)} of {listed(list(dict.fromkeys(one.corpus for one in looked)), most=8)}."
+    lines = [
+        f"- **{one['what']}** ({one['where']}): {one['found']}. Headline {share_said(one['headline'])}, without it "
+        f"{share_said(one['without'])} ({one['of']})."
+        for one in found.to_dict("records")
+    ]
+    if lines:
+        yield "\n".join(lines)
+    clean = {one.check for one in looked if one.outcome == "clean"}
+    clean -= {one.check for one in looked if one.outcome == "found"}
+    if clean:
+        yield f"Looked for and not found: {', '.join(CHECKS[name].title for name in CHECKS if name in clean)}."
+    yield (
+        "No table can show wrong labels, items that a model has seen in training, or a mistake made in the same way by "
+        "all models: these were not looked for. A length that goes with the choice need not be its cause."
+    )
+
+
+def not_checked_of(looked: Sequence[Looked]) -> pd.DataFrame:
+    """Return what was not checked or not told, and why: one line a check, corpus, method and reason."""
+    rows: dict[tuple[str, str, str, str, str], list[str]] = {}
+    for one in looked:
+        if one.outcome in ("not checked", "not told"):
+            why = one.said if one.outcome == "not checked" else "neither shown to be at chance nor above it"
+            rows.setdefault((one.check, one.corpus, one.method, one.outcome, why), []).append(one.model)
+    return pd.DataFrame(
+        [
+            {"what": CHECKS[check].title, "corpus": corpus, "method": method, "outcome": outcome, "why": why,
+             "models": len([model for model in models if model])}
+            for (check, corpus, method, outcome, why), models in rows.items()
+        ],
+        columns=["what", "corpus", "method", "outcome", "why", "models"],
+    )  # fmt: skip
+
+
+def _tables(n: int) -> str:
+    return f"{n:,} table{'s' * (n > 1)}"
+
+
+def _size(effect: float) -> float:
+    return -1.0 if np.isnan(effect) else abs(effect)
+
+
+def _mean(values: np.ndarray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else np.nan
+
+
+DEFINITIONS = """\
+- **headline**: the accuracy of a method by its paper's definition, as the rest of the report has it; **without**: the
+  same without what was found (its items, its models, or the bias); **effect**: the difference. Where a finding leaves
+  no accuracy of a model (0, chance, a constant choice, a copy), both are means over the models of that method. Of a
+  finding in several models the line tells the largest effect, `audit_details.csv` each.
+- **items without an answer**: 1 % or more have no score; the headline is of the others.
+- **accuracy of 0 or below chance**: below .45, and below .50 by a test. **at chance**: shown to lie between .45 and
+  .55 (two one-sided tests). Where neither is shown, and .50 is in the interval, it is `not told`.
+- **constant choice**: one option in 99 % of the questions. **position bias**: the option shown first (or yes) in less
+  than .40 or more than .60, and different from .50 by a test over items.
+- **ties**: 5 % of items or more. **constant or impossible scores**: one number in a fifth of all places, or a
+  log-probability of 0 or more in 1 %. **scores of another model**: the same on every item, where that cannot be chance.
+- **length tells the better side**, **choice goes with length**: the longer (shorter) side in characters is the better
+  one in .60 or more; accuracies by which side is longer that differ by .10 or more; tests over paradigms where there
+  are ten, else over items.
+- **p**: of a test, after Holm's correction for all tests of the audit; findings hold at .05.
+"""

@@ -1,0 +1,253 @@
+"""Every specification of a claim: in, scored tables; out, one estimate a combination of choices, and its contributions.
+
+Of a claim that A is right more often than B a specification is a reading of A and one of B, a filter of items, a rule
+for ties, a model and a corpus; of a claim about people a reading, a kind of r and a filter. Only choices that the
+tables hold are there: ties are a choice where there are some, a filter where it leaves some items out and 20 in.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pairbank.errors import BankError
+from pairbank.stats.analyses.multiverse.claims import Claim, is_on_side
+from pairbank.stats.analyses.multiverse.filters import filters_of
+from pairbank.stats.analyses.multiverse.measures import Reading, readings
+from pairbank.stats.estimates.estimate import Estimate
+from pairbank.stats.measures.agreement import pearson, spearman
+from pairbank.stats.measures.paired_tests import paired_difference
+from pairbank.stats.scored_table.scored_table import read_table
+
+if TYPE_CHECKING:
+    from pairbank.arrays import BoolArray, FloatArray
+    from pairbank.scoring.api.layout import MethodLayout
+    from pairbank.stats.scored_table.frame import ScoredFrame
+
+LEAST_ITEMS = 20
+MOST = 20_000
+"""Specifications; of more, the claim should name methods or models."""
+LEAST_TIES = 0.01
+"""Share of ties from which on it is a choice what they count."""
+SETTINGS = {"BOS": "bos_policy", "precision": "dtype", "prompt format": "prompt_format"}
+"""Of a model's signature."""
+TIES: Mapping[str, float | None] = {"one half": 0.5, "wrong": 0.0, "left out": None}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Specification:
+    """One way of testing the claim."""
+
+    choices: Mapping[str, str]
+    """Name of a choice -> what was chosen."""
+    estimate: Estimate
+    corpus: str
+    item_ids: np.ndarray
+    """Ids of the items used, shape (items,)."""
+    contributions: FloatArray
+    """Of a difference each item's gain; of r what each item adds to Fisher's z; same shape."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Held:
+    """What one table holds: its readings on the items that count, and filters of these."""
+
+    corpus: str
+    model: str
+    setting: Mapping[str, str]
+    """What of the model's signature may differ between tables of one model: BOS, precision."""
+    item_ids: np.ndarray
+    people: FloatArray
+    """Human judgment of good - bad, NaN where there is none."""
+    filters: Mapping[str, BoolArray]
+    readings: Sequence[Reading]
+
+
+def held(table: ScoredFrame) -> Held:
+    """Return what a table holds.
+
+    Args:
+        table: One corpus by one model.
+    """
+    read = read_table(table)
+    used = read.rows(read.is_choice & read.has_truth)
+    model = table.signature.get("model", {})
+    known = {
+        "BOS": model.get("bos_policy"),
+        "precision": model.get("dtype"),
+        "prompt format": model.get("prompt_format"),
+    }
+    return Held(
+        corpus=table.corpus,
+        model=table.model,
+        setting={name: str(value) for name, value in known.items() if value},
+        item_ids=np.array(used.item_ids, dtype=object),
+        people=used.human_delta,
+        filters=filters_of(used),
+        readings=tuple(readings(used)) if len(used.frame) else (),
+    )
+
+
+def specifications(claim: Claim, tables: Sequence[Held]) -> list[Specification]:
+    """Return all specifications of a claim.
+
+    Args:
+        claim: What is claimed.
+        tables: What the tables hold.
+
+    Raises:
+        BankError: There are none, or more than can be computed.
+    """
+    makers: dict[str, Callable[[Claim, Sequence[Held]], Iterator[Specification]]] = {
+        "people": _of_people,
+        "methods": _of_methods,
+        "models": _of_models,
+    }
+    found = list(itertools.islice(makers[claim.kind](claim, tables), MOST + 1))
+    if len(found) > MOST:
+        raise BankError(f"the tables hold more than {MOST:,} specifications; name methods or models in the claim")
+    if not found:
+        raise BankError(_why_none(claim, tables))
+    return found
+
+
+def _why_none(claim: Claim, tables: Sequence[Held]) -> str:
+    methods = dict.fromkeys(one.layout.method for table in tables for one in table.readings)
+    needs = {
+        "people": "human judgments of both sides",
+        "methods": "a model with both",
+        "models": "a method of both on the same items",
+    }[claim.kind]
+    return (
+        f"no specification of the claim that {claim.in_words}: it takes {needs} and {LEAST_ITEMS} items; the tables "
+        f"have {', '.join(methods) or 'no method'}"
+    )
+
+
+def _of_people(_claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
+    kinds: dict[str, Callable[[FloatArray, FloatArray], Estimate]] = {"Pearson": pearson, "Spearman": spearman}
+    for table in tables:
+        for one, (name, kept), (kind, r) in itertools.product(table.readings, table.filters.items(), kinds.items()):
+            used = kept & ~np.isnan(one.difference + table.people)
+            if used.sum() < LEAST_ITEMS or _repeats_a_credit(one):
+                continue
+            x, y = one.difference[used], table.people[used]
+            estimate = r(x, y)
+            if estimate.reason is not None:
+                continue
+            yield Specification(
+                choices=_places(table) | dict(one.choices) | {"r": kind, "items": name},
+                estimate=estimate,
+                corpus=table.corpus,
+                item_ids=table.item_ids[used],
+                contributions=influences(x, y, ranked=kind == "Spearman"),
+            )
+
+
+def _repeats_a_credit(one: Reading) -> bool:
+    """Return whether a reading has right and wrong alone, of which the method has differences too."""
+    return bool(one.choices.get("orders", "averaged") != "averaged" and one.layout.has_logprobs)
+
+
+def influences(x: FloatArray, y: FloatArray, *, ranked: bool) -> FloatArray:
+    """Return what each item adds to Fisher's z of r: its infinitesimal shifts, whose sum is 0.
+
+    Args:
+        x: One number an item.
+        y: The other.
+        ranked: Whether r is of their ranks.
+
+    >>> shifts = influences(np.array([1.0, 2.0, 3.0, 5.0]), np.array([2.0, 1.0, 4.0, 3.0]), ranked=False)
+    >>> abs(round(float(shifts.sum()), 12))
+    0.0
+    """
+    from scipy.stats import rankdata
+
+    first, second = (rankdata(x), rankdata(y)) if ranked else (x, y)
+    a, b = (v - v.mean() for v in (first, second))
+    a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
+    r = float(np.clip(a @ b, -1 + 1e-9, 1 - 1e-9))
+    return np.asarray((a * b - r / 2 * (a * a + b * b)) / (1 - r * r))
+
+
+def _of_methods(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
+    for table in tables:
+        first = [one for one in table.readings if is_on_side(one.layout, claim.a)]
+        second = [one for one in table.readings if is_on_side(one.layout, claim.b)]
+        for a, b in itertools.product(first, second):
+            if a.layout.method != b.layout.method:
+                yield from _gains(table, table, a, b, _joined(a.choices, b.choices))
+
+
+def _of_models(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
+    first = [table for table in tables if fnmatchcase(table.model, claim.a)]
+    second = [table for table in tables if fnmatchcase(table.model, claim.b)]
+    for one, other in itertools.product(first, second):
+        if one.corpus != other.corpus or one.model == other.model:
+            continue
+        theirs = {_key(reading): reading for reading in other.readings}
+        for a in one.readings:
+            if (b := theirs.get(_key(a))) is not None:
+                yield from _gains(one, other, a, b, _joined({}, a.choices))
+
+
+def _key(reading: Reading) -> tuple[str, ...]:
+    return (reading.layout.method, *itertools.chain(*sorted(reading.choices.items())))
+
+
+def _joined(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, str]:
+    """Return the choices of both sides; what both have a choice of is told apart."""
+    both = a.keys() & b.keys()
+    return {(f"{name} of A" if name in both else name): value for name, value in a.items()} | {
+        (f"{name} of B" if name in both else name): value for name, value in b.items()
+    }
+
+
+def _places(table: Held, other: Held | None = None) -> dict[str, str]:
+    model = table.model if other is None or other is table else f"{table.model} - {other.model}"
+    return {"corpus": table.corpus, "model": model, **table.setting}
+
+
+def _gains(one: Held, other: Held, a: Reading, b: Reading, choices: dict[str, str]) -> Iterator[Specification]:
+    """Yield the specifications of two readings: filters and rules for ties."""
+    same = one is other
+    credit = np.column_stack([a.credit, b.credit if same else _onto(one, other, b.credit)])
+    tied = np.column_stack([a.tied, b.tied if same else _onto(one, other, b.tied.astype(np.float64)) == 1])
+    known: BoolArray = np.asarray(~np.isnan(credit).any(axis=1))
+    tied &= known[:, np.newaxis]
+    is_choice = tied.any(axis=1).sum() >= LEAST_TIES * max(1, known.sum())
+    for (rule, worth), (name, kept) in itertools.product(
+        (TIES if is_choice else {"one half": 0.5}).items(), one.filters.items()
+    ):
+        used = known & kept & (~tied.any(axis=1) if worth is None else known)
+        if used.sum() < LEAST_ITEMS:
+            continue
+        counted = np.where(tied, worth, credit)[used] if worth is not None else credit[used]
+        gain = counted[:, 0] - counted[:, 1]
+        if not gain.any():
+            continue
+        yield Specification(
+            choices=_places(one, other) | choices | {"items": name, "ties": rule},
+            estimate=paired_difference(gain),
+            corpus=one.corpus,
+            item_ids=one.item_ids[used],
+            contributions=gain,
+        )
+
+
+def _onto(one: Held, other: Held, values: FloatArray) -> FloatArray:
+    """Return another table's values on the items of the first, NaN where it has none."""
+    found = np.full(one.item_ids.size, np.nan)
+    _, mine, theirs = np.intersect1d(one.item_ids, other.item_ids, assume_unique=True, return_indices=True)
+    found[mine] = values[theirs]
+    return found
+
+
+def layouts_of(tables: Sequence[ScoredFrame]) -> list[MethodLayout]:
+    """Return the methods of all tables, once each."""
+    return list({layout.method: layout for table in tables for layout in table.layouts}.values())

@@ -1,0 +1,122 @@
+"""Do a model's surprisals behave as the predictions of test suites say? Scored tables in, a section out.
+
+Hu, Gauthier, Qian, Wilcox & Levy 2020 (SyntaxGym): an item counts where every comparison of its suite's formula holds,
+among them differences of differences: is a garden path worse where nothing warns of it, by more than it is elsewhere?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.scoring.api.names import REGIONS
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.suites.results import Suite, comparison_rows, suite_row, suites_of
+from pairbank.stats.analyses.suites.words import DEFINITIONS, answer_of, text_of
+from pairbank.stats.figures.charts import heat_map, intervals
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.shared import file_name
+from pairbank.stats.scored_table.frame import ScoredFrame
+
+MOST_MODELS = 6
+"""Models whose intervals stand in one figure; more make a heat map only."""
+
+
+def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:  # noqa: ARG001 - all closed form
+    """Return the section on test suites.
+
+    Args:
+        tables: scored tables; those scored with `regions` are used.
+        seed: not used: intervals are closed forms.
+        n_resamples: not used.
+
+    Raises:
+        BankError: no table has suites scored by region.
+    """
+    used = [table for table in tables if any(layout.method == REGIONS for layout in table.layouts)]
+    if not used:
+        raise BankError(
+            f"no table was scored with the method {REGIONS}; score a corpus of suites with it (pairbank run syntaxgym)"
+        )
+    suites = [suite for table in used for suite in suites_of(table)]
+    by_suite = pd.DataFrame([suite_row(suite) for suite in suites])
+    if not by_suite["n"].any():
+        raise BankError(
+            f"no item of {', '.join(sorted(set(by_suite['corpus'])))} has every condition that its suite compares; a "
+            "limit counts sentences, of which an item has two to six: leave it away, or take a subset"
+        )
+    comparisons = pd.DataFrame([row for suite in suites for row in comparison_rows(suite)])
+    by_phenomenon = phenomena(by_suite)
+    wide = by_suite.pivot_table(index=["phenomenon", "suite"], columns="model", values="value", sort=False)
+    return Section(
+        id="suites",
+        title="Do surprisals behave as the suites' predictions say?",
+        text=text_of(by_suite, comparisons),
+        answer=answer_of(by_suite, comparisons),
+        main_table="by_phenomenon",
+        main_figure="suites_accuracy",
+        definitions=DEFINITIONS,
+        tables={
+            "by_phenomenon": by_phenomenon,
+            "accuracy": wide.reset_index(),
+            "suites": by_suite,
+            "comparisons": comparisons,
+            "items": pd.DataFrame([row for suite in suites for row in item_rows(suite)]),
+        },
+        figures=tuple(_figures(by_suite, comparisons)),
+        references=(
+            "Hu, Gauthier, Qian, Wilcox & Levy 2020, ACL: accuracy of a suite, section 2",
+            "Gauthier, Hu, Wilcox, Qian & Levy 2020, ACL demonstrations: SyntaxGym, the language of formulas",
+        ),
+    )
+
+
+def phenomena(by_suite: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean accuracy over the suites of each phenomenon, as the paper has it, with the lowest and highest."""
+    rows = []
+    for (model, phenomenon), part in by_suite.groupby(["model", "phenomenon"], sort=False):
+        ordered = part.sort_values("value", kind="stable")
+        lowest, highest = ordered.iloc[0], ordered.iloc[-1]
+        rows.append(
+            {
+                "model": model,
+                "phenomenon": phenomenon,
+                "suites": len(part),
+                "items": int(part["n"].sum()),
+                "mean": float(part["value"].mean()),
+                "lowest": f"{lowest['suite']} {lowest['value']:.2f}",
+                "highest": f"{highest['suite']} {highest['value']:.2f}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def item_rows(suite: Suite) -> Iterator[dict[str, object]]:
+    """Yield each item of a suite, and whether its predictions hold."""
+    held = [one.holds(suite.surprisal) for one in suite.predictions]
+    for place, item in enumerate(suite.items):
+        own = [bool(one[place]) for one in held]
+        yield {"model": suite.model, "suite": suite.name, "item_number": item, "holds": all(own)}
+
+
+def _figures(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[Figure]:
+    ordered = by_suite.sort_values(["phenomenon", "suite"], kind="stable")
+    matrix = ordered.pivot_table(index="suite", columns="model", values="value", sort=False)
+    yield Figure(
+        name="suites_accuracy",
+        caption="Share of a suite's items in which all its predictions hold (suites by phenomenon).",
+        draw=partial(heat_map, matrix, value_label="share of items", limits=(0, 1), diverging=False),
+    )
+    twofold = comparisons[comparisons["kind"] == "difference of differences"]
+    if len(twofold) and comparisons["model"].nunique() <= MOST_MODELS:
+        yield Figure(
+            name=file_name("suites", "differences"),
+            caption="Differences of differences, in bits: by how much each holds on average over the suite's items, "
+            "with 95 % Student's t intervals; above 0 is as predicted.",
+            draw=partial(
+                intervals, twofold, rows="suite", series="model", x_label="margin of the prediction (bits)", zero=True
+            ),
+        )

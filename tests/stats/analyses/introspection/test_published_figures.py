@@ -1,0 +1,134 @@
+"""Figures 2a, 5a and 8 of Song, Hu & Mahowald 2025: items with the published counts give the published figures.
+
+Counts and kappas stand in files decoded from the paper's vector figures (`published/`). Two counts and the kappa
+between them fix the whole table of agreements, in whole items, so that deltas with these signs can be laid out.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from pairbank.stats.analyses.introspection.by_model import by_model, by_size
+from pairbank.stats.analyses.introspection.model_features import features_in_paper
+from pairbank.stats.analyses.introspection.model_figures import model_figures
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.scored_table.delta_stack import stack_deltas
+from pairbank.stats.scored_table.frame import ScoredFrame
+from scored_frames import scored_frame
+
+PUBLISHED = features_in_paper("song-2025")
+N_SENTENCES, N_WORDS = 1048, 1000
+PROMPTS = [f"prompt_{nth}" for nth in range(1, 9)]
+DATASETS = ("wikipedia", "news", "nonsense", "randomseq")
+
+pytestmark = pytest.mark.upstream
+
+
+def _published(shared: Path, name: str) -> pd.DataFrame:
+    path = shared / "published" / name
+    if not path.is_file():
+        pytest.skip(f"{path} is absent; set PAIRBANK_SHARED to the folder that holds published/")
+    return pd.read_csv(path)
+
+
+def _deltas(n_first: int, n_later: int, *, n_both: int, n_items: int) -> NDArray[np.float64]:
+    """Deltas above 0 on `n_both` of the first `n_first` items and on as many later ones as make `n_later` in all."""
+    nth = np.arange(n_items)
+    positive = (nth < n_both) | ((nth >= n_first) & (nth < n_first + n_later - n_both))
+    return np.where(positive, 1.0, -1.0) * (1 + nth % 7)
+
+
+@pytest.fixture(scope="module")
+def experiment_1(shared: Path) -> tuple[pd.DataFrame, pd.DataFrame, list[Figure]]:
+    """Published counts and kappas, and our shares and figures of items that have these counts."""
+    counts = _published(shared, "song_2025_fig2a_correct_of_1048.csv").set_index("model").drop(columns="metamean")
+    kappas = _published(shared, "song_2025_fig5a_kappa.csv").set_index("model")
+    counts.columns = pd.Index([*PROMPTS, "direct"])
+    kappas.columns = pd.Index(PROMPTS)
+    frames = []
+    for model in counts.index:
+        k = int(counts.loc[model, "direct"])
+        answers = {}
+        for prompt in PROMPTS:
+            asked = int(counts.loc[model, prompt])
+            by_chance = (k * asked + (N_SENTENCES - k) * (N_SENTENCES - asked)) / N_SENTENCES**2
+            same = float(kappas.loc[model, prompt]) * (1 - by_chance) + by_chance
+            both = (same * N_SENTENCES - N_SENTENCES + k + asked) / 2
+            assert both == pytest.approx(round(both), abs=0.003), (model, prompt)  # a whole number of items
+            answers[prompt] = _deltas(k, asked, n_both=round(both), n_items=N_SENTENCES)
+        direct = _deltas(k, k, n_both=k, n_items=N_SENTENCES)
+        frames.append(scored_frame(str(model), direct, answers, corpus="blimp-li"))
+    return counts, kappas, _drawn(frames)
+
+
+def _drawn(frames: list[ScoredFrame]) -> list[Figure]:
+    corpora = dict.fromkeys(frame.corpus for frame in frames)
+    stacks = [stack_deltas([frame for frame in frames if frame.corpus == corpus]) for corpus in corpora]
+    shares = pd.concat([by_model(stack, PUBLISHED) for stack in stacks], ignore_index=True)
+    return list(model_figures(shares, [], dict.fromkeys(corpora, PUBLISHED), {}))
+
+
+def _lines(axes: Axes) -> pd.DataFrame:
+    """Return what is drawn: a row a model, in order, a column a method."""
+    names = [text.get_text() for text in axes.figure.axes[-1].get_xticklabels()]  # type: ignore[union-attr]
+    drawn = {str(x.get_label()): np.asarray(x.get_ydata(), dtype=float) for x in axes.lines}
+    return pd.DataFrame({name: y for name, y in drawn.items() if len(y) == len(names) > 2}, index=names)
+
+
+def test_figure_2a_draws_the_published_counts_from_small_to_large_models(
+    experiment_1: tuple[pd.DataFrame, pd.DataFrame, list[Figure]],
+) -> None:
+    counts, _, figures = experiment_1
+    figure = next(figure for figure in figures if figure.name == "introspection_accuracy")
+    found = _lines(figure.draw().axes[0])
+    assert list(found.index) == by_size(list(counts.index), PUBLISHED)
+    expected = counts.reindex(index=found.index, columns=found.columns) / N_SENTENCES
+    assert found.shape == (21, 9)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    # "All models perform above chance, across the different methods and prompts" (section 3.2.1)
+    assert found.min(axis=None) > 0.6
+    # "Direct outperforming Meta for smaller models", and all models alike by it
+    assert (found["direct"] > found.drop(columns="direct").mean(axis=1)).head(2).all()
+
+
+def test_figure_5a_draws_the_published_kappas(
+    experiment_1: tuple[pd.DataFrame, pd.DataFrame, list[Figure]],
+) -> None:
+    _, kappas, figures = experiment_1
+    figure = next(figure for figure in figures if figure.name == "introspection_kappa")
+    found = _lines(figure.draw().axes[0])
+    expected = kappas.reindex(index=found.index, columns=found.columns)
+    assert found.shape == (21, 8)
+    np.testing.assert_allclose(found, expected, atol=1.5e-5)  # as read from the figure
+    assert "mean 0.25, from 0.08 to 0.38" in figure.caption  # "around 0.25" (section 3.2.1)
+
+
+def test_figure_8_draws_the_published_counts_of_each_dataset(shared: Path) -> None:
+    counts = _published(shared, "song_2025_fig8_chosen_of_1000.csv").set_index(["dataset", "model"])
+    frames = []
+    for dataset in DATASETS:
+        for model, row in counts.loc[dataset].iterrows():
+            n_of = {name: int(n) for name, n in row.items()}
+            deltas = {name: _deltas(n, n, n_both=n, n_items=N_WORDS) for name, n in n_of.items()}
+            frame = scored_frame(str(model), deltas.pop("direct"), deltas, corpus=dataset)
+            if dataset in DATASETS[2:]:
+                frame.frame["flags"] = [["no_truth"]] * N_WORDS
+            frames.append(frame)
+    figure = next(figure for figure in _drawn(frames) if figure.name == "introspection_accuracy")
+    panels = figure.draw().axes
+    assert [axes.get_title(loc="left") for axes in panels] == list(DATASETS)
+    for dataset, axes in zip(DATASETS, panels, strict=True):
+        found = _lines(axes)
+        expected = counts.loc[dataset].reindex(index=found.index, columns=found.columns) / N_WORDS
+        assert found.shape == (21, 7)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        # "models overwhelmingly prefer the original word (near 100%)"; no preference in random sequences
+        near = {"wikipedia": 0.997, "news": 0.995, "nonsense": 0.804, "randomseq": 0.442}[dataset]
+        assert found["direct"].mean() == pytest.approx(near, abs=5e-4)
+    assert "On nonsense and randomseq neither word is right" in figure.caption

@@ -1,0 +1,54 @@
+"""What `make demo` scores: little enough for a first look, of every kind and in several languages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pairbank.study.corpora import corpora_of
+from pairbank.study.declaration import load_study
+from pairbank.study.errors import StudyError
+
+STUDY = """
+title = "t"
+methods = ["direct"]
+[[corpora]]
+name = "starter"
+where = { language = WANTED }
+"""
+
+
+def test_the_demo_has_a_hundred_items_of_every_kind_in_three_languages() -> None:
+    [chosen] = corpora_of(load_study("demo"), None, None).found
+    kinds = Counter(zip(chosen.items["subset"][:], chosen.items["language"][:], strict=True))
+    assert kinds == {
+        ("minimal-pairs", "en"): 56,
+        ("plausibility", "en"): 8,
+        ("contexts", "en"): 20,
+        ("concepts", "en"): 8,
+        ("concepts", "de"): 8,
+        ("concepts", "zh"): 8,
+    }
+
+
+def test_the_full_demo_has_all_eighteen_languages() -> None:
+    [chosen] = corpora_of(load_study("demo-full"), None, None).found
+    assert len(chosen.items) == 570
+    assert len(chosen.items.unique("language")) == 18
+
+
+@pytest.mark.parametrize(("wanted", "languages"), [('"de"', {"de"}), ('["ja", "de"]', {"de", "ja"})])
+def test_a_condition_names_one_value_or_several(tmp_path: Path, wanted: str, languages: set[str]) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(STUDY.replace("WANTED", wanted))
+    [chosen] = corpora_of(load_study(str(path)), None, None).found
+    assert set(chosen.items["language"][:]) == languages
+
+
+def test_a_condition_of_another_kind_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(STUDY.replace("WANTED", "[1, 2]"))
+    with pytest.raises(StudyError, match="where is"):
+        load_study(str(path))

@@ -1,0 +1,61 @@
+"""What single raters said, on its way from the files of a corpus through a run to the bank, and to a later report."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import pairbank
+from pairbank.cards.check import check_bank
+from pairbank.cli import app
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.study.declaration import load_study
+from pairbank.study.run import run_study
+
+pytestmark = pytest.mark.upstream
+
+STUDY = """
+name = "judged"
+title = "Raters and models"
+methods = ["direct"]
+analyses = [{analyses}]
+corpora = [{{ name = "{corpus}", limit = 20 }}]
+"""
+
+
+def corpora() -> Path:
+    return Path(os.environ["PAIRBANK_SHARED"]) / "corpora"
+
+
+@pytest.mark.parametrize("corpus", ["qfrblimp", "kauf-2024"])
+def test_a_run_shows_raters_beside_models_and_its_bank_holds_them(tmp_path: Path, corpus: str) -> None:
+    path = tmp_path / "judged.toml"
+    path.write_text(STUDY.format(corpus=corpus, analyses='"raters"'), encoding="utf-8")
+    models = [FakeScorer(name=name) for name in ("one", "two")]
+    bank, report = run_study(load_study(str(path)), models, tmp_path / "bank", data_dir=corpora())
+    (section,) = [one for one in report.sections if one.id == "raters"]
+    assert not section.reason
+    facts = check_bank(bank)["ratings"][corpus]
+    items = pairbank.load_corpus(corpus, data_dir=corpora(), limit=20)
+    assert facts["n_items"] == sum(
+        value is not None and subset != "dtfit"
+        for value, subset in zip(items["human_good"][:], items["subset"][:], strict=True)
+    )
+
+
+def test_a_run_without_the_analysis_fills_the_bank_and_a_report_needs_no_files_then(tmp_path: Path) -> None:
+    path = tmp_path / "judged.toml"
+    path.write_text(STUDY.format(corpus="qfrblimp", analyses=""), encoding="utf-8")
+    bank, _ = run_study(load_study(str(path)), [FakeScorer(name="one")], tmp_path / "bank", data_dir=corpora())
+    scored = bank / "scores" / "qfrblimp" / "one.parquet"
+    pages = []
+    for number, more in enumerate(([], ["--data-dir", str(corpora())])):
+        out = tmp_path / f"report-{number}"
+        made = CliRunner().invoke(app, ["report", str(scored), "--analysis", "raters", "--out", str(out), *more])
+        assert made.exit_code == 0, made.output
+        pages.append((out / "report.md").read_text(encoding="utf-8"))
+    assert "all raters" in pages[0]
+    assert pages[0] == pages[1]

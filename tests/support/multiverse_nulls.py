@@ -1,0 +1,139 @@
+"""Made-up tables for the multiverse: claims that are wrong under every specification, and ones that are right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.analyses.multiverse.claims import ASKING, claim_of
+from pairbank.stats.analyses.multiverse.curve import Curve, curve_of
+from pairbank.stats.analyses.multiverse.specifications import held, layouts_of, specifications
+from pairbank.stats.measures.specification_curve import CurveTest
+from pairbank.stats.scored_table.frame import ScoredFrame
+
+DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
+MEAN = replace(DIRECT, method="mean_logprob")
+ASKED = MethodLayout(
+    method="ask1", kind="forced_choice", presentations=("good first", "bad first"), options=("1", "2"), correct=(0, 1)
+)
+LAYOUTS = (DIRECT, MEAN, ASKED, replace(ASKED, method="ask2"))
+
+
+def multiverse_tables(
+    n_items: int,
+    *,
+    seed: int,
+    gap: float = 0.0,
+    people: float = 0.0,
+    n_models: int = 1,
+    n_paradigms: int = 0,
+    unequal: bool = False,
+    heavy: bool = False,
+    ratings: str = "normal",
+    layouts: tuple[MethodLayout, ...] = LAYOUTS,
+) -> list[ScoredFrame]:
+    """Tables of models, measured in two ways and asked in two wordings and two orders.
+
+    Args:
+        n_items: Items.
+        seed: Of the draws.
+        gap: How much less often (about 0.4 times it) asking is right than probability.
+        people: Correlation of people's differences with those of `direct`, about.
+        n_models: Models, which find the same items hard.
+        n_paradigms: Paradigms, on each of which asking is better or worse; 0 = none.
+        unequal: Whether one wording is better than probability and the other as much worse.
+        heavy: Whether the noise is t-distributed with 3 degrees of freedom.
+        ratings: `normal`, or `steps`: whole points.
+        layouts: The methods that the tables have.
+    """
+    rng = np.random.default_rng(seed)
+    paradigm = rng.integers(n_paradigms, size=n_items) if n_paradigms else None
+    shift = rng.normal(0, 0.7, n_paradigms)[paradigm] if paradigm is not None else 0.0
+    hard = rng.normal(size=n_items)
+
+    def noise(size: int) -> NDArray[np.float64]:
+        return rng.standard_t(3, size) if heavy else rng.normal(size=size)
+
+    message = noise(n_items)
+    distance = rng.integers(1, 20, n_items).astype(float)
+    judged = None
+    tables = []
+    for nth in range(n_models):
+        own = noise(n_items)
+        direct = 0.6 + hard + own
+        mean = direct + 0.5 * noise(n_items) * np.sqrt(np.abs(direct) + 0.1)
+        frame = pd.DataFrame(
+            {
+                "item_id": [f"toy/{i:05d}" for i in range(n_items)],
+                "corpus": "toy",
+                "subset": "s",
+                "language": "en",
+                "phenomenon": None,
+                "paradigm": None if paradigm is None else [f"p{i}" for i in paradigm],
+                "human_good": np.nan,
+                "human_bad": 0.0,
+                "flags": [[] for _ in range(n_items)],
+                "edit_distance": distance,
+                "direct_good": -30 + direct,
+                "direct_bad": -30.0,
+                "direct_delta": direct,
+                "mean_logprob_good": mean,
+                "mean_logprob_bad": 0.0,
+                "mean_logprob_delta": mean,
+            }
+        )
+        if judged is None:
+            judged = people * direct + np.sqrt(max(0.0, 2 - 2 * people**2)) * message
+        frame["human_good"] = np.round(judged) if ratings == "steps" else judged
+        for which, name in enumerate(("ask1", "ask2")):
+            better = (0.5 if which else -0.5) * unequal - gap
+            asked = 0.6 + better + shift + hard + noise(n_items)
+            bias = 0.3 * noise(n_items)
+            parts = np.column_stack([asked / 2 + bias, -asked / 2 - bias, -asked / 2 + bias, asked / 2 - bias])
+            frame[f"{name}_logprobs"] = list(parts - 8)
+            frame[f"{name}_delta"] = parts[:, 0] - parts[:, 1] + parts[:, 3] - parts[:, 2]
+        tables.append(ScoredFrame(corpus="toy", model=f"m{nth}", frame=frame, layouts=layouts))
+    return tables
+
+
+def curve(tables: list[ScoredFrame], claim: str = ASKING, *, n_draws: int = 199, seed: int = 0) -> Curve:
+    """The specification curve of a claim."""
+    wanted = claim_of(claim, methods=[x.method for x in layouts_of(tables)], models=[t.model for t in tables])
+    named = tables[0].frame[tables[0].frame["paradigm"].notna()]
+    paradigms = {("toy", i): p for i, p in zip(named["item_id"], named["paradigm"], strict=True)}
+    found = specifications(wanted, [held(table) for table in tables])
+    return curve_of(wanted, found, paradigms, rng=np.random.default_rng(seed), n_draws=n_draws)
+
+
+def deciding(found: Curve) -> CurveTest:
+    """The test that the verdict is from."""
+    return found.tests.get("paradigms") or found.tests["items"]
+
+
+def rates(
+    n_items: int,
+    *,
+    runs: int,
+    claim: str = ASKING,
+    n_draws: int = 199,
+    **how: Any,  # noqa: ANN401
+) -> dict[str, float]:
+    """How often each statistic is significant at .05, and how often the claim is said to be shown."""
+    keys = ("median", "share", "mean z", "shown", "contrary", "over items")
+    said = dict.fromkeys(keys, 0)
+    for seed in range(runs):
+        found = curve(multiverse_tables(n_items, seed=seed, **how), claim, n_draws=n_draws, seed=seed)
+        one = deciding(found)
+        significant = one.p_mean_z < 0.05
+        said["median"] += one.p_median < 0.05
+        said["share"] += one.p_share < 0.05
+        said["mean z"] += significant
+        said["shown"] += significant and one.mean_z > 0
+        said["contrary"] += significant and one.mean_z < 0
+        said["over items"] += found.tests["items"].p_mean_z < 0.05
+    return {key: said[key] / runs for key in keys}
