@@ -191,7 +191,7 @@ def _by_method(whole: pd.DataFrame) -> pd.DataFrame:
         else:
             row |= _extremes(part[part["value"].notna()].sort_values("value", kind="stable"))
         if corpus in people.index and all(one["corpus"] != corpus for one in rows):
-            row[PEOPLE] = _number(people.loc[corpus])
+            row[PEOPLE] = _number(people.loc[str(corpus)])
         rows.append(row)
     return pd.DataFrame(rows, columns=[*shown, *([PEOPLE] if len(people) else [])]).fillna("")
 

@@ -90,11 +90,13 @@ def _section(found: _Found, notes: Sequence[str]) -> Section:
         "distributions": pd.concat(found.histograms, ignore_index=True),
     }
     areas = made["separability"].query("metric == 'auc' and group_by == 'all'")
+    # a corpus of which one score is missing (no unigram counts, say) has areas by the others
+    without = {corpus: why for corpus, why in found.without.items() if corpus not in set(areas["corpus"])}
     return Section(
         id="grammaticality",
         title="Probability and grammaticality",
         text=text(made, notes),
-        answer=answer(made, found.without),
+        answer=answer(made, without),
         main_table="areas",
         main_figure=AREAS,
         definitions=DEFINITIONS,

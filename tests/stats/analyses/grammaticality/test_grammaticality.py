@@ -190,6 +190,14 @@ def test_a_corpus_without_area_says_why() -> None:
     assert found.answer.endswith("No AUC for cola: there are no ungrammatical strings.")
 
 
+def test_a_corpus_that_one_score_lacks_is_not_said_to_have_no_area() -> None:
+    table = linked_table()
+    lacking = table.frame.assign(**{f"mean_logprob_{side}": np.nan for side in ("good", "bad", "delta")})
+    found = section([replace(table, frame=lacking)], seed=0, n_resamples=0)
+    assert set(found.tables["separability"].query("metric == 'auc'")["method"]) == {"direct"}
+    assert "No AUC" not in found.answer
+
+
 def test_a_histogram_counts_every_string_once() -> None:
     found = section([linked_table()], seed=0, n_resamples=5).tables["distributions"]
     for _, part in found.groupby("method"):
