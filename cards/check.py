@@ -13,6 +13,7 @@ from pairbank.cards.bank.check_results import result_problems
 from pairbank.cards.bank.check_tables import table_problems
 from pairbank.cards.bank.layout import (
     CARD,
+    CROISSANT,
     RATINGS,
     REPORTS,
     bank_files,
@@ -25,7 +26,9 @@ from pairbank.cards.bank.layout import (
 from pairbank.cards.bank.redistribution import may_publish, reasons, text_columns
 from pairbank.cards.bank.tables import read_summary
 from pairbank.cards.bank.writing import is_unfinished
+from pairbank.cards.card.check_croissant import croissant_problems
 from pairbank.cards.card.check_figures import figure_problems
+from pairbank.cards.card.render import columns_of_configs, configs_of
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file
 
@@ -54,6 +57,7 @@ def check_bank(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as
     _stop_at(root, list(_file_problems(root, manifest, reports)))
     found = [*table_problems(root, manifest), *rating_problems(root, manifest)]
     _stop_at(root, [*found, *_card_problems(root, manifest)])
+    _stop_at(root, list(_croissant_problems(root, manifest)))
     if depth == "all":
         _stop_at(root, list(result_problems(root, manifest)))
     return manifest
@@ -96,7 +100,7 @@ def _file_problems(root: Path, manifest: Mapping[str, Any], reports: Reports) ->
     if reports == "free":
         recorded = {path: digest for path, digest in recorded.items() if not _is_report(path)}
         present = {path for path in present if not _is_report(path)}
-    wanted = {*data_files(manifest), CARD}
+    wanted = {*data_files(manifest), CARD, *({CROISSANT} & recorded.keys())}
     yield from (f"{path}: missing" for path in sorted((wanted | recorded.keys()) - present))
     yield from (f"{path}: not in the manifest" for path in sorted(present - recorded.keys()))
     known = sorted(path for path in present & recorded.keys() if not _is_report(path))
@@ -131,6 +135,22 @@ def _card_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     n_items = {corpus: facts["n_items"] for corpus, facts in manifest["corpora"].items()}
     yield from (f"{CARD}: {problem}" for problem in figure_problems(page, summary, n_items, manifest.get(RATINGS, {})))
     yield from _head_problems(page, manifest)
+
+
+def _croissant_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Say where the Croissant file is not of these tables; a bank of an earlier version has none."""
+    path = root / CROISSANT
+    if not path.is_file():
+        return
+    hashes = {name: manifest["files"][name] for name in data_files(manifest)}
+    columns = columns_of_configs(root, manifest)
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        yield f"{CROISSANT}: not UTF-8 ({error.reason} at byte {error.start})"
+        return
+    problems = croissant_problems(text, configs_of(manifest, hashes), columns, hashes)
+    yield from (f"{CROISSANT}: {problem}" for problem in problems)
 
 
 def _head_problems(page: str, manifest: Mapping[str, Any]) -> Iterator[str]:

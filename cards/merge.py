@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.bank.layout import (
     CARD,
+    CROISSANT,
     MANIFEST,
     RATINGS,
     RECORD,
@@ -100,7 +101,7 @@ def _write_union(a: _Side, b: _Side, staged: Path) -> None:
     manifest = _united(a, b)
     for side in (b, a):
         for path in bank_files(side.root):
-            if path not in (CARD, SUMMARY) and not path.startswith(f"{REPORTS}/"):
+            if path not in (CARD, CROISSANT, SUMMARY) and not path.startswith(f"{REPORTS}/"):
                 _copy(side.root / path, staged / path)
     _copy_reports(a, b, staged)
     _write_old_results(a, b, staged)
@@ -278,8 +279,10 @@ def _united(a: _Side, b: _Side) -> dict[str, Any]:
         for name, models in side.manifest["scores"].items():
             scores[name] = {**models, **scores.get(name, {})}
     commands = dict.fromkeys(line for side in (a, b) for line in side.manifest.get("command", "").splitlines() if line)
+    contacts = dict.fromkeys(text for side in (a, b) if (text := side.manifest.get("contact")))
     ratings = {**b.manifest.get(RATINGS, {}), **a.manifest.get(RATINGS, {})}
     united = {"corpora": {name: corpora[name] for name in order}, "scores": scores, "command": "\n".join(commands)}
+    united |= {"contact": "; ".join(contacts)} if contacts else {}
     return united | ({RATINGS: ratings} if ratings else {})
 
 

@@ -19,10 +19,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.bank.layout import CARD, MANIFEST, RECORD, data_files, read_manifest
+from pairbank.cards.bank.layout import CARD, CROISSANT, MANIFEST, RECORD, data_files, read_manifest
 from pairbank.cards.bank.lock import locked
 from pairbank.cards.bank.tables import read_summary
-from pairbank.cards.card.render import Bank, card_text, figures_in
+from pairbank.cards.card.render import bank_in, card_text, croissant_of
 from pairbank.cards.check import check_publishable
 from pairbank.cards.hub.benchmark import eval_results, eval_yaml, results_path
 from pairbank.cards.hub.changes import EVAL, Base, Changes, LocalFile, compared
@@ -143,13 +143,16 @@ def bank_as_published(
 ) -> dict[str, LocalFile]:
     """Return the files of a bank by path, its card with the name that it has on the Hub."""
     hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
-    bank = Bank(manifest=manifest, summary=read_summary(root), figures=figures_in(root))
-    made = {CARD: card_text(bank, hashes, name=repo_id).encode()}
+    bank = bank_in(root, manifest, read_summary(root))
+    made = {
+        CARD: card_text(bank, hashes, name=repo_id).encode(),
+        CROISSANT: croissant_of(bank, hashes, name=repo_id).encode(),
+    }
     if benchmark and (tasks := eval_yaml(manifest)):
         made[EVAL] = tasks.encode()
-    digests = {**manifest["files"], CARD: hashlib.sha256(made[CARD]).hexdigest()}
+    digests = manifest["files"] | {path: hashlib.sha256(made[path]).hexdigest() for path in (CARD, CROISSANT)}
     stated = json.dumps({**manifest, "files": digests}, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
-    files = {path: LocalFile(content=root / path) for path in manifest["files"] if path != CARD}
+    files = {path: LocalFile(content=root / path) for path in manifest["files"] if path not in made}
     return files | {path: LocalFile(content=data) for path, data in {**made, MANIFEST: stated.encode()}.items()}
 
 
@@ -226,9 +229,10 @@ def _vouched(repository: Repository, remote: Remote) -> set[str]:
     except (ValueError, KeyError, TypeError):
         return set()
     vouched = {path for path, digest in stated.items() if path in remote.files and remote.files[path].etag == digest}
-    if CARD in stated and CARD in remote.files:
-        page = repository.content(CARD, remote.revision)
-        vouched |= {CARD} if hashlib.sha256(page).hexdigest() == stated[CARD] else set()
+    for path in (CARD, CROISSANT):
+        if path in stated and path in remote.files:
+            content = repository.content(path, remote.revision)
+            vouched |= {path} if hashlib.sha256(content).hexdigest() == stated[path] else set()
     return vouched | {MANIFEST}
 
 

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pairbank.cards.bank.check_results import differing
 from pairbank.cards.bank.draft import Draft, check_old_scores, draft_of, state_licences, take_items, take_scored
+from pairbank.cards.bank.history import with_version
 from pairbank.cards.bank.layout import (
     CARD,
+    CROISSANT,
     LEFT_OUT,
     MANIFEST,
     REPORTS,
@@ -42,7 +44,7 @@ from pairbank.cards.bank.redistribution import (
 )
 from pairbank.cards.bank.tables import add_models, read_summary, read_table, summary_of, write_summary, write_table
 from pairbank.cards.bank.writing import rewritten, written_anew
-from pairbank.cards.card.render import Bank, card_text, figures_in
+from pairbank.cards.card.render import bank_in, card_text, croissant_of
 from pairbank.cards.check import check_bank
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file, write_json, write_text
@@ -71,6 +73,7 @@ def write_bank(
     texts: Texts = "all",
     licences: Mapping[str, str] | None = None,
     command: str = "",
+    contact: str = "",
 ) -> Path:
     """Write or extend a bank; return its folder.
 
@@ -88,6 +91,7 @@ def write_bank(
             so that the bank can be published; their results are computed before. It can't be undone in this folder.
         licences: corpus -> licence (`cc-by-4.0` …) of items of your own, which makes them publishable.
         command: how to make this bank again, for the card.
+        contact: whom to ask about the bank, for the card: an address or a page; it stays until another is given.
 
     Raises:
         BankError: the folder holds something else, or a bank that is not whole, two tables cannot stand in one bank,
@@ -106,10 +110,11 @@ def write_bank(
         if not draft.manifest["corpora"]:
             raise BankError(f"{root}: nothing to write; give at least one corpus or one scored table")
         check_old_scores(draft)
-        for judged in ratings:
-            take_ratings(draft, judged)
+        take_ratings(draft, ratings)
         settle_ratings(draft)
         state_licences(draft.manifest, licences or {})
+        if contact:
+            draft.manifest["contact"] = contact
         _write(draft, reports or {}, texts=texts, command=command)
     return root
 
@@ -198,9 +203,11 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
         "command": command or manifest.get("command", ""),
         "written_with": _versions(),
     }
-    bank = Bank(manifest=manifest, summary=summary, figures=figures_in(root))
     hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
+    manifest["history"] = with_version(manifest, hashes, version("pairbank"))
+    bank = bank_in(root, manifest, summary)
     write_text(root / CARD, card_text(bank, hashes))
+    write_text(root / CROISSANT, croissant_of(bank, hashes))
     manifest["files"] = {path: sha256_of_file(root / path) for path in bank_files(root)}
     write_json(root / MANIFEST, manifest)
     return root

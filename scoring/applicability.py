@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.names import DIRECT, MethodName
-from pairbank.scoring.methods.registry import FAMILIES
+from pairbank.scoring.methods.registry import FAMILIES, in_order
 from pairbank.scoring.prompts.prompt import primary
 from pairbank.scoring.prompts.registry import prompts_of
 
@@ -60,10 +60,10 @@ def chosen_methods(
         return _usual(kinds, corpus=str(items["corpus"][0]))
     known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in asked if name not in FAMILIES])
     notes = []
-    for name in dict.fromkeys(asked):
-        prompt = known.get(MethodName.parsed(name).id)
-        if name in FAMILIES or prompt is None:
+    for name in in_order(asked, known):
+        if name in FAMILIES:
             continue
+        prompt = known[MethodName.parsed(name).id]
         n_fitting = _n_fitting(prompt, kinds)
         if not n_fitting:
             raise ScoringError(f"method {name!r} applies to no item: {_why_not(prompt, kinds)}{_others(kinds, known)}")

@@ -12,11 +12,23 @@ from hypothesis import HealthCheck, settings
 
 from bank_fixtures import hub, own_pairs, scored_by
 from site_fixtures import chromium, hard, hard_address, hard_bank, hard_site
+from three_models import copied, three_models
 
 if TYPE_CHECKING:
     from pairbank.scoring.models.causal import CausalScorer
 
-__all__ = ["chromium", "hard", "hard_address", "hard_bank", "hard_site", "hub", "own_pairs", "scored_by"]
+__all__ = [
+    "chromium",
+    "copied",
+    "hard",
+    "hard_address",
+    "hard_bank",
+    "hard_site",
+    "hub",
+    "own_pairs",
+    "scored_by",
+    "three_models",
+]
 ROOT = Path(__file__).resolve().parent.parent
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")

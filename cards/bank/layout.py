@@ -8,6 +8,7 @@ scores/<corpus>/<model>.parquet        config `<corpus>_scored`, one split a mod
 ratings/<corpus>.parquet               config `<corpus>_ratings`, split `ratings`: what single raters said of its items
 results/summary.parquet                config `summary`, split `results`
 reports/<study>/                       report.md, CSV tables, figures and captions.json beside them
+croissant.json                         the same described for Croissant's tools
 manifest.json                          signatures, counts and file hashes; written last
 """
 
@@ -25,6 +26,7 @@ from pairbank.errors import BankError
 from pairbank.files import read_json, sha256_of_text
 
 CARD = "README.md"
+CROISSANT = "croissant.json"
 MANIFEST = "manifest.json"
 SUMMARY = "results/summary.parquet"
 REPORTS = "reports"
@@ -106,7 +108,7 @@ def foreign_entries(root: Path) -> list[str]:
 
 def _entries(root: Path) -> Iterator[tuple[str, int]]:
     """Yield path and mode of everything in a bank's own folders, and of its own files; no link is followed."""
-    for name in (CARD, MANIFEST, RECORD, *FOLDERS):
+    for name in (CARD, CROISSANT, MANIFEST, RECORD, *FOLDERS):
         if not os.path.lexists(root / name):
             continue
         mode = _mode(root, root / name)

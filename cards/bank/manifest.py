@@ -50,6 +50,7 @@ def manifest_problems(manifest: Mapping[str, Any]) -> list[str]:
             found.append(f"scores of {name[:80]!r} are {_short(models)}; expected a table")
         else:
             found += _score_problems(name, models)
+    found += _history_problems(manifest.get("history", []))
     for name, facts in ratings.items():
         if name not in corpora:
             found.append(f"ratings of {name[:80]!r}, which is none of the corpora")
@@ -63,7 +64,19 @@ def manifest_problems(manifest: Mapping[str, Any]) -> list[str]:
 def _texts(manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     yield "pairbank", manifest.get("pairbank", "")
     yield "command", manifest.get("command", "")
+    yield "contact", manifest.get("contact", "")
     yield from ((f"written_with.{name}", text) for name, text in manifest.get("written_with", {}).items())
+
+
+def _history_problems(history: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any
+    if not isinstance(history, list):
+        yield f"history is {_short(history)}; expected a list of versions"
+        return
+    for version in history:
+        changes = version.get("changes") if isinstance(version, dict) else None
+        is_whole = isinstance(changes, list) and all(isinstance(line, str) for line in changes)
+        if not is_whole or not isinstance(version.get("pairbank"), str):
+            yield f"history has {_short(version)}; expected a version of pairbank and a list of changes"
 
 
 def _corpus_problems(corpus: str, facts: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any

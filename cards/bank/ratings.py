@@ -7,6 +7,7 @@ with the texts: a bank that is published has only those of corpora whose texts i
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,24 +30,30 @@ SIDES = ("good", "bad")
 NAMES = [column.name for column in RATING_COLUMNS]
 
 
-def take_ratings(draft: Draft, given: datasets.Dataset | pd.DataFrame) -> None:
+def take_ratings(draft: Draft, given: Sequence[datasets.Dataset | pd.DataFrame]) -> None:
     """Put ratings into the draft: those of items that the bank will hold, under the corpora of these items.
 
     Raises:
-        BankError: a column is missing, a cell is none of a rating, or no item of the bank was rated.
+        BankError: a column is missing, a cell is none of a rating, or a table has no rating of any item of the bank.
     """
-    frame = _checked(given if isinstance(given, pd.DataFrame) else given.to_pandas())
-    found = False
-    for corpus in draft.manifest["corpora"]:
-        mine = frame[frame["item_id"].isin(set(draft.items_of(corpus)["item_id"][:]))]
-        if len(mine):
-            draft.ratings[corpus] = _numbered(mine)
-            found = True
-    if not found:
-        raise BankError(
-            f"ratings of {frame['item_id'].iloc[0]!r:.80} and others, none of which is an item of this bank; give the "
-            "items too (corpora=), with the same item_id"
-        )
+    left = [_checked(one if isinstance(one, pd.DataFrame) else one.to_pandas()) for one in given]
+    n_before = [len(frame) for frame in left]
+    corpora = draft.manifest["corpora"]
+    for corpus in sorted(corpora, key=lambda name: name not in draft.items):
+        if not any(len(frame) for frame in left):
+            break
+        ids = set(draft.items_of(corpus)["item_id"][:])
+        mine = [frame["item_id"].isin(ids) for frame in left]
+        if any(rows.any() for rows in mine):
+            parts = [frame[rows] for frame, rows in zip(left, mine, strict=True)]
+            draft.ratings[corpus] = _numbered(pd.concat(parts, ignore_index=True))
+            left = [frame[~rows] for frame, rows in zip(left, mine, strict=True)]
+    for frame, n in zip(left, n_before, strict=True):
+        if len(frame) == n:
+            raise BankError(
+                f"ratings of {frame['item_id'].iloc[0]!r:.80} and others, none of which is an item of this bank; give "
+                "the items too (corpora=), with the same item_id"
+            )
 
 
 def settle_ratings(draft: Draft) -> None:

@@ -6,9 +6,11 @@ In: a bank's manifest, summary and figures. Out: README.md as text. Every estima
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,9 +25,13 @@ from pairbank.cards.bank.layout import (
     scores_path,
 )
 from pairbank.cards.bank.redistribution import is_left_out, licence_of
-from pairbank.cards.card import foreign_text
+from pairbank.cards.card import foreign_text, hub_values
 from pairbank.cards.card.citations import bibtex_of
+from pairbank.cards.card.contents import Contents, Judged, columns_in, contents_of
+from pairbank.cards.card.croissant import Described, croissant_text
+from pairbank.cards.card.dictionary import described, dictionary
 from pairbank.cards.card.signatures import imported_in_words, models_in_words
+from pairbank.cards.card.uses import INTENDED, LIMITATIONS, UNSUITABLE
 from pairbank.errors import BankError
 from pairbank.files import read_json
 from pairbank.scoring.signature import signature_line
@@ -35,7 +41,6 @@ from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, h
 if TYPE_CHECKING:
     import pandas as pd
 
-SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 VERSION_MODULUS = 2**24
 THIS_BANK = "THIS_BANK"
 """Stands on the card of a bank that has no name on the Hub."""
@@ -44,11 +49,6 @@ MOST_ROWS = 60
 MOST_FILES = 8
 """Upstream files named that were not the pinned ones."""
 TAGS = ("linguistics", "minimal-pairs", "acceptability", "surprisal", "benchmark", "pairbank")
-_CREATIVE_COMMONS = ("cc0-1.0", "cc-by-2.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0")
-LICENCES = frozenset([*_CREATIVE_COMMONS, "cc-by-nc-sa-4.0", "apache-2.0", "mit", "odc-by", "other", "unknown"])
-"""Licence ids that the Hub takes; another one is `other` in the head and stands in full on the page."""
-TASK_IDS = {"word_prediction": "language-modeling", "continuation_pair": "language-modeling"}
-"""The Hub's task id of a task; every other one is a judgment of acceptability."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +66,28 @@ class Bank:
     manifest: Mapping[str, Any]
     summary: pd.DataFrame | None
     figures: tuple[FigureFile, ...] = ()
+    contents: Mapping[str, Contents] = field(default_factory=dict)
+    """Corpus -> what its tables hold."""
+    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Config -> column -> type."""
+
+
+def bank_in(root: Path, manifest: Mapping[str, Any], summary: pd.DataFrame | None) -> Bank:
+    """Return what the card of a bank on disk is made from; its tables are there already."""
+    return Bank(
+        manifest=manifest,
+        summary=summary,
+        figures=figures_in(root),
+        contents=contents_of(root, manifest),
+        columns=columns_of_configs(root, manifest),
+    )
+
+
+def columns_of_configs(root: Path, manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the columns of each config: those of its first split, for all have the same."""
+    nothing = dict.fromkeys(data_files(manifest), "0" * 64)
+    configs = configs_of(manifest, nothing)
+    return {config["config_name"]: columns_in(root / config["data_files"][0]["path"]) for config in configs}
 
 
 def figures_in(root: Path) -> tuple[FigureFile, ...]:
@@ -105,13 +127,16 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
     tasks = {task for facts in corpora.values() for task in facts.get("tasks", [])}
     head = DatasetCardData(
         language=sorted({tag.split("-")[0] for tag in tags if re.match(r"[a-z]{2,3}(-|$)", tag)}),
-        license=sorted({hub_licence(licence_id(n, facts)) for n, facts in corpora.items()}),
+        license=sorted({hub_values.hub_licence(licence_id(n, facts)) for n, facts in corpora.items()}),
         pretty_name=pretty_name(corpora),
-        size_categories=[size_category(sum(facts["n_items"] for facts in corpora.values()))],
+        size_categories=[hub_values.size_category(sum(facts["n_items"] for facts in corpora.values()))],
+        annotations_creators=hub_values.annotations_creators(bank.manifest),
+        multilinguality=hub_values.multilinguality(tags),
+        source_datasets=hub_values.source_datasets(bank.manifest),
         tags=list(TAGS),
-        task_categories=["text-classification", "text-generation"],
-        task_ids=sorted({TASK_IDS.get(task, "acceptability-classification") for task in tasks}),
-        configs=_configs(bank.manifest, file_hashes),
+        task_categories=hub_values.task_categories(tasks),
+        task_ids=hub_values.task_ids(tasks),
+        configs=configs_of(bank.manifest, file_hashes),
     )
     if regional:
         head["language_bcp47"] = regional
@@ -119,7 +144,7 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
     environment = Environment(autoescape=False, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - Markdown
     environment.filters |= {
         f.__name__: f for f in (foreign_text.inline, foreign_text.code, foreign_text.fenced, foreign_text.alternative)
-    }
+    } | {"shell": _shell}
     body = environment.from_string(template).render(**_facts(bank, name))
     return str(DatasetCard(f"---\n{head.to_yaml()}\n---\n\n{body}"))
 
@@ -130,30 +155,31 @@ def pretty_name(corpora: Mapping[str, Any]) -> str:
     return f"pairbank: {', '.join(titles)}" if len(titles) <= 4 else f"pairbank: {len(titles)} corpora"
 
 
-def size_category(n_items: int) -> str:
-    """Return the Hub's size category.
-
-    >>> size_category(792), size_category(67000)
-    ('n<1K', '10K<n<100K')
-    """
-    return next((name for limit, name in SIZES if n_items < limit), "n>1M")
-
-
 def licence_id(corpus: str, facts: Mapping[str, Any]) -> str:
     """Return a corpus's licence without what else is to be said about it."""
     return licence_of(corpus, facts).split(". ")[0]
 
 
-def hub_licence(licence: str) -> str:
-    """Return the id under which the Hub knows a licence.
+def croissant_of(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:
+    """Return croissant.json; `name` as for `card_text`."""
+    return croissant_text(
+        Described(
+            manifest=bank.manifest,
+            contents=bank.contents,
+            configs=configs_of(bank.manifest, file_hashes),
+            columns=bank.columns,
+            entries=described(bank.manifest, bank.contents),
+            hashes=file_hashes,
+            title=pretty_name(bank.manifest["corpora"]),
+            keywords=TAGS,
+            citation="\n\n".join(bibtex_of(bank.manifest)),
+            on_hub="" if name == THIS_BANK else name,
+        )
+    )
 
-    >>> hub_licence("CC-BY-4.0"), hub_licence("ask me")
-    ('cc-by-4.0', 'other')
-    """
-    return licence.lower() if licence.lower() in LICENCES else "other"
 
-
-def _configs(manifest: Mapping[str, Any], hashes: Mapping[str, str]) -> list[dict[str, Any]]:
+def configs_of(manifest: Mapping[str, Any], hashes: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the configs that `load_dataset` reads, each with the file of each split."""
     configs: list[dict[str, Any]] = []
     for name in manifest["corpora"]:
         config = config_name(name)
@@ -211,6 +237,21 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "methods": {m: d for signature in signatures for m, d in signature["methods"].items()},
         "sources": {n: _source(n, facts) for n, facts in corpora.items() if facts.get("source")},
         "citations": "\n\n".join(bibtex_of(bank.manifest)),
+        "columns_table": foreign_text.table(_columns_table(bank)),
+        "examples": _examples(bank),
+        "sizes_table": foreign_text.table(_sizes_table(bank)),
+        "judged_table": foreign_text.table(_judged_table(bank)) if _has_judgments(bank) else "",
+        "intended": INTENDED,
+        "unsuitable": UNSUITABLE,
+        "limitations": LIMITATIONS,
+        "history": bank.manifest.get("history", []),
+        "contact": bank.manifest.get("contact", ""),
+        "example_items": items_path(example),
+        "example_scores": scores_path(example, min(scores[example])) if scores.get(example) else "",
+        "where": name if name == THIS_BANK else f"hf://datasets/{name}",
+        "download": name if name == THIS_BANK else f"https://huggingface.co/datasets/{name}/resolve/main",
+        "add_corpus": example,
+        "add_methods": list(next((s["methods"] for s in signatures), {})),
         "example_config": config_name(example),
         "example_slug": next(iter(sorted(scores.get(example, {}))), ""),
         "command": bank.manifest.get("command", ""),
@@ -273,6 +314,70 @@ def _corpus_table(corpora: Mapping[str, Any], scores: Mapping[str, Any]) -> pd.D
     )
 
 
+def _shell(text: str) -> str:
+    """Return a name as one word of a command line, which stands in a block of code."""
+    return shlex.quote(foreign_text.shown(text).replace("`", "'"))
+
+
+def _columns_table(bank: Bank) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = [
+        {
+            "column": entry.column,
+            "type": entry.type,
+            "unit": entry.unit,
+            "meaning": entry.meaning,
+            "of": _few(list(entry.where), limit=60),
+        }
+        for entry in dictionary(bank.manifest, bank.contents)
+    ]
+    return pd.DataFrame(rows, columns=["column", "type", "unit", "meaning", "of"])
+
+
+def _examples(bank: Bank) -> dict[str, str]:
+    """Return a row of each corpus whose texts may be shown, as JSON."""
+    found = {corpus: held.example for corpus, held in bank.contents.items() if held.example}
+    return {corpus: json.dumps(row, ensure_ascii=False, indent=1) for corpus, row in found.items()}
+
+
+def _sizes_table(bank: Bank) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = [
+        {
+            "config": config_name(corpus),
+            "characters a side": str(held.characters) if held.characters else "texts left out",
+            "edits between the sides": str(held.edits) if held.edits else "one side" if held.characters else "",
+        }
+        for corpus, held in bank.contents.items()
+    ]
+    return pd.DataFrame(rows, columns=["config", "characters a side", "edits between the sides"])
+
+
+def _has_judgments(bank: Bank) -> bool:
+    return any(held.judged for held in bank.contents.values())
+
+
+def _judged_table(bank: Bank) -> pd.DataFrame:
+    import pandas as pd
+
+    told = {name: str(facts.get("human") or "") for name, facts in bank.manifest["corpora"].items()}
+    return pd.DataFrame(
+        [
+            {
+                "config": config_name(corpus),
+                "what": told[corpus],
+                "scale": one.scale or "not said",
+                "judged items": f"{one.n_items:,}",
+                "people an item": _raters(one),
+            }
+            for corpus, held in bank.contents.items()
+            for one in held.judged
+        ]
+    )
+
+
 def ratings_table(ratings: Mapping[str, Any]) -> pd.DataFrame:
     """Return what the card says of single raters, a row a corpus."""
     import pandas as pd
@@ -294,6 +399,10 @@ def ratings_table(ratings: Mapping[str, Any]) -> pd.DataFrame:
     )
 
 
+def _raters(judged: Judged) -> str:
+    return str(judged.raters) if judged.raters else "not said"
+
+
 def _span(least: int, most: int) -> str:
     return f"{least}" if least == most else f"{least} to {most}"
 
@@ -311,6 +420,6 @@ def alpha_text(alpha: Mapping[str, Any]) -> str:
     return f"{value:.2f} [{ends}]"
 
 
-def _few(tags: list[str]) -> str:
-    shown = ", ".join(foreign_text.shown(tag, limit=20) for tag in tags[:20])
+def _few(tags: list[str], *, limit: int = 20) -> str:
+    shown = ", ".join(foreign_text.shown(tag, limit=limit) for tag in tags[:20])
     return shown if len(tags) <= 20 else f"{shown} and {len(tags) - 20} more"

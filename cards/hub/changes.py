@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pairbank.cards.bank.layout import CARD, FOLDERS, MANIFEST, SUMMARY
+from pairbank.cards.bank.layout import CARD, CROISSANT, FOLDERS, MANIFEST, SUMMARY
 from pairbank.errors import PublishError
 
 EVAL = "eval.yaml"
-DERIVED = (CARD, MANIFEST, SUMMARY, EVAL)
+DERIVED = (CARD, CROISSANT, MANIFEST, SUMMARY, EVAL)
 """Made anew from the tables at every publishing; what pairbank wrote there may be replaced by any bank that has the
 same tables or more."""
 UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))

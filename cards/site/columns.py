@@ -47,6 +47,9 @@ def encoded(column: pa.Array | pa.ChunkedArray) -> dict[str, Any]:
         lengths = pc.fill_null(pc.list_value_length(column), -1)
         flat = pc.list_flatten(column)
         return {"t": "lists", "n": numbers(lengths.to_numpy(zero_copy_only=False)), "d": encoded(flat)}
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        coded = column.dictionary_encode(null_encoding="encode")
+        return _listed(coded.dictionary.to_pylist(), coded.indices.to_numpy(zero_copy_only=False))
     return _values([plain(value) for value in column.to_pylist()])
 
 
@@ -78,12 +81,22 @@ def _integers(column: pa.Array) -> dict[str, Any]:
 
 def _values(values: list[Any]) -> dict[str, Any]:
     """Return JSON values as a list, or each different one once."""
-    keys = [value if isinstance(value, str) else (json.dumps(value, ensure_ascii=False),) for value in values]
-    places = {key: k for k, key in enumerate(dict.fromkeys(keys))}
-    if len(values) < _FEW * len(places):
-        return {"t": "list", "v": values}
-    different = [key if isinstance(key, str) else json.loads(key[0]) for key in places]
-    return {"t": "codes", "v": different, "d": numbers(np.array([places[key] for key in keys], dtype=np.int64))}
+    places: dict[str | tuple[str], int] = {}
+    codes = np.empty(len(values), dtype=np.int64)
+    different: list[Any] = []
+    for k, value in enumerate(values):
+        key = value if isinstance(value, str) else (repr(value),)
+        codes[k] = place = places.setdefault(key, len(different))
+        if place == len(different):
+            different.append(value)
+    return _listed(different, codes)
+
+
+def _listed(different: list[Any], codes: NDArray[Any]) -> dict[str, Any]:
+    """Return the values of all rows, or the different ones and the place of each row's among them."""
+    if len(codes) < _FEW * len(different):
+        return {"t": "list", "v": [different[code] for code in codes]}
+    return {"t": "codes", "v": different, "d": numbers(codes.astype(np.int64))}
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - JSON is any
@@ -112,6 +125,10 @@ def write_chunk(path: Path, columns: Mapping[str, Any], **more: Any) -> None:  #
 
 def write_packed(path: Path, value: Any) -> None:  # noqa: ANN401 - JSON is any
     """Write JSON, gzipped; the same value gives the same bytes."""
+    write_text_packed(path, json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+
+
+def write_text_packed(path: Path, text: str) -> None:
+    """Write JSON that is text already, gzipped."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     write_bytes(path, gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=6, mtime=0))

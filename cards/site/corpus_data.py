@@ -1,14 +1,15 @@
 """One corpus as files of a site: in, its parquet tables; out, columns that a page looks at whole, and rows by page.
 
 In `data/corpora/<config>/`: `corpus` (what the tables are), `ids`, `filters`, `human`, `items/<page>` (texts and the
-corpus's own columns); of each model `models/<slug>/axis-<k>` (the difference by its k-th method, which plots and lists
-need of all rows) and `rows/<page>` (every other column); `others/<page>`: the differences by all models.
+corpus's own columns); of each model `<slug>/axis-<k>` (the difference by its k-th method, which plots and lists need of
+all rows) and `<slug>/rows/<page>` (every other column), large ones in `models/`, small ones many to a file in `packs/`
+(`pairbank.cards.site.packs`); `others/<page>`: the differences by all models.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from pairbank.builders.schema.flags import IDENTICAL_SIDES
 from pairbank.cards.bank.layout import config_name, items_path, scores_path
 from pairbank.cards.bank.redistribution import TEXTS, score_columns, text_columns
 from pairbank.cards.site.columns import SUFFIX, encoded, numbers, write_chunk, write_packed
+from pairbank.cards.site.packs import Packs
 from pairbank.cards.site.source import Source
 from pairbank.errors import BankError
 from pairbank.files import read_parquet
@@ -78,6 +80,8 @@ def write_corpus(
         languages=[str(x) for x in pc.unique(items["language"]).to_pylist()]
         if "language" in items.column_names
         else [],
+        axes=Packs(folder, "axes"),
+        rows=Packs(folder, "rows"),
     )
     choice = _is_choice(items)
     _write_items(work, choice)
@@ -89,6 +93,8 @@ def write_corpus(
         except BankError as error:  # the other tables can still be looked at
             _LOG.warning("%s", error)
             work.tables[slug] = {"name": signatures[slug]["model"]["name"], "problem": str(error)}
+    work.axes.close()
+    work.rows.close()
     page_rows = _write_others(work, written)
     write_packed(
         folder / f"corpus{SUFFIX}",
@@ -118,6 +124,10 @@ class _Corpus:
     human: FloatArray
     """Difference of the mean judgments, shape (items,), NaN where there is none."""
     languages: list[str]
+    axes: Packs
+    rows: Packs
+    known: dict[str, int] = field(default_factory=dict)
+    """A method as a signature states it -> its number among the definitions."""
     definitions: list[dict[str, Any]] = field(default_factory=list)
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -165,9 +175,15 @@ def _write_items(work: _Corpus, choice: BoolArray) -> None:
 
 
 def _write_pages(folder: Path, table: pa.Table, n_rows: int) -> None:
-    for page, start in enumerate(range(0, max(len(table), 1), n_rows)):
+    for page, columns in enumerate(_pages(table, n_rows)):
+        write_chunk(folder / f"{page}{SUFFIX}", columns)
+
+
+def _pages(table: pa.Table, n_rows: int) -> Iterator[dict[str, Any]]:
+    """Yield the columns of so many rows, and of the next."""
+    for start in range(0, max(len(table), 1), n_rows):
         part = table.slice(start, n_rows)
-        write_chunk(folder / f"{page}{SUFFIX}", {name: encoded(part[name]) for name in part.column_names})
+        yield {name: encoded(part[name]) for name in part.column_names}
 
 
 def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, Any], written: CorpusWritten) -> None:
@@ -175,17 +191,19 @@ def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, A
     if not work.with_texts:
         table = _without_texts(table, signature["methods"])
     places = _places(work.items, table, path)
-    model, folder = signature["model"]["name"], work.folder / "models" / slug
+    model = signature["model"]["name"]
+    pieces: dict[str, str | None] = {}
     facts: dict[str, Any] = {"name": model, "n_rows": len(table), "line": signature_line(signature), "methods": []}
     if not np.array_equal(places, np.arange(len(work.items))):
-        write_chunk(folder / f"places{SUFFIX}", {"place": numbers(places)})
+        pieces["places"] = work.axes.put(f"{slug}/places", {"place": numbers(places)})
         facts["places"] = True
     axes: list[str] = []
     for name in _methods_of(table, signature):
         columns = ScoreColumns(name)
         axis = columns.good if work.one_sided and columns.good in table.column_names else columns.delta
         values = np.asarray(table[axis].cast(pa.float64()).to_numpy(), dtype=np.float64)
-        write_chunk(folder / f"axis-{len(axes)}{SUFFIX}", {"value": numbers(values)})
+        piece = f"axis-{len(axes)}"
+        pieces[piece] = work.axes.put(f"{slug}/{piece}", {"value": numbers(values)})
         here = np.full(len(work.items), np.nan)
         here[places] = values
         written.deltas.setdefault(name, {})[slug] = here
@@ -194,10 +212,12 @@ def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, A
     facts["human"] = bool(np.isfinite(work.human[places]).any())
     shared = {MODEL, *work.items.column_names}
     rest = [name for name in table.column_names if name not in shared and name not in axes]
-    _write_pages(folder / "rows", table.select(rest), PAGE_ROWS)
+    for page, part in enumerate(_pages(table.select(rest), PAGE_ROWS)):
+        pieces[f"rows/{page}"] = work.rows.put(f"{slug}/rows/{page}", part)
     made = score_columns(signature["methods"])
+    packed = {piece: pack for piece, pack in pieces.items() if pack is not None}
     names = [name for name in table.column_names if name != MODEL]
-    facts |= {"axes": axes, "columns": names, "own": [x for x in rest if x not in made]}
+    facts |= {"axes": axes, "packs": packed, "columns": names, "own": [x for x in rest if x not in made]}
     work.tables[slug] = facts
 
 
@@ -219,6 +239,8 @@ def _methods_of(table: pa.Table, signature: Mapping[str, Any]) -> list[str]:
 def _definition(work: _Corpus, name: str, signature: Mapping[str, Any]) -> int:
     """Return the number of a method's definition among those of the corpus; each stands there once."""
     stated = signature["methods"][name]
+    if (said := repr((name, stated["sha256"], stated.get("paper"), stated["layout"]))) in work.known:
+        return work.known[said]
     layout = MethodLayout.from_dict(stated["layout"])
     definition: dict[str, Any] = {
         "name": name,
@@ -235,7 +257,8 @@ def _definition(work: _Corpus, name: str, signature: Mapping[str, Any]) -> int:
         definition["prompt"] = _prompt(prompt, work.languages)
     if definition not in work.definitions:
         work.definitions.append(definition)
-    return work.definitions.index(definition)
+    work.known[said] = work.definitions.index(definition)
+    return work.known[said]
 
 
 def _prompt(prompt: Prompt, languages: list[str]) -> dict[str, Any]:

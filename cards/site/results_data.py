@@ -76,8 +76,8 @@ def _write_rows(path: Path, rows: pd.DataFrame, more: Mapping[str, Any]) -> None
     columns |= {name: numbers(rows[name].to_numpy(dtype=np.float64)) for name in ("value", "low", "high")}
     columns |= {name: numbers(rows[name].to_numpy(dtype=np.int64)) for name in ("n", "n_excluded")}
     ranks = more.get("ranks", {})
+    keys = list(zip(*(rows[name].tolist() for name in ("model", "corpus", "group", "metric")), strict=True))
     for place in ("best", "worst"):
-        keys = zip(rows["model"], rows["corpus"], rows["group"], rows["metric"], strict=True)
         found = [ranks.get(key[:3], {}).get(place, 0) if key[3] == "accuracy" else 0 for key in keys]
         columns[place] = numbers(np.array(found, dtype=np.int64))
     write_chunk(path, columns, overall=more.get("overall", {}))

@@ -33,7 +33,7 @@ from pairbank.stats.analyses.introspection.model_features import ModelFeatures, 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = 1
+FORMAT = 2
 """Of the files below `data/`; a page reads those of its own format only."""
 MANIFEST_PATH = f"data/site{SUFFIX}"
 SOFTWARE = "pairbank: a bank of linguistic judgment items and of what language models say about them"

@@ -12,7 +12,7 @@ set -euo pipefail
 gpus="${GPUS:-8}"
 RAY_AUTH_TOKEN="$(openssl rand -hex 32)"
 export RAY_AUTH_MODE=token RAY_AUTH_TOKEN
-head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -1)
+read -r head < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 ip=$(srun --nodes=1 --ntasks=1 -w "$head" hostname --ip-address)
 address="${ip%% *}:${PORT:-6379}"
 srun --nodes=1 --ntasks=1 -w "$head" ray start --head --port="${PORT:-6379}" --num-gpus="$gpus" --block &

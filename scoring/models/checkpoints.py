@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import logging
 import os
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pairbank.errors import ModelLoadError
-from pairbank.files import cache_dir
+from pairbank.files import cache_dir, sha256_of_text
 from pairbank.scoring.models.weights.fingerprint import Stamp, Tell, fingerprint, stamps
 
 logger = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ class Checkpoint:
             ModelLoadError: they were.
         """
         folder, only = _weights_of(Path(self.path), self.gguf_file)
-        if self.stamps and stamps(folder, only=only) != self.stamps:
+        if self.stamps and _all_stamps(folder, only) != self.stamps:
             raise ModelLoadError(f"{self.path}: its files changed while it was loaded; load it again")
 
 
@@ -110,15 +111,41 @@ def _local(folder: Path, gguf_file: str | None, *, name: str, tell: Tell | None)
         found = sorted(path.name for path in folder.glob("*.gguf"))
         raise ModelLoadError(f"no file {gguf_file!r} in {folder}; its GGUF files are {found}")
     place, only = _weights_of(folder, gguf_file)
+    own, base = fingerprint(place, only=only, tell=tell), _base_of(place)
     return Checkpoint(
         path=str(folder),
         model_id=name,
         name=name,
-        stamps=stamps(place, only=only),
-        revision=fingerprint(place, only=only, tell=tell),
+        stamps=_all_stamps(place, only),
+        revision=own if base is None else sha256_of_text(own, fingerprint(base, tell=tell))[:16],
         quantisation=_gguf_quantisation(gguf_file) if gguf_file else "",
         gguf_file=gguf_file or "",
     )
+
+
+def _base_of(folder: Path) -> Path | None:
+    """Return the folder of the model that an adapter (PEFT) is put on; None where there is none on this machine.
+
+    A base on the Hub is named, with its revision, by the adapter's own configuration, whose bytes count.
+
+    Raises:
+        ModelLoadError: the adapter's configuration is no JSON.
+    """
+    path = folder / "adapter_config.json"
+    if not path.is_file():
+        return None
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ModelLoadError(f"{path}: not readable as JSON ({error}); save the adapter again") from error
+    base = Path(str(config.get("base_model_name_or_path") or "")) if isinstance(config, dict) else Path()
+    return base if base.is_dir() and base != Path() else None
+
+
+def _all_stamps(folder: Path, only: str | None) -> tuple[Stamp, ...]:
+    """Return the stamps of a model's files, and of those of the model that it adapts."""
+    base = _base_of(folder)
+    return stamps(folder, only=only) + (stamps(base) if base is not None else ())
 
 
 def _weights_of(folder: Path, gguf_file: str | None) -> tuple[Path, str | None]:

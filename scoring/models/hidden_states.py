@@ -6,11 +6,16 @@ it ([SEP], </s>) are not the last token. Layer 0 is the embedding, layer i the o
 the last one after the final normalisation. The model's head does not run.
 
 Each distinct text is read once. States are stored as they are computed, some hundred texts a file, under a key of
-model, version and texts: a run that was stopped goes on there, and a second one computes nothing.
+model, version and texts: a run that was stopped goes on there, and a second one computes nothing. A file ends with a
+hash of its states; one that was damaged since is set aside, and its states are computed again.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import logging
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +32,10 @@ from pairbank.scoring.versions import HIDDEN_STATES_VERSION
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
 
+logger = logging.getLogger(__name__)
+
 Precision = Literal["float32", "float16"]
+SEAL_BYTES = 32
 SHARD_TEXTS = 512
 """Texts of one file; the most that a kill can lose."""
 States = npt.NDArray[np.float32 | np.float16]
@@ -96,7 +104,7 @@ def last_token_states(
         shards.append(_shard(part, [named[text] for text in part], reader, precision))
         if progress is not None:
             progress(len(part))
-    n_layers, _, n_hidden = _opened(shards[0]).shape
+    n_layers, _, n_hidden = np.load(shards[0], mmap_mode="r").shape
     return HiddenStates(
         shards=tuple(shards),
         place=np.array([number[text] for text in texts], dtype=np.int64),
@@ -130,22 +138,51 @@ def _reader(model: Scorer) -> StateReader:
 
 
 def _shard(texts: Sequence[str], where: Sequence[str], model: StateReader, precision: Precision) -> Path:
-    """Return the file of these texts' states, made now if it is not there."""
+    """Return the file of these texts' states, made now if it is not there, or not as it was written."""
     key = sha256_of_text(model.info.key, precision, f"hidden states {HIDDEN_STATES_VERSION}", *texts)
-    path = cache_dir() / "states" / key[:2] / f"{key}.npy"
-    if not path.is_file():
-        states = _stored_as(precision, _computed(texts, where, model), model.info.name)
-        with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
-            np.save(handle, states)
+    path = cache_dir() / "states" / key[:2] / f"{key}.states"
+    if path.is_file():
+        problem = _damage(path)
+        if problem is None:
+            return path
+        aside = path.with_suffix(".corrupt")
+        with contextlib.suppress(FileNotFoundError):  # another run was faster
+            path.replace(aside)
+        logger.warning(
+            "stored states %s are damaged (%s): set aside as %s, and computed again", path, problem, aside.name
+        )
+    states = np.ascontiguousarray(_stored_as(precision, _computed(texts, where, model), model.info.name))
+    with replaced_atomically(path) as temporary, temporary.open("wb") as handle:
+        np.save(handle, states)
+        handle.write(_seal(states))
+        handle.flush()
+        os.fsync(handle.fileno())
     return path
 
 
-def _opened(path: Path) -> States:
+def _seal(states: States) -> bytes:
+    """Return what stands behind the states of a file, where numpy does not look."""
+    return hashlib.blake2b(states.data, digest_size=SEAL_BYTES).digest()
+
+
+def _damage(path: Path) -> str | None:
+    """Return how a file is not what was written, or None.
+
+    Raises:
+        ScoringError: this user may not read it.
+    """
     try:
         states: States = np.load(path, mmap_mode="r")
+        with path.open("rb") as handle:
+            handle.seek(-SEAL_BYTES, os.SEEK_END)
+            found = handle.read()
+    except PermissionError as error:
+        raise ScoringError(
+            f"stored states {path} cannot be read ({error.strerror}); check who may read them"
+        ) from error
     except (ValueError, OSError, EOFError) as error:
-        raise ScoringError(f"stored states {path} cannot be read ({error}); delete the file and run again") from error
-    return states
+        return " ".join(str(error).split())[:200]
+    return None if found == _seal(states) else "its states are not those that were written"
 
 
 def _stored_as(precision: Precision, states: npt.NDArray[np.float32], name: str) -> States:

@@ -132,12 +132,12 @@ class RayModel:
         asked = {worker.facts.remote(): worker for worker in self._workers}
         began = said = time.monotonic()
         while not self._ray.wait([*asked], timeout=1.0)[0]:
-            now = time.monotonic()
-            if now - said >= SAID_S and not has_room(self._ray, needs):
-                said = now
-                logger.warning("no node has room for a worker (%s); waiting for one to join", needs)
-            if now - began >= SILENT_S and not has_room(self._ray, needs):
+            now, is_room = time.monotonic(), has_room(self._ray, needs)
+            if not is_room and now - began >= SILENT_S:
                 raise ModelLoadError(f"no node has had room for a worker ({needs}) for {SILENT_S:g} s; start one")
+            if now - said >= SAID_S:
+                said, why = now, "it loads, or others have the nodes" if is_room else "no node is large enough"
+                logger.warning("no worker (%s) has begun: %s", needs, why)
         ready, late = self._ray.wait([*asked], num_returns=len(asked), timeout=LATE_S)
         facts: list[Facts] = self._got(ready)
         self._free.extend(asked[answer] for answer in ready)

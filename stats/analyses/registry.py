@@ -30,6 +30,7 @@ ANALYSES: dict[str, str] = {
     "prediction": "pairbank.stats.analyses.prediction",
     "raters": "pairbank.stats.analyses.raters.section",
     "suites": "pairbank.stats.analyses.suites.section",
+    "trajectories": "pairbank.stats.analyses.trajectories.section",
 }
 """Name -> module with a function `section`."""
 

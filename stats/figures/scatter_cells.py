@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pairbank.stats.figures.style import COLOURS, DOUBLE, FAINT, INK, drawing, label, levels, styled
+from pairbank.stats.figures.style import COLOURS, FAINT, INK, SINGLE, drawing, label, levels, styled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _ROOM = 0.46
 """Of a cell, between its middle and its farthest points."""
-_TALL = 0.72
-"""Inches of a row of cells."""
+_LEAST_TALL, _LEAST_WIDE, _MOST_WIDE = 0.72, 0.7, 1.4
+"""Inches of a cell: many are small."""
 
 
 def scatter_cells(
@@ -48,9 +48,10 @@ def scatter_cells(
     """
     lines, heads = levels(points, rows), levels(points, columns)
     with styled():
-        width = max(DOUBLE, 1.6 + 0.62 * len(heads))
+        wide = max(_LEAST_WIDE, min(_MOST_WIDE, 4.2 / len(heads)))
         longest = max(len(label(head)) for head in heads)
-        made = drawing(width, 0.7 + 0.045 * longest + _TALL * len(lines))
+        height = 0.7 + 0.045 * longest + max(_LEAST_TALL, 0.75 * wide) * len(lines)
+        made = drawing(max(SINGLE, 1.6 + wide * len(heads)), height)
         axes = made.add_subplot(xlabel=f"in each cell, across: {x_label}", ylabel=f"up: {y_label}")
         for nth in range(len(heads) + 1):
             axes.axvline(nth, color=FAINT, linewidth=0.8)

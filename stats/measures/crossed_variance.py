@@ -3,7 +3,7 @@
 Each component (a factor, or a combination of factors; the last is the rest) is drawn at random, so that half the mean
 squared difference of two observations which share some factors is the sum of the components that these do not cover.
 These means over pairs are sums of squares, for any pattern of missing cells (Henderson 1953, Biometrics 9:226-252; Gao
-& Owen 2017, Electronic Journal of Statistics 11:1235-1296); solving for the components is then linear.
+& Owen 2016, arXiv:1610.08088); solving for the components is then linear.
 """
 
 from __future__ import annotations

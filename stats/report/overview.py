@@ -181,17 +181,18 @@ def _by_method(whole: pd.DataFrame) -> pd.DataFrame:
     """Return a line a corpus and method: a column a model, or the lowest and the highest of many models."""
     models = list(dict.fromkeys(whole["model"]))
     apart = len(models) <= MOST_MODELS
-    people = whole[whole["method"] == HUMAN].drop_duplicates("corpus").set_index("corpus")
+    people = whole[whole["method"] == HUMAN].drop_duplicates("corpus")
     shown = ["corpus", "method", "n", *(models if apart else ("lowest", "highest"))]
     rows: list[dict[str, Any]] = []
     for (corpus, method), part in whole[whole["method"] != HUMAN].groupby(["corpus", "method"], sort=False):
-        row: dict[str, Any] = {"corpus": corpus, "method": method, "n": int(part["n"].max())}
+        row: dict[str, Any] = {"corpus": str(corpus), "method": method, "n": int(part["n"].max())}
         if apart:
             row |= {x["model"]: _number(x, interval=len(models) <= MOST_INTERVALS) for _, x in part.iterrows()}
         else:
             row |= _extremes(part[part["value"].notna()].sort_values("value", kind="stable"))
-        if corpus in people.index and all(one["corpus"] != corpus for one in rows):
-            row[PEOPLE] = _number(people.loc[str(corpus)])
+        mine = people[people["corpus"] == corpus]
+        if len(mine) and all(one["corpus"] != corpus for one in rows):
+            row[PEOPLE] = _number(mine.iloc[0])
         rows.append(row)
     return pd.DataFrame(rows, columns=[*shown, *([PEOPLE] if len(people) else [])]).fillna("")
 

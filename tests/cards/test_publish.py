@@ -58,7 +58,7 @@ def test_what_loads_from_the_hub_is_what_was_scored_and_a_model_more_is_a_commit
     second = pairbank.publish(bank, REPO)
     assert [change.path for change in second.changes.added] == ["scores/starter/fake_2.parquet"]
     changed = {change.path for change in second.changes.changed}
-    assert changed == {"README.md", "manifest.json", "results/summary.parquet"}
+    assert changed == {"README.md", "croissant.json", "manifest.json", "results/summary.parquet"}
     assert hub.repo(REPO).titles[0] == "Publish 1 corpus, 2 models"
     with redirected(hub, tmp_path / "clean"):
         both = datasets.load_dataset(REPO, "starter_scored")
@@ -80,7 +80,7 @@ def test_a_dry_run_shows_the_difference_and_touches_nothing(hub: FakeHub, bank: 
     made = pairbank.publish(bank, REPO, dry_run=True, space=True, tell=told.append)
     assert hub.repos == {}
     assert "+ scores/starter/fake_1.parquet" in told[0]
-    assert "5 added, 0 changed, 0 removed, 0 unchanged" in told[0]
+    assert "6 added, 0 changed, 0 removed, 0 unchanged" in told[0]
     assert made.dry_run
     assert not made.revision
     assert files_of(bank) == before

@@ -67,7 +67,7 @@ def scheduler(tmp_path: Path) -> Mapping[str, str]:
 
 def run_here(argv: Sequence[str], environment: Mapping[str, str]) -> list[list[str]]:
     """Run a command in an environment; return what the stand-ins were given."""
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return [shlex.split(line) for line in Path(environment["LOG"]).read_text().splitlines()]
 
@@ -150,7 +150,7 @@ def test_the_job_of_the_hub_is_what_its_own_client_reads(tmp_path: Path) -> None
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

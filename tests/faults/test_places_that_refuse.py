@@ -147,6 +147,12 @@ def test_no_verb_replaces_a_device_or_pipe_or_writes_below_one(ground: Path, tmp
     assert pipe.is_fifo()
 
 
+def test_a_device_is_refused_before_a_model_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairbank, "load_model", lambda *_, **__: pytest.fail("loaded"))
+    result = CliRunner().invoke(cli.app, ["score", "starter", "--model", "fake:a", "--out", "/dev/null"])
+    assert isinstance(result.exception, OutputError), (result.exception, result.output)
+
+
 def test_what_a_killed_writer_left_is_removed_and_what_a_running_one_writes_stays(tmp_path: Path) -> None:
     pid = os.fork()
     if not pid:

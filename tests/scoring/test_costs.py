@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from pairbank.scoring.costs import TokensOnly, Work, scaled, shape_of, work_of
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.models.causal import CausalScorer
+from pairbank.study.costs import as_many
+from pairbank.study.errors import StudyError
+from pairbank.study.model_list import load_list
 from tiny_models import ARCHITECTURES, saved_model
 
 METHODS = ("direct", "meta_question_simple", "acceptability_judgment_i")
@@ -81,3 +85,54 @@ def test_the_command_line_plans_a_study_for_several_models(tmp_path: Path) -> No
     assert all(name in listed.output for name in ("model-0", "7B", "model-1", "model-2")), listed.output
     refused = CliRunner().invoke(app, ["plan", "demo", "--device", "abacus"], catch_exceptions=False)
     assert refused.exit_code == 2
+
+
+def test_models_that_are_not_here_are_planned_for_by_one_that_is(tmp_path: Path) -> None:
+    folder = str(saved_model(ARCHITECTURES["llama"], tmp_path / "llama"))
+    here = str(saved_model(ARCHITECTURES["gpt2"], tmp_path / "gpt2"))
+    words = ["plan", "demo", "--like", folder, "--flops-per-second", "1e12", "--total"]
+    found: dict[str, dict[str, str]] = {}
+    for names in (["--models", "song-2025", "--model", here], ["--models", "hu-levy-2023", "--kind", "seq2seq"]):
+        done = CliRunner().invoke(app, [*words, *names], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        found |= _lines(done.output)
+    assert {"Llama3.1 405B", "gpt2", "22 models", "3 models"} <= found.keys()
+    hours = {name: float(line["hours_1"]) for name, line in found.items()}
+    # the same tokens: a model of 405 billion parameters costs as many times one of 8 as it is larger, about
+    assert hours["Llama3.1 405B"] / hours["Llama3.1 8B"] == pytest.approx(405 / 8, rel=0.2)
+    assert hours["22 models"] == pytest.approx(sum(hours[name] for name in found if name in _song()), rel=0.02)
+    assert float(found["Llama3.1 405B"]["weights_GB"]) == pytest.approx(405 / 2, rel=0.01)  # in four bits
+    # an encoder-decoder shares no beginnings
+    assert found["3 models"]["shared"] == "0%"
+    assert found["Llama3.1 8B"]["shared"] != "0%"
+    refused = CliRunner().invoke(app, ["plan", "demo", "--kind", "seq2seq"])
+    assert refused.exit_code == 2
+
+
+def test_a_corpus_may_be_planned_for_as_if_it_were_larger(tmp_path: Path) -> None:
+    folder = str(saved_model(ARCHITECTURES["gpt2"], tmp_path / "gpt2"))
+    words = ["plan", "ewok-plausibility", "--model", folder, "--flops-per-second", "1e12"]
+    few, many = (
+        _lines(CliRunner().invoke(app, [*words, "--corpus", "starter:contexts", *more], catch_exceptions=False).output)
+        for more in ([], ["--items", "4374"])
+    )
+    factor = 4374 / int(few["gpt2"]["items"])
+    assert many["gpt2"]["items"] == "4374"
+    assert int(many["gpt2"]["computed"]) == pytest.approx(int(few["gpt2"]["computed"]) * factor, abs=1)
+    with pytest.raises(StudyError, match=r"items of which corpus\? There are li, starter"):
+        as_many({"li": Work(n_items=3), "starter": Work(n_items=4)}, 9)
+
+
+def _song() -> list[str]:
+    return [choice.name for choice in load_list("song-2025")] + ["gpt2"]
+
+
+def _lines(output: str) -> dict[str, dict[str, str]]:
+    """Return the table by model: cells by heading."""
+    heading, *lines = [line for line in output.splitlines() if re.search(r"\S  +\S", line)]
+    names = heading.split()
+    found = {}
+    for line in lines:
+        cells = re.split(r"  +", line.strip())
+        found[cells[0]] = dict(zip(names, cells, strict=True))
+    return found

@@ -40,7 +40,7 @@ from tiny_models import Architecture, saved_model
 
 DELTA_NATS, TOKEN_NATS = 1e-3, 1e-2
 """Largest differences of a pair's score and of one token's that pass."""
-SECONDS_TO_START = 900
+SECONDS_TO_START = 3600
 MADE: Mapping[str, Architecture] = {
     "llama": Architecture(
         model_class="LlamaForCausalLM",

@@ -47,6 +47,7 @@ SHOWN: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "people": (ONE, ("people_pearson_human", "people_scatter", "people_bins_starter_edit_distance")),
     "comparisons": (THREE, ()),
     "paradigms": (THREE, ("paradigms_starter_direct",)),
+    "multiverse": (THREE, ()),
 }
 """Analysis -> models and the figures shown; none = its first one."""
 

@@ -42,7 +42,7 @@ def multiverse_tables(
     Args:
         n_items: Items.
         seed: Of the draws.
-        gap: How much less often (about 0.4 times it) asking is right than probability.
+        gap: How much less often (about 0.27 times it) asking is right than probability.
         people: Correlation of people's differences with those of `direct`, about.
         n_models: Models, which find the same items hard.
         n_paradigms: Paradigms, on each of which asking is better or worse; 0 = none.
@@ -91,9 +91,11 @@ def multiverse_tables(
             judged = people * direct + np.sqrt(max(0.0, 2 - 2 * people**2)) * message
         frame["human_good"] = np.round(judged) if ratings == "steps" else judged
         for which, name in enumerate(("ask1", "ask2")):
-            better = (0.5 if which else -0.5) * unequal - gap
-            asked = 0.6 + better + shift + hard + noise(n_items)
-            bias = 0.3 * noise(n_items)
+            # Right in .664 as probability is (unequal: .15 more, .15 less); paradigms widen the spread, so that
+            # the mean must be higher.
+            mean_asked = (1.263 if which else 0.05) if unequal else 0.6 * np.sqrt(1 + 0.49 / 2 * bool(n_paradigms))
+            asked = mean_asked - gap + shift + hard + noise(n_items)
+            bias = 0.05 * noise(n_items)
             parts = np.column_stack([asked / 2 + bias, -asked / 2 - bias, -asked / 2 + bias, asked / 2 - bias])
             frame[f"{name}_logprobs"] = list(parts - 8)
             frame[f"{name}_delta"] = parts[:, 0] - parts[:, 1] + parts[:, 3] - parts[:, 2]

@@ -23,12 +23,14 @@ def hard_bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def hard_site(hard_bank: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the site of the hard bank, its rows in many small pages."""
+    """Return the site of the hard bank, its rows in many small pages, some of them in files with others."""
     import pairbank
 
     folder = tmp_path_factory.mktemp("hard_site")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pairbank.cards.site.corpus_data.PAGE_ROWS", 16)
+        patch.setattr("pairbank.cards.site.packs.OWN_FILE", 4_000)
+        patch.setattr("pairbank.cards.site.packs.FULL", 1_600)
         return pairbank.write_site(hard_bank, folder / "site", texts="all", name="org/hard")
 
 

@@ -15,10 +15,15 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-ENGLISH = (
-    "bible-kjv", "bible-kjv-text", "anarchism", "jargon-text", "wordnet-base",
-    "debian-handbook", "debian-history", "debian-faq", "fortunes",
-)  # fmt: skip
+ENGLISH: tuple[str, ...] = (
+    "bible-kjv",
+    "bible-kjv-text",
+    "anarchism",
+    "jargon-text",
+    "wordnet-base",
+    "debian-handbook",
+)
+ENGLISH += ("debian-history", "debian-faq", "fortunes")
 CHINESE = ("debian-reference-zh-cn", "debian-faq-zh-cn", "fortunes-zh", "manpages-zh")
 PACKAGES = ENGLISH + CHINESE
 FORTUNES = (

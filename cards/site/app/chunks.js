@@ -54,6 +54,17 @@ export function loaded(path, make = columnsOf) {
   return entry.promise;
 }
 
+// One piece of a file that holds many, its columns made when it is first asked for.
+export async function piece(path, name) {
+  const held = await loaded(path, ({ pieces }) => ({ pieces, made: new Map() }));
+  if (!held.made.has(name)) {
+    if (!held.pieces?.[name]) throw new SiteError(`data/${path} is damaged; write the site again.`);
+    held.made.set(name, columnsOf(held.pieces[name]));
+    delete held.pieces[name];
+  }
+  return held.made.get(name);
+}
+
 const TYPES = { f8: Float64Array, f4: Float32Array, u1: Uint8Array, u2: Uint16Array, i4: Int32Array };
 
 function bytesOf(text) {

@@ -87,15 +87,15 @@ export function table(label, headings, rows, kind = "", sort = "") {
   );
 }
 
-export const pages = (nRows) => Math.max(1, Math.ceil(nRows / PAGE_ROWS));
+export const pages = (nRows, size = PAGE_ROWS) => Math.max(1, Math.ceil(nRows / size));
 
-export function pager(page, nRows, noun = "item") {
-  const n = pages(nRows);
+export function pager(page, nRows, noun = "item", size = PAGE_ROWS) {
+  const n = pages(nRows, size);
   if (n === 1) return null;
   const button = (label, to, usable, key) =>
     h("button.pb-button", { type: "button", ...pick("page", to, key), disabled: !usable }, label);
-  const first = (page - 1) * PAGE_ROWS + 1;
-  const last = Math.min(page * PAGE_ROWS, nRows);
+  const first = (page - 1) * size + 1;
+  const last = Math.min(page * size, nRows);
   return h(
     "nav.pb-pager",
     { "aria-label": "Pages of the list" },

@@ -8,6 +8,7 @@ import { interval, share, whole, words } from "./text.js";
 import { HUMAN } from "./view.js";
 
 const MOST_COLUMNS = 40;
+const WIDE = 20; // columns, from which a page has half the rows: laying out a cell is what takes time
 const LEVELS = 9; // of the colour of a cell
 const SIZES = { small: [0, 1e9], middle: [1e9, 1e10], large: [1e10, Infinity] };
 export const SIZE_LABELS = { small: "below 1 billion", middle: "1 to 10 billion", large: "10 billion and more" };
@@ -125,13 +126,14 @@ export async function panel(bank, view) {
     ...columns.map((name) => ({ label: several ? name : `Accuracy, ${name}`, key: name, kind: several ? "num" : "fig" })),
   ];
   const models = rows.filter((row) => row.model);
-  const page = Math.min(view.page, pages(models.length));
-  const shown = [...models.slice((page - 1) * PAGE_ROWS, page * PAGE_ROWS), ...rows.filter((row) => !row.model)];
+  const size = columns.length > WIDE ? PAGE_ROWS / 2 : PAGE_ROWS;
+  const page = Math.min(view.page, pages(models.length, size));
+  const shown = [...models.slice((page - 1) * size, page * size), ...rows.filter((row) => !row.model)];
   const body = shown.map((row) => line(row, columns, several));
   return [
     h("p.pb-sub", {}, what(site, view)),
     table("Leaderboard", headings, body, "pb-grid", view.sort || "-mean"),
-    pager(page, models.length, "model"),
+    pager(page, models.length, "model", size),
     note(NOTES.join(" ")),
     h("p.pb-note", {}, h("button.pb-link", { type: "button", "data-pick": "csv", "data-value": "grid" }, "This table as CSV")),
     charts(rows, columns),

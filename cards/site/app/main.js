@@ -19,7 +19,7 @@ import { signature } from "./signature.js";
 import { Bank } from "./tables.js";
 import { fromQuery, having, HUMAN, link, resolvedBoard, resolvedRows, ROW_TABS, TABS, toQuery } from "./view.js";
 
-const FORMAT = 1;
+const FORMAT = 2;
 const PANELS = { grid, leaderboard: board, compare, versus, items, agreement, people, reports, download, add };
 const PAUSE_MS = 120; // after a letter, before the search starts
 const BUSY_MS = 150;

@@ -1,6 +1,6 @@
 // The bank's tables, read lazily: in, the site's manifest; out, one column or one row at a time.
 
-import { SiteError, loaded } from "./chunks.js";
+import { SiteError, loaded, piece } from "./chunks.js";
 import { HUMAN } from "./view.js";
 
 const asIs = (value) => value;
@@ -66,8 +66,15 @@ export class Table {
   // Read where the rows stand among the items, once.
   async open() {
     if (this.facts?.places && !this.places) {
-      this.places = (await loaded(`${this.folder}/models/${this.slug}/places${END}`)).columns.place.values;
+      this.places = (await this.piece("places")).columns.place.values;
     }
+  }
+
+  // Some columns of the model's own table: in a file of many pieces, or one of their own.
+  piece(name) {
+    const pack = this.facts.packs[name];
+    if (pack === undefined) return loaded(`${this.folder}/models/${this.slug}/${name}${END}`);
+    return piece(`${this.folder}/packs/${pack}${END}`, `${this.slug}/${name}`);
   }
 
   place(row) {
@@ -94,7 +101,7 @@ export class Table {
     if (name === HUMAN) return this.once("human", () => this.human());
     const k = this.methods.findIndex((one) => one.name === name);
     if (k < 0) return new Float64Array(this.nRows).fill(NaN);
-    return (await loaded(`${this.folder}/models/${this.slug}/axis-${k}${END}`)).columns.value.values;
+    return (await this.piece(`axis-${k}`)).columns.value.values;
   }
 
   async human() {
@@ -179,18 +186,18 @@ export class Table {
 
   // A function that gives any cell of some rows: (column, k-th row) -> value.
   async cells(positions) {
-    const { corpus, folder } = this;
+    const { corpus } = this;
     const size = corpus.more.page_rows;
-    const some = async (path, rows) => {
+    const some = async (read, rows) => {
       const needed = new Set(rows.map((row) => Math.floor(row / size)));
-      return new Map(await Promise.all([...needed].map(async (p) => [p, await loaded(`${folder}/${path}/${p}${END}`)])));
+      return new Map(await Promise.all([...needed].map(async (page) => [page, await read(page)])));
     };
     const places = positions.map((row) => this.place(row));
     const [ids, items, scores, human, ...axes] = await Promise.all([
       this.ids(),
-      some("items", places),
-      this.facts ? some(`models/${this.slug}/rows`, positions) : new Map(),
-      corpus.more.has_human ? loaded(`${folder}/human${END}`) : null,
+      some((page) => this.itemPage(page), places),
+      this.facts ? some((page) => this.piece(`rows/${page}`), positions) : new Map(),
+      corpus.more.has_human ? loaded(`${this.folder}/human${END}`) : null,
       ...this.methods.map((one) => this.delta(one.name)),
     ]);
     const axisOf = new Map((this.facts?.axes ?? []).map((name, k) => [name, axes[k]]));

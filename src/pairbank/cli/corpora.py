@@ -12,7 +12,7 @@ import typer
 from pairbank.cli.display.console import quiet_bars, status
 from pairbank.cli.display.output import answer, output, say
 from pairbank.cli.display.tables import show
-from pairbank.cli.options import ItemOptions, load_items, takes_item_options
+from pairbank.cli.options import ItemOptions, corpora_named, load_items, takes_item_options
 from pairbank.files import replaced_atomically
 
 
@@ -35,7 +35,9 @@ def corpora(
 
 @takes_item_options
 def build(
-    corpus: Annotated[str, typer.Argument(help="A corpus, a file of your own items, or `all`.")],
+    corpus: Annotated[
+        str, typer.Argument(help="A corpus, a file of your own items, or `all`.", autocompletion=corpora_named)
+    ],
     out: Annotated[Path | None, typer.Option(help="Parquet file to write; for `all`, a folder.")] = None,
     *,
     which: ItemOptions,

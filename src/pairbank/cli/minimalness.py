@@ -10,7 +10,7 @@ import typer
 from pairbank.cli.display.console import quiet_bars, status
 from pairbank.cli.display.output import answer, say
 from pairbank.cli.display.tables import show
-from pairbank.cli.options import Device, ItemOptions, load_items, takes_item_options
+from pairbank.cli.options import Device, ItemOptions, corpora_named, load_items, takes_item_options
 from pairbank.errors import BankError
 from pairbank.files import reading, replaced_atomically
 
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 @takes_item_options
 def minimalness(
-    corpus: Annotated[str, typer.Argument(help="A corpus, a file of your own items, or one that `score` wrote.")],
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            help="A corpus, a file of your own items, or one that `score` wrote.", autocompletion=corpora_named
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="Parquet file to write: the items and their new columns.")],
     model: Annotated[
         str | None, typer.Option(help="sentence-transformers model: a folder or Hub id; default all-MiniLM-L6-v2.")

@@ -12,7 +12,7 @@ import typer
 from pairbank.cli.display.console import quiet_bars, status
 from pairbank.cli.display.output import answer, output, say
 from pairbank.cli.display.tables import show
-from pairbank.cli.options import Device, Dtype, ItemOptions, load_items, takes_item_options
+from pairbank.cli.options import Device, Dtype, ItemOptions, corpora_named, load_items, takes_item_options
 from pairbank.cli.scoring import load
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @takes_item_options
 def neuro(
-    corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items.")],
+    corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items.", autocompletion=corpora_named)],
     out: Annotated[Path, typer.Option(help="Folder for the tables of layers and of groups.")],
     model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id.")] = "demo",
     groups: Annotated[

@@ -19,6 +19,29 @@ if TYPE_CHECKING:
 
     from pairbank.builders.corpora.tabular_items import Marks as TreatmentOfMarks
 
+
+def corpora_named(start: str) -> list[str]:
+    """Return the corpora whose names begin so, for the shell's completion."""
+    from pairbank.builders.corpora.registry import CORPORA
+
+    return [name for name in CORPORA if name.startswith(start)]
+
+
+def studies_named(start: str) -> list[str]:
+    """Return the shipped studies whose names begin so."""
+    from pairbank.study.declaration import study_names
+
+    return [name for name in study_names() if name.startswith(start)]
+
+
+def methods_named(start: str) -> list[str]:
+    """Return the methods whose names begin so."""
+    from pairbank.scoring.methods.registry import FAMILIES
+    from pairbank.scoring.prompts.registry import prompts
+
+    return [name for name in (*FAMILIES, *prompts()) if name.startswith(start)]
+
+
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder with upstream files, or a root with one folder a corpus.")
 ]
@@ -30,6 +53,7 @@ Methods = Annotated[
         help="direct, a linking function, or a prompt's id; may be repeated. [default: direct, and a forced choice and "
         "a judgment in English or the items' own language]",
         show_default=False,
+        autocompletion=methods_named,
     ),
 ]
 UnigramFiles = Annotated[
@@ -50,6 +74,10 @@ Models = Annotated[
 ModelLists = Annotated[
     list[str] | None,
     typer.Option("--models", help="TOML file with [[models]], or a list of `pairbank models`; may be repeated."),
+]
+Corpora = Annotated[
+    list[str] | None,
+    typer.Option("--corpus", help="Corpora in place of the study's, as NAME or NAME:SUBSET; may be repeated."),
 ]
 Limit = Annotated[int | None, typer.Option(min=1, help="At most this many items of each paradigm.")]
 Columns = Annotated[

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,14 +12,16 @@ from pairbank.cli.display.console import quiet_bars, status
 from pairbank.cli.display.output import answer, say
 from pairbank.cli.display.tables import show
 from pairbank.cli.models import chosen_models
-from pairbank.cli.options import DataDir, Limit, ModelLists, Models
+from pairbank.cli.options import Corpora, DataDir, Limit, ModelLists, Models, studies_named
 
 if TYPE_CHECKING:
     from pairbank.scoring.costs import Shape, Work
 
 
 def plan(
-    study: Annotated[str, typer.Argument(help="A shipped study, or the path of a TOML file.")],
+    study: Annotated[
+        str, typer.Argument(help="A shipped study, or the path of a TOML file.", autocompletion=studies_named)
+    ],
     model: Models = None,
     models: ModelLists = None,
     parameters: Annotated[
@@ -33,7 +35,21 @@ def plan(
         float | None, typer.Option(help="What one device reaches while it scores, in place of a device's name.")
     ] = None,
     dtype: Annotated[str, typer.Option(help="Of the weights: bfloat16, float32, 8bit, 4bit …")] = "bfloat16",
+    like: Annotated[
+        str | None,
+        typer.Option(
+            help="A model that is here, for those that are not: its tokens, its shape at their declared size."
+        ),
+    ] = None,
+    kind: Annotated[
+        Literal["causal", "masked", "seq2seq"] | None, typer.Option(help="With --like: what the others are.")
+    ] = None,
+    total: Annotated[bool, typer.Option("--total", help="A line a model, and one of all models.")] = False,  # noqa: FBT002
     data_dir: DataDir = None,
+    corpus: Corpora = None,
+    items: Annotated[
+        int | None, typer.Option(min=1, help="As if the one corpus had so many items, like those that are there.")
+    ] = None,
     limit: Limit = None,
 ) -> None:
     """Say what a study costs: tokens, how much is shared, FLOPs, memory, bytes, hours on 1, 8 and 64 devices.
@@ -44,59 +60,103 @@ def plan(
     """
     import pandas as pd
 
-    from pairbank.scoring.costs import (
-        FLOPS_PER_SECOND,
-        UTILISATION,
-        TokensOnly,
-        measured_flops_per_second,
-        scaled,
-        shape_of,
-    )
-    from pairbank.study.costs import costs_of
-    from pairbank.study.declaration import limited, load_study
+    from pairbank.scoring.costs import scaled
+    from pairbank.study.costs import StandIn, plans_of
+    from pairbank.study.declaration import limited, load_study, with_corpora
 
-    if flops_per_second is None and device not in (*FLOPS_PER_SECOND, "here"):
-        raise typer.BadParameter(f"{device!r}: expected here, {', '.join(FLOPS_PER_SECOND)}, or --flops-per-second")
-    wanted = load_study(study) if limit is None else limited(load_study(study), limit)
+    if kind is not None and like is None:
+        raise typer.BadParameter("--kind says what models are that are not here: name one that is (--like demo)")
+    _check_device(device, flops_per_second)
+    wanted = with_corpora(load_study(study), corpus) if corpus else load_study(study)
+    wanted = wanted if limit is None else limited(wanted, limit)
     choices = chosen_models(wanted, model or [], models or [], {})
-    rows = []
-    with quiet_bars():
-        if flops_per_second is not None:
-            rate, told = flops_per_second, "as stated"
-        elif device == "here":
-            with status("measuring this machine"):
-                rate, told = measured_flops_per_second(), "measured here"
-        else:
-            rate, told = FLOPS_PER_SECOND[device] * UTILISATION, f"{UTILISATION:.0%} of what the vendor states"
-        for choice in choices:
-            with status(f"planning for {choice.name}"):
-                name = choice.options.get("tokenizer") or choice.reference  # of a server's model, by its tokenizer
-                stored_as = choice.options.get("quantisation") or dtype
-                tokens, shape = TokensOnly(name), replace(shape_of(name, dtype=stored_as), name=choice.name)
-                work = costs_of(wanted, tokens, kind=shape.kind, data_dir=data_dir)
-            shapes = [shape, *(scaled(shape, n) for n in (parameters or ()) if choice is choices[0])]
-            rows += [row for one in shapes for row in _rows(one, work, rate)]
+    stand_in = None if like is None else StandIn(model=like, kind=kind)
+    rows: list[dict[str, object]] = []
+    n_models, all_costs = 0, _Costs()
+    with quiet_bars(), status(f"planning for {', '.join(choice.name for choice in choices)}"):
+        rate, told = _rate(device, flops_per_second)
+        plans = plans_of(wanted, choices, dtype=dtype, stand_in=stand_in, n_items=items, data_dir=data_dir)
+        for place, one in enumerate(plans):
+            shapes = [one.shape, *(scaled(one.shape, n) for n in (parameters or ()) if place == 0)]
+            for shape in shapes:
+                lines = _lines(one.work, in_all=total)
+                rows += [_row(shape.name, name, _costs(shape, work), rate) for name, work in lines.items()]
+                n_models, all_costs = n_models + 1, all_costs + _costs(shape, _lines(one.work, in_all=True)["all"])
+    if total and n_models > 1:
+        rows.append(_row(f"{n_models} models", "all", all_costs, rate))
     show(pd.DataFrame(rows), name="costs", whole=["corpus"])
     answer(flops_per_second=rate, measured=told)
     say(f"{rate:.3g} FLOP/s a device ({told}); several devices: as many copies of the model, or its parts, in full use")
+    if stand_in is not None:
+        say(f"models with a declared size: tokens of {like}, its shape at that size")
 
 
-def _rows(shape: Shape, work: Mapping[str, Work], rate: float) -> Iterator[dict[str, object]]:
-    """Yield a line a corpus, and one of all of them."""
+def _check_device(device: str, flops_per_second: float | None) -> None:
+    from pairbank.scoring.costs import FLOPS_PER_SECOND
+
+    if flops_per_second is None and device not in (*FLOPS_PER_SECOND, "here"):
+        raise typer.BadParameter(f"{device!r}: expected here, {', '.join(FLOPS_PER_SECOND)}, or --flops-per-second")
+
+
+def _rate(device: str, flops_per_second: float | None) -> tuple[float, str]:
+    """Return FLOPs a second of one device, and where that is from."""
+    from pairbank.scoring.costs import FLOPS_PER_SECOND, UTILISATION, measured_flops_per_second
+
+    if flops_per_second is not None:
+        return flops_per_second, "as stated"
+    if device == "here":
+        return measured_flops_per_second(), "measured here"
+    return FLOPS_PER_SECOND[device] * UTILISATION, f"{UTILISATION:.0%} of what the vendor states"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Costs:
+    """Of a model, or of several together."""
+
+    n_items: float = 0
+    n_tokens: float = 0
+    n_computed: float = 0
+    flops: float = 0
+    weights_bytes: float = 0
+    result_bytes: float = 0
+
+    def __add__(self, other: _Costs) -> _Costs:
+        return _Costs(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(_Costs)})
+
+
+def _costs(shape: Shape, work: Work) -> _Costs:
+    return _Costs(
+        n_items=work.n_items,
+        n_tokens=work.n_sequence_tokens,
+        n_computed=work.n_computed_tokens,
+        flops=work.flops(shape),
+        weights_bytes=shape.weights_bytes,
+        result_bytes=work.result_bytes,
+    )
+
+
+def _lines(work: Mapping[str, Work], *, in_all: bool) -> dict[str, Work]:
+    """Return the work of each corpus, and of all of them; of all alone."""
     from pairbank.scoring.costs import Work
 
-    lines = dict(work) if len(work) == 1 else {**work, "all": sum(work.values(), start=Work())}
-    for corpus, one in lines.items():
-        seconds = one.flops(shape) / rate
-        yield {
-            "model": shape.name,
-            "corpus": corpus,
-            "items": round(one.n_items),
-            "tokens": round(one.n_sequence_tokens),
-            "computed": round(one.n_computed_tokens),
-            "shared": f"{one.shared:.0%}",
-            "FLOPs": f"{one.flops(shape):.2e}",
-            "weights_GB": round(shape.weights_bytes / 1e9, 1),
-            "scores_MB": round(one.result_bytes / 1e6, 1),
-            **{f"hours_{n}": float(f"{seconds / 3600 / n:.3g}") for n in (1, 8, 64)},
-        }
+    together = {"all": sum(work.values(), start=Work())}
+    if in_all:
+        return together
+    return dict(work) if len(work) == 1 else {**work, **together}
+
+
+def _row(model: str, corpus: str, costs: _Costs, rate: float) -> dict[str, object]:
+    """Return a line of the table."""
+    seconds = costs.flops / rate
+    return {
+        "model": model,
+        "corpus": corpus,
+        "items": round(costs.n_items),
+        "tokens": round(costs.n_tokens),
+        "computed": round(costs.n_computed),
+        "shared": f"{1 - costs.n_computed / costs.n_tokens if costs.n_tokens else 0:.0%}",
+        "FLOPs": f"{costs.flops:.2e}",
+        "weights_GB": round(costs.weights_bytes / 1e9, 1),
+        "scores_MB": round(costs.result_bytes / 1e6, 1),
+        **{f"hours_{n}": float(f"{seconds / 3600 / n:.3g}") for n in (1, 8, 64)},
+    }

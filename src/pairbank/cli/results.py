@@ -31,6 +31,7 @@ from pairbank.cli.display.progress import Downloads
 from pairbank.cli.display.wrong import Wrong, WrongBy, say_wrong
 from pairbank.cli.models import Loader, chosen_models, say_plan
 from pairbank.cli.options import (
+    Corpora,
     DataDir,
     Limit,
     ModelLists,
@@ -38,6 +39,7 @@ from pairbank.cli.options import (
     UnigramFiles,
     analysis_options,
     licences,
+    studies_named,
     takes_model_options,
 )
 from pairbank.scoring.models.options import LoadOptions
@@ -121,6 +123,7 @@ def bank(
     scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote.")],
     out: Annotated[Path, typer.Option(help="Folder of the bank; one that is there already is extended.")],
     licence: Annotated[list[str] | None, typer.Option(help="Licence of items of your own: CORPUS=cc-by-4.0.")] = None,
+    contact: Annotated[str, typer.Option(help="Whom to ask about the bank: an address or a page, for its card.")] = "",
     data_dir: DataDir = None,
     ratings: Annotated[
         list[Path] | None,
@@ -146,20 +149,21 @@ def bank(
             ratings=[*judged, *(read_parquet(path).to_pandas() for path in ratings or ())],
             licences=licences(licence),
             command=command_line(),
+            contact=contact,
         )
     say_next_steps(folder)
 
 
 @takes_model_options
 def run(
-    study: Annotated[str, typer.Argument(help="A shipped study, or the path of a TOML file.")],
+    study: Annotated[
+        str, typer.Argument(help="A shipped study, or the path of a TOML file.", autocompletion=studies_named)
+    ],
     out: Annotated[Path, typer.Option(help="Folder of the bank; one that is there is extended.")],
     model: Models = None,
     models: ModelLists = None,
     data_dir: DataDir = None,
-    corpus: Annotated[
-        list[str] | None, typer.Option(help="Corpora in place of the study's, as NAME or NAME:SUBSET; may be repeated.")
-    ] = None,
+    corpus: Corpora = None,
     limit: Limit = None,
     unigrams: UnigramFiles = None,
     part: PartOption = None,

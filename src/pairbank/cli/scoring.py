@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
+from pairbank.cli.checkpoints import checkpoints_of, score_checkpoints
 from pairbank.cli.cluster import (
     GpusPerWorker,
     PartOption,
@@ -33,6 +34,7 @@ from pairbank.cli.options import (
     Prompts,
     UnigramFiles,
     column_map,
+    corpora_named,
     load_items,
     takes_item_options,
     takes_model_options,
@@ -48,7 +50,12 @@ if TYPE_CHECKING:
 @takes_model_options
 @takes_item_options
 def score(
-    corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items (two columns are enough).")],
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            help="A corpus, or a file of your own items (two columns are enough).", autocompletion=corpora_named
+        ),
+    ],
     out: Annotated[
         list[Path],
         typer.Option(
@@ -57,6 +64,14 @@ def score(
         ),
     ],
     model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id.")] = "demo",
+    revisions: Annotated[
+        str | None,
+        typer.Option(
+            help="Checkpoints of the model, A,B,C: revisions of a Hub id, or folders in a folder (checkpoint-100); "
+            "--out is then a folder, with a file each.",
+            show_default=False,
+        ),
+    ] = None,
     method: Methods = None,
     *,
     which: ItemOptions,
@@ -87,6 +102,7 @@ def score(
     Example: pairbank score li --limit 1 --multiverse --out li.parquet
     """
     import pairbank
+    from pairbank.files import refuse_other_than_a_file
     from pairbank.scoring.applicability import chosen_methods
     from pairbank.scoring.score import score_part
     from pairbank.scoring.table_files import refuse_other_suffixes
@@ -96,6 +112,11 @@ def score(
     for path in out:
         refuse_other_suffixes(path)
     chosen = part_of(part)
+    for path in out if chosen is None and revisions is None else ():
+        refuse_other_than_a_file(path)  # before hours of scoring, not after
+    places = [] if revisions is None else checkpoints_of(model, revisions, options, out=out)
+    if places and (ray is not None or chosen is not None or multiverse or wrong is not None):
+        raise typer.BadParameter("--revisions goes with neither --ray, --part, --multiverse nor --wrong")
     with quiet_bars(), contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = load_items(corpus, **which)
@@ -103,10 +124,6 @@ def score(
         methods = chosen_methods(items, wanted, prompts=prompts or ())
         for text in methods.notes:
             warn(f"note: {text}")
-        cluster = cluster_of(
-            ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
-        )
-        scorer = load(model, **options) if cluster is None else stack.enter_context(cluster(model, options))
         asked: dict[str, Any] = {
             "methods": methods.methods,
             "over_length": over_length,
@@ -115,6 +132,13 @@ def score(
             "seed": seed,
             "unigrams": unigrams or None,
         }
+        if revisions is not None:
+            score_checkpoints(items, places, out[0], asked, load=load)
+            return
+        cluster = cluster_of(
+            ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
+        )
+        scorer = load(model, **options) if cluster is None else stack.enter_context(cluster(model, options))
         with bars(work_of(scorer)) as bar:
             tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
             if chosen is not None:

@@ -136,7 +136,7 @@ def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored]) -> Re
     of_model = {model.name: model.probed for model in done}
     probed = [one for name in names_by_size(list(of_model), plan.features) for one in of_model[name]]
     failures = [failure.note for model in done for failure in model.failures]
-    left_out = [note for model in done for note in model.notes]
+    left_out = said_once({model.name: model.notes for model in done})
     return report(
         scored,
         title=study.title,
@@ -158,6 +158,23 @@ def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored]) -> Re
         sections=[neuro_section(probed)] if probed else [],
         features=plan.features,
     )
+
+
+def said_once(notes: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the notes of models; what is to be said of several stands once, with their names.
+
+    Args:
+        notes: By model; one that names it says `by MODEL:`.
+
+    >>> said_once({"a": ["Left out: li by a: no counts."], "b": ["Left out: li by b: no counts.", "Other."]})
+    ['Left out: li by a, b: no counts.', 'Other.']
+    """
+    place = " by \0:"
+    models: dict[str, list[str]] = {}
+    for model, said in notes.items():
+        for note in said:
+            models.setdefault(note.replace(f" by {model}:", place, 1), []).append(model)
+    return [note.replace(place, f" by {', '.join(names)}:") for note, names in models.items()]
 
 
 def with_given(

@@ -48,7 +48,7 @@ class _Found:
     histograms: list[pd.DataFrame] = field(default_factory=list)
     points: list[pd.DataFrame] = field(default_factory=list)
     pools: dict[_POOL, dict[str, Strings]] = field(default_factory=lambda: defaultdict(dict))
-    without: dict[str, str] = field(default_factory=dict)
+    without: dict[tuple[str, str], str] = field(default_factory=dict)
     """Corpus -> why its strings cannot be told apart."""
 
 
@@ -90,13 +90,11 @@ def _section(found: _Found, notes: Sequence[str]) -> Section:
         "distributions": pd.concat(found.histograms, ignore_index=True),
     }
     areas = made["separability"].query("metric == 'auc' and group_by == 'all'")
-    # a corpus of which one score is missing (no unigram counts, say) has areas by the others
-    without = {corpus: why for corpus, why in found.without.items() if corpus not in set(areas["corpus"])}
     return Section(
         id="grammaticality",
         title="Probability and grammaticality",
         text=text(made, notes),
-        answer=answer(made, without),
+        answer=answer(made, found.without),
         main_table="areas",
         main_figure=AREAS,
         definitions=DEFINITIONS,
@@ -122,7 +120,7 @@ def _add(found: _Found, scored: ScoredStrings, place: SummaryRow) -> None:
             found.points.append(points_of(scored, place))
     if scored.strings.problem:
         if is_whole:
-            found.without.setdefault(place.corpus, scored.strings.problem)
+            found.without.setdefault((place.corpus, place.method), scored.strings.problem)
         return
     found.separated += _separation(scored, place)
     found.curves.append(_curve(scored.strings, place))

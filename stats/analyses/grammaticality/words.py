@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
@@ -13,12 +13,12 @@ from pairbank.stats.analyses.ranges import counts, ranged
 PLACES = ("model", "corpus")
 
 
-def answer(tables: Mapping[str, pd.DataFrame], without: Mapping[str, str]) -> str:
+def answer(tables: Mapping[str, pd.DataFrame], without: Mapping[tuple[str, str], str]) -> str:
     """Return predictions 1 to 3 with their numbers: of each model and corpus the value, or the smallest and largest.
 
     Args:
         tables: Those of the section.
-        without: Corpus -> why there is no area.
+        without: Corpus and method -> why there is no area.
     """
     said = []
     first = _direct(_whole(tables["correlation"]))
@@ -43,8 +43,24 @@ def answer(tables: Mapping[str, pd.DataFrame], without: Mapping[str, str]) -> st
         known = right[right["value"].notna()]
         parted += f"; within pairs the better string scores higher in {ranged(known, (*PLACES, 'method'))}"
     sentences = ["; ".join(said), parted] if said else [parted]
-    reasons = "".join(f" No AUC for {corpus}: {why}." for corpus, why in without.items())
+    reasons = "".join(_without(without, third))
     return html_as_text(". ".join(f"{one[:1].upper()}{one[1:]}" for one in sentences) + "." + reasons)
+
+
+def _without(without: Mapping[tuple[str, str], str], areas: pd.DataFrame) -> Iterator[str]:
+    """Yield why a corpus has no area, or which of its scores have none where others do."""
+    there = set(zip(areas["corpus"], areas["method"], strict=True))
+    corpora = {corpus for corpus, _ in there}
+    lacking: dict[str, list[str]] = {}
+    for corpus, method in without:
+        if (corpus, method) not in there:
+            lacking.setdefault(corpus, []).append(method)
+    for corpus, methods in lacking.items():
+        if corpus in corpora:
+            of = " and ".join(f"`{method}`" for method in methods)
+            yield f" No AUC of {of} for {corpus}, which has no such scores."
+        else:
+            yield f" No AUC for {corpus}: {without[corpus, methods[0]]}."
 
 
 def text(tables: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> str:

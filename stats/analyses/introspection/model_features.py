@@ -51,6 +51,8 @@ class ModelFeatures:
     """Of weights or data order, where variants exist; it tells names apart and changes no match type."""
     training_tokens: float | None = None
     """Tokens of the text that it was trained on, such as 15e12; None = not said."""
+    step: float | None = None
+    """Of a checkpoint: the optimiser's steps so far; None = not said."""
     date: str = ""
     """Of its release, as far as it is said: 2024, 2024-07, 2024-07-23."""
 
@@ -62,6 +64,9 @@ class ModelFeatures:
         tokens: Any = self.training_tokens
         if isinstance(tokens, bool) or not (tokens is None or (isinstance(tokens, int | float) and 0 < tokens < 1e18)):
             raise BankError(f"{self.family}: training_tokens is {tokens!r}; expected a number of tokens, such as 15e12")
+        step: Any = self.step
+        if isinstance(step, bool) or not (step is None or (isinstance(step, int | float) and 0 <= step < 1e15)):
+            raise BankError(f"{self.family}: step is {step!r}; expected a number of steps, such as 1000")
         if not re.fullmatch(r"(\d{4}(-\d\d(-\d\d)?)?)?", self.date):
             raise BankError(f"{self.family}: date is {self.date!r}; expected 2024, 2024-07 or 2024-07-23")
         if not 0 < self.size_billions < 1e6:

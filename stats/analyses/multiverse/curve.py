@@ -119,11 +119,7 @@ def _tests(
 ) -> dict[str, CurveTest]:
     """Return the tests over items, and over paradigms where every item has one and there are ten."""
     scale: Scale = "z" if claim.kind == "people" else "gain"
-    keys = list(dict.fromkeys((one.corpus, item) for one in found for item in one.item_ids))
-    place = {key: nth for nth, key in enumerate(keys)}
-    matrix: FloatArray = np.zeros((len(keys), len(found)))
-    for nth, one in enumerate(found):
-        matrix[[place[one.corpus, item] for item in one.item_ids], nth] = one.contributions
+    keys, matrix = _side_by_side(found)
     values = table["estimate"].to_numpy(dtype=np.float64)
     n_used = table["n"].to_numpy(dtype=np.float64)
     observed = np.arctanh(values) - math.atanh(claim.above) if scale == "z" else values * n_used
@@ -137,6 +133,21 @@ def _tests(
                 significant=table["beyond"].to_numpy(dtype=np.float64), rng=rng, n_draws=n_draws,
             )  # fmt: skip
     return made
+
+
+def _side_by_side(found: Sequence[Specification]) -> tuple[list[tuple[str, str]], FloatArray]:
+    """Return corpus and id of every item, and what it adds to each specification, shape (items, specifications)."""
+    keys: list[tuple[str, str]] = []
+    places: dict[str, pd.Index[Any]] = {}
+    starts: dict[str, int] = {}
+    for corpus in dict.fromkeys(one.corpus for one in found):
+        ids = pd.unique(np.concatenate([one.item_ids for one in found if one.corpus == corpus]))
+        places[corpus], starts[corpus] = pd.Index(ids), len(keys)
+        keys += [(corpus, str(item)) for item in ids]
+    matrix: FloatArray = np.zeros((len(keys), len(found)))
+    for nth, one in enumerate(found):
+        matrix[starts[one.corpus] + places[one.corpus].get_indexer(one.item_ids), nth] = one.contributions
+    return keys, matrix
 
 
 def _spread(influences: FloatArray, n_used: FloatArray) -> FloatArray:

@@ -22,7 +22,7 @@ from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.specification_curves import MOST_DRAWN, MOST_LEVELS, specification_curve
 from pairbank.stats.scored_table.frame import ScoredFrame
 
-PARADIGM = "paradigm"
+PARADIGMS = ("paradigm", "phenomenon")
 
 
 def section(
@@ -76,20 +76,20 @@ def section(
         references=(
             "Simonsohn, Simmons & Nelson 2020, Nature Human Behaviour 4:1208-1214: specification curve analysis",
             "Steegen et al. 2016, Perspectives on Psychological Science 11:702-712: multiverse",
-            "Henderson 1953, Biometrics 9:226-252; Gao & Owen 2017, Electronic Journal of Statistics 11:1235-1296",
+            "Henderson 1953, Biometrics 9:226-252; Gao & Owen 2016, arXiv:1610.08088: variance components",
         ),
     )
 
 
 def _paradigms(tables: Sequence[ScoredFrame]) -> dict[tuple[str, str], str]:
+    """Return the paradigm of each item by corpus and id; of a corpus without any the phenomenon."""
     found: dict[tuple[str, str], str] = {}
     for table in tables:
-        if PARADIGM in table.frame.columns:
-            named = table.frame[table.frame[PARADIGM].notna()]
-            found |= {
-                (table.corpus, item): str(name)
-                for item, name in zip(named["item_id"], named[PARADIGM], strict=True)
-            }  # fmt: skip
+        column = next((x for x in PARADIGMS if x in table.frame.columns and table.frame[x].notna().any()), None)
+        if column is not None:
+            named = table.frame[table.frame[column].notna()]
+            keys = [(table.corpus, item) for item in named["item_id"]]
+            found |= dict(zip(keys, map(str, named[column]), strict=True))
     return found
 
 

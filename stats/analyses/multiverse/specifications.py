@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 LEAST_ITEMS = 20
 MOST = 20_000
 """Specifications; of more, the claim should name methods or models."""
+MOST_NUMBERS = 200_000_000
+"""Items of all specifications together: 1.6 GB."""
 LEAST_TIES = 0.01
 """Share of ties from which on it is a choice what they count."""
 SETTINGS = {"BOS": "bos_policy", "precision": "dtype", "prompt format": "prompt_format"}
@@ -108,9 +110,16 @@ def specifications(claim: Claim, tables: Sequence[Held]) -> list[Specification]:
         "methods": _of_methods,
         "models": _of_models,
     }
-    found = list(itertools.islice(makers[claim.kind](claim, tables), MOST + 1))
-    if len(found) > MOST:
-        raise BankError(f"the tables hold more than {MOST:,} specifications; name methods or models in the claim")
+    found: list[Specification] = []
+    n_numbers = 0
+    for one in makers[claim.kind](claim, tables):
+        found.append(one)
+        n_numbers += one.contributions.size
+        if len(found) > MOST or n_numbers > MOST_NUMBERS:
+            raise BankError(
+                f"the tables hold more than {len(found) - 1:,} specifications, of {n_numbers:,} items together: too "
+                "many at once; name methods or models in multiverse.claim, or give fewer tables"
+            )
     if not found:
         raise BankError(_why_none(claim, tables))
     return found

@@ -44,8 +44,9 @@ HOSTILE = [
 ]
 
 
-HEADINGS = ["Load it", "What it holds", "Results", "How it was scored", "Sources and licences", "Cite"]
-HEADINGS += ["Limitations", "Make it again"]
+HEADINGS = ["Load it", "What it holds", "Columns", "What it is for", "Results", "How it was scored"]
+HEADINGS += ["Sources and licences", "Cite", "Limitations", "Add your model", "Contact", "Versions", "Make it again"]
+LINKS = {"https://pypi.org/project/pairbank/", "https://docs.mlcommons.org/croissant/"}
 TAGS = {
     "h1",
     "h2",
@@ -56,6 +57,7 @@ TAGS = {
     "code",
     "pre",
     "ul",
+    "ol",
     "li",
     "table",
     "thead",
@@ -127,7 +129,7 @@ def test_a_bank_of_hostile_names_is_whole(text: str, tmp_path: Path) -> None:
     assert title.startswith("pairbank: ")
     assert "<" not in title
     assert set(re.findall(r"<([a-z]\w*)", html)) <= TAGS
-    assert set(re.findall(r'href="([^"]*)"', html)) == {"https://pypi.org/project/pairbank/"}
+    assert set(re.findall(r'href="([^"]*)"', html)) == LINKS
     assert all(path.startswith("reports/r/figures/") for path in re.findall(r'src="([^"]*)"', html))
     assert "onerror=" not in re.sub(r'alt="[^"]*"', "", html).replace("onerror=alert(1)&gt;", "")
     for rows in re.findall(r"<table>(.*?)</table>", html, flags=re.DOTALL):
@@ -140,6 +142,18 @@ def test_a_bank_of_hostile_names_is_whole(text: str, tmp_path: Path) -> None:
         rows = list(csv.reader(io.StringIO(path.read_bytes().decode(), newline="")))
         assert {len(row) for row in rows} == {len(rows[0])}
         assert not [cell for row in rows for cell in row if cell[:1] in ("=", "+", "@", "\t") or cell.startswith("-2+")]
+
+
+@pytest.mark.parametrize("text", [HOSTILE[0], HOSTILE[6], HOSTILE[13], HOSTILE[14], HOSTILE[18]])
+def test_an_example_of_hostile_texts_is_one_block_of_code(text: str, tmp_path: Path) -> None:
+    scored = hostile_table(text, tmp_path)
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored], licences={text: "mit"}, contact=text)
+    page = (bank / "README.md").read_text(encoding="utf-8")
+    html = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(page.split("---\n", 2)[2])
+    assert html.count('<code class="language-json">') == 1
+    assert re.findall(r"<h\d>(.*?)</h\d>", html)[1:] == [*HEADINGS[:3], "An example of each corpus", *HEADINGS[3:]]
+    assert set(re.findall(r"<([a-z]\w*)", html)) <= TAGS
+    assert not re.search("[\x00-\x08\u202a-\u202e\u2066-\u2069]", page + (bank / "croissant.json").read_text())
 
 
 @pytest.mark.parametrize("text", [HOSTILE[0], HOSTILE[8], HOSTILE[17], HOSTILE[19]])

@@ -35,6 +35,15 @@ def unpacked(path: Path) -> Any:  # noqa: ANN401 - JSON is any
     return json.loads(gzip.decompress(path.read_bytes()))
 
 
+def piece(folder: Path, slug: str, name: str) -> dict[str, Any]:
+    """Return the columns of a piece of a model's table, from a file of many or its own."""
+    pack = unpacked(folder / "corpus.json.gz")["tables"][slug]["packs"].get(name)
+    if pack is None:
+        return dict(unpacked(folder / f"models/{slug}/{name}.json.gz")["columns"])
+    assert not (folder / f"models/{slug}/{name}.json.gz").exists()
+    return dict(unpacked(folder / f"packs/{pack}.json.gz")["pieces"][f"{slug}/{name}"]["columns"])
+
+
 def decoded(column: dict[str, Any]) -> list[Any]:
     """Return the cells of a column, by another way than the page's."""
     if column["t"] == "list":
@@ -85,12 +94,12 @@ def test_the_files_hold_every_cell_of_the_tables(hard_bank: Path, hard_site: Pat
     found: dict[str, list[Any]] = {}
     for name in ("ids", "filters", "human"):
         found |= {k: decoded(v) for k, v in unpacked(folder / f"{name}.json.gz")["columns"].items()}
-    for part in ("items", "models/fake_1/rows"):
-        for page in range(-(-67 // 16)):
-            for name, column in unpacked(folder / part / f"{page}.json.gz")["columns"].items():
-                found.setdefault(name, []).extend(decoded(column))
+    for page in range(-(-67 // 16)):
+        items = unpacked(folder / f"items/{page}.json.gz")["columns"]
+        for name, column in (items | piece(folder, "fake_1", f"rows/{page}")).items():
+            found.setdefault(name, []).extend(decoded(column))
     for k, name in enumerate(facts["tables"]["fake_1"]["axes"]):
-        found[name] = decoded(unpacked(folder / f"models/fake_1/axis-{k}.json.gz")["columns"]["value"])
+        found[name] = decoded(piece(folder, "fake_1", f"axis-{k}")["value"])
     assert facts["tables"]["fake_1"]["columns"] == table.column_names
     for name in table.column_names:
         if name != "corpus":
@@ -113,13 +122,26 @@ def test_a_table_of_some_of_the_items_says_where_they_stand(tmp_path: Path) -> N
     pq.write_table(some, path)
     site = pairbank.write_site(bank, tmp_path / "site")
     folder = site / "data/corpora/starter"
-    places = decoded(unpacked(folder / "models/some/places.json.gz")["columns"]["place"])
+    places = decoded(piece(folder, "some", "places")["place"])
     ids = decoded(unpacked(folder / "ids.json.gz")["columns"]["item_id"])
     assert [ids[k] for k in places] == some["item_id"].to_pylist()
     others = unpacked(folder / "others/0.json.gz")["columns"]
     shown = decoded(others["direct~some"])
     assert [shown[k] for k in places] == some["direct_delta"].to_pylist()
     assert shown.count(None) == len(ids) - 2
+
+
+def test_small_pieces_share_files_and_large_ones_have_their_own(tmp_path: Path, hard_site: Path) -> None:
+    items = pairbank.load_corpus("starter", subset="plausibility", limit=2)
+    scored = [pairbank.score(items, FakeScorer(name=f"model-{k}"), methods=METHODS) for k in range(12)]
+    site = pairbank.write_site(pairbank.write_bank(tmp_path / "bank", scored=scored), tmp_path / "site")
+    corpus = site / "data/corpora/starter"
+    assert sorted(path.name for path in (corpus / "packs").iterdir()) == ["axes-0.json.gz", "rows-0.json.gz"]
+    assert not (corpus / "models").exists()
+    own = list((hard_site / "data/corpora/hard/models").rglob("*.json.gz"))
+    packed = list((hard_site / "data/corpora/hard/packs").iterdir())
+    assert own
+    assert len(packed) > 1
 
 
 # --- what is written, and where ---

@@ -63,7 +63,9 @@ def test_only_what_is_looked_at_is_read(hard: Shown) -> None:
     data = [path for path in hard.asked if path.startswith("data/")]
     assert sorted(data) == ["data/results/board/0-0.json.gz", "data/results/board/0-3.json.gz", "data/site.json.gz"]
     hard.open("?tab=compare&corpus=hard&model=fake_1")
-    assert not [path for path in hard.asked if "/rows/" in path or "fake_2_" in path or "others" in path]
+    unwanted = ("/rows", "fake_2_", "others", "axes-1")
+    assert not [path for path in hard.asked if any(part in path for part in unwanted)]
+    assert [path for path in hard.asked if "packs/" in path] == ["data/corpora/hard/packs/axes-0.json.gz"]
     before = len(hard.asked)
     hard.go("Leaderboard")
     hard.go("Direct vs prompted")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -119,7 +117,7 @@ def test_notes_stand_on_the_standard_error_and_quiet_leaves_them_out(tmp_path: P
 
 
 def test_values_of_any_kind_have_a_form_in_json() -> None:
-    table = pd.DataFrame({"a": [1, 2], "b": [float("nan"), 0.5]})
+    table = pd.DataFrame({"a": [1, 2], "b": pd.array([None, 0.5], dtype="Float64")})
     assert plain({"t": table, "p": Path("x"), "s": {1}}) == {
         "t": [{"a": 1, "b": None}, {"a": 2, "b": 0.5}],
         "p": "x",
@@ -132,18 +130,19 @@ def test_the_version_is_printed_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_completes_commands_and_options(shell: str) -> None:
-    words = {"COMP_WORDS": "pairbank sco", "COMP_CWORD": "1", "_TYPER_COMPLETE_ARGS": "pairbank sco"}
-    if shell == "fish":
-        words["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
-    done = subprocess.run(
-        [sys.executable, "-c", "from pairbank.cli import main; main()"],
-        env={"PATH": "/usr/bin", "PYTHONPATH": ":".join(sys.path), "_PAIRBANK_COMPLETE": f"complete_{shell}", **words},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "score" in done.stdout, done.stderr
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [("pairbank sco", "score"), ("pairbank score zhob", "zhoblimp"), ("pairbank run demo-", "demo-full")],
+)
+def test_a_shell_completes_commands_corpora_and_studies(
+    shell: str, typed: str, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(typed.count(" ")))
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", typed)
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    done = CliRunner().invoke(app, [], prog_name="pairbank", env={"_PAIRBANK_COMPLETE": f"complete_{shell}"})
+    assert found in done.output
 
 
 def test_who_stops_a_run_is_told_that_the_same_command_goes_on(tmp_path: Path, pairs: Path) -> None:

@@ -94,3 +94,11 @@ def test_downloads_are_told_at_the_start_and_then_now_and_then() -> None:
     clock.now += 6
     told.tell(DownloadProgress(name="b.csv", done_bytes=500_000, total_bytes=None))
     assert lines == ["downloading a.csv: 1.0 of 45.6 MB", "downloading file 2, b.csv: 0.5 MB"]
+
+
+def test_the_time_left_is_not_told_after_the_first_item_of_many() -> None:
+    clock, lines = Clock(), list[str]()
+    said = Lines(what="scoring li with m", meter=Meter(clock=clock), say=lines.append)
+    clock.now += 21
+    said.tell(1, 1000)
+    assert lines == ["scoring li with m: 1/1,000 items, 0.0 items/s, time left not known yet"]

@@ -13,6 +13,7 @@ import pytest
 
 import pairbank
 from pairbank.errors import ModelLoadError
+from pairbank.scoring.models.checkpoints import located
 from pairbank.scoring.models.weights import fingerprint as module
 from pairbank.scoring.models.weights.fingerprint import HashProgress, fingerprint
 from tiny_bidirectional_models import bart_model, masked_model, saved, t5_model
@@ -173,6 +174,28 @@ def test_code_templates_and_tokenizers_count_and_notes_do_not(tmp_path: Path) ->
 
 
 @pytest.mark.usefixtures("kept_at_once")
+@pytest.mark.parametrize("name", ["llama", "gpt2", "mistral"])
+def test_the_model_that_an_adapter_is_put_on_counts(name: str, tmp_path: Path) -> None:
+    base = saved_model(ARCHITECTURES[name], tmp_path / "base")
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_model.safetensors").write_bytes(b"weights of the adapter")
+    (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(base), "r": 8}))
+    before = located(adapter, gguf_file=None)
+    assert located(adapter, gguf_file=None).revision == before.revision
+    weights = base / "model.safetensors"
+    data = weights.read_bytes()
+    weights.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    assert located(adapter, gguf_file=None).revision != before.revision
+    with pytest.raises(ModelLoadError, match="its files changed while it was loaded"):
+        before.check_unchanged()
+    # of a base on the Hub the adapter's own file tells the name
+    (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "org/base"}))
+    on_hub = located(adapter, gguf_file=None).revision
+    (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "org/other"}))
+    assert len({on_hub, located(adapter, gguf_file=None).revision, before.revision}) == 3
+
+
 def test_many_at_once_agree(tmp_path: Path) -> None:
     for i in range(6):
         (tmp_path / f"part-{i}.safetensors").write_bytes(bytes([i]) * (1 << 20))

@@ -102,6 +102,31 @@ def test_a_second_call_reads_what_the_first_one_stored(tiny: LoadedModel, monkey
     assert np.array_equal(first.layer(1, rows), again.layer(1, rows))
 
 
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut short": lambda data: data[: len(data) // 2],
+    "empty": lambda _: b"",
+    "one bit": lambda data: data[:-100] + bytes([data[-100] ^ 1]) + data[-99:],
+    "another file's seal": lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+    "no seal": lambda data: data[: -hidden_states.SEAL_BYTES],
+    "a web page": lambda _: b"<html>no longer here</html>" * 9,
+}
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_a_damaged_file_is_set_aside_and_its_states_are_computed_again(
+    how: str, tiny: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path))
+    [path] = last_token_states(TEXTS, tiny).shards
+    whole = path.read_bytes()
+    path.write_bytes(DAMAGES[how](whole))
+    assert last_token_states(TEXTS, tiny).shards == (path,)
+    assert path.read_bytes() == whole
+    assert path.with_suffix(".corrupt").read_bytes() == DAMAGES[how](whole)
+    assert "are damaged" in caplog.text
+    assert "computed again" in caplog.text
+
+
 def test_a_stopped_run_goes_on_with_the_texts_that_are_missing(
     tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,7 +33,7 @@ def test_models_stand_from_small_to_large_and_unknown_ones_last() -> None:
     assert list(dict.fromkeys(found.summary["model"])) == ordered
     assert found.overview.tables["accuracies"]["model"].tolist() == ordered
     axes = found.figures[0].draw().axes[0]
-    assert [text.get_text() for text in axes.figure.legends[0].get_texts()] == ordered  # type: ignore[union-attr]
+    assert [text.get_text() for text in axes.figure.legends[0].get_texts()] == ordered
     (note,) = [note for note in found.notes if "small to large" in note]
     assert note.endswith("nothing is declared of nobody's: last.")
     alone = pairbank.report(tables[1:2])

@@ -86,7 +86,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - any value to JSON's
         value = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
     elif hasattr(value, "tolist"):
         value = value.tolist()
-    if isinstance(value, float) and not math.isfinite(value):
+    if (isinstance(value, float) and not math.isfinite(value)) or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 SECONDS_A_LINE = 20.0
 """Between two lines of progress where no terminal shows a bar."""
 SECONDS_A_DOWNLOAD_LINE = 5.0
+LEAST_SHARE = 0.02
+"""Of the work, before which the time left is not told: the first pass is the slowest."""
 MOST_LINES = 16
 """Of workers that are shown while they score; in the end all are."""
 
@@ -115,6 +117,8 @@ class Lines:
             self.say(line)
 
     def _left(self, n_done: float, n_total: int) -> str:
+        if n_done < LEAST_SHARE * n_total:
+            return "time left not known yet"
         return f"about {self.meter.seconds_left(n_done, n_total):,.0f} s left"
 
 

@@ -1,15 +1,15 @@
 """Tables for a terminal of any width: in, a DataFrame; out, lines that fit, with nothing cut off.
 
 What does not fit is made narrower in this order: columns that hold nothing go, columns that hold the same in every row
-become a line above the table, an interval stands below its estimate, words stand below each other. What does not fit
-even then is printed a row after the other, a line a cell.
+become a line above the table, an interval stands below its estimate, words stand below each other, then the parts of
+names; the first column becomes a line above its rows. What does not fit even then is printed row by row, a line a cell.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cli.display.output import answer, output
@@ -51,14 +51,21 @@ def lines(table: pd.DataFrame, *, width: int, whole: Sequence[str] = ()) -> list
     grid = _Grid.of(table, whole)
     if grid.natural > width:
         grid = grid.without_empty()
-    if grid.natural > width:
-        grid = grid.with_intervals_below()
     common: list[str] = []
     if grid.natural > width:
         grid, common = grid.without_constant()
+    if grid.natural > width:
+        grid = grid.with_intervals_below()
     if grid.least > width:
-        return [*common, *grid.blocks(width)]
-    return [*common, grid.drawn(width)]
+        grid = replace(grid, whole=frozenset(), breaks_names=True)
+    first, rest = grid.column(0), grid.keeping(range(1, len(grid.header)))
+    if min(grid.least, rest.least) > width:
+        grid, rest = replace(grid, gap=1), replace(rest, gap=1)
+    if grid.least <= width:
+        return [*common, grid.drawn(width)]
+    if rest.header and len(set(first)) < len(first) and rest.least <= width:
+        return [*common, *rest.drawn_under(grid.header[0], first, width)]
+    return [*common, *grid.blocks(width)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +75,10 @@ class _Grid:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     whole: frozenset[str]
+    """Columns whose cells stay on one line."""
+    gap: int = _GAP
+    breaks_names: bool = False
+    """Whether a name may go on in the next line after a mark in it."""
 
     @classmethod
     def of(cls, table: pd.DataFrame, whole: Sequence[str]) -> _Grid:
@@ -88,36 +99,43 @@ class _Grid:
     def leasts(self) -> list[int]:
         """Return how narrow each column can be with no word broken that should not be."""
         return [
-            _widest([w for text in (name, *self.column(i)) for w in _pieces(text, is_whole=name in self.whole)])
+            _widest([w for text in (name, *self.column(i)) for w in self._pieces(text, is_whole=name in self.whole)])
             for i, name in enumerate(self.header)
         ]
 
     @property
     def natural(self) -> int:
-        return sum(self.naturals()) + _GAP * (len(self.header) - 1)
+        return sum(self.naturals()) + self.gap * (len(self.header) - 1)
 
     @property
     def least(self) -> int:
-        return sum(self.leasts()) + _GAP * (len(self.header) - 1)
+        return sum(self.leasts()) + self.gap * (len(self.header) - 1)
 
     def keeping(self, places: Sequence[int]) -> _Grid:
-        return _Grid(
-            header=tuple(self.header[i] for i in places),
-            rows=tuple(tuple(row[i] for i in places) for row in self.rows),
-            whole=self.whole,
-        )
+        rows = tuple(tuple(row[i] for i in places) for row in self.rows)
+        return replace(self, header=tuple(self.header[i] for i in places), rows=rows)
+
+    def _pieces(self, text: str, *, is_whole: bool) -> list[str]:
+        """Return what of a text must stand on one line."""
+        if is_whole:
+            return text.split("\n")
+        words = [word for line in text.split("\n") for word in _words(line)]
+        if self.breaks_names:
+            words = [part for word in words for part in _parts(word)]
+        return [word if _widest([word]) <= _LONGEST_WORD else word[: _LONGEST_WORD // 2] for word in words]
 
     def without_empty(self) -> _Grid:
         return self.keeping([i for i in range(len(self.header)) if any(self.column(i)) or not self.rows])
 
     def with_intervals_below(self) -> _Grid:
         rows = tuple(tuple(re.sub(r" (?=\[|\()", "\n", cell) if "[" in cell else cell for cell in r) for r in self.rows)
-        return _Grid(header=self.header, rows=rows, whole=self.whole)
+        return replace(self, rows=rows)
 
     def without_constant(self) -> tuple[_Grid, list[str]]:
         """Return the table without the columns that hold the same in each of several rows, and these as lines."""
         places = range(len(self.header))
-        constant = [i for i in places if len(self.rows) > 1 and len(set(self.column(i))) == 1]
+        alike = [i for i in places if len(self.rows) > 1 and len(set(self.column(i))) == 1]
+        constant = [i for i in alike if "[" not in self.rows[0][i]]  # estimates that happen to be equal stay
         said = [f"{self.header[i]}: {self.rows[0][i]}".replace("\n", " ") for i in constant]
         kept = [i for i in places if i not in constant]
         return (self.keeping(kept), said) if kept else (self, [])
@@ -125,7 +143,7 @@ class _Grid:
     def widths(self, width: int) -> list[int]:
         """Return the columns' widths: the least ones, and what is left to those that need little more first."""
         found, naturals = self.leasts(), self.naturals()
-        left = width - _GAP * (len(found) - 1) - sum(found)
+        left = width - self.gap * (len(found) - 1) - sum(found)
         for n_waiting, i in enumerate(sorted(range(len(found)), key=lambda i: naturals[i] - found[i])):
             more = min(naturals[i] - found[i], left // (len(found) - n_waiting))
             found[i] += more
@@ -133,15 +151,40 @@ class _Grid:
         return found
 
     def drawn(self, width: int) -> Any:  # noqa: ANN401 - rich's table
+        return self._table(self.rows, self.widths(width))
+
+    def drawn_under(self, name: str, heads: Sequence[str], width: int) -> list[Any]:
+        """Return the table in parts, one under each head, which stood in a column of this name."""
+        widths = self.widths(width)
+        places = {head: [i for i, one in enumerate(heads) if one == head] for head in heads}
+        found: list[Any] = [self._table((), widths)]
+        for head, own in places.items():
+            found += folded(f"{name}: {head}", width)
+            found.append(self._table([self.rows[i] for i in own], widths, has_header=False))
+        return found
+
+    def _table(self, rows: Sequence[Sequence[str]], widths: Sequence[int], *, has_header: bool = True) -> Any:  # noqa: ANN401
         from rich.table import Table
 
-        shown = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
-        widths = self.widths(width)
+        shown = Table(
+            box=None, pad_edge=False, padding=(0, self.gap, 0, 0), header_style="bold", show_header=has_header
+        )
         for place, name in enumerate(self.header):
             shown.add_column(name, overflow="fold", min_width=widths[place], max_width=widths[place])
-        for row in self.rows:
-            shown.add_row(*row)
+        for row in rows:
+            shown.add_row(*(self._fitted(cell, n) for cell, n in zip(row, widths, strict=True)))
         return shown
+
+    def _fitted(self, cell: str, width: int) -> str:
+        """Return a cell with line ends within its names where they have to go on in the next line."""
+        if not self.breaks_names or _widest([cell]) <= width:
+            return cell
+        lines = [""]
+        for part in re.findall(r"[^_@/\s-]*[_@/-]|[^_@/\s-]+|\s+", cell):
+            if lines[-1] and _widest([lines[-1] + part.rstrip()]) > width:
+                lines.append("")
+            lines[-1] += part if lines[-1] else part.lstrip()
+        return "\n".join(line.rstrip() for line in lines)
 
     def blocks(self, width: int) -> list[str]:
         """Return the rows, one after the other: a line a cell that holds something, folded where it is too long."""
@@ -167,16 +210,17 @@ def folded(text: str, width: int, *, indent: str = "", hanging: str = "    ") ->
     return [(indent if i == 0 else hanging) + line.plain.rstrip() for i, line in enumerate(wrapped)]
 
 
-def _pieces(text: str, *, is_whole: bool) -> list[str]:
-    """Return what of a text must stand on one line."""
-    if is_whole:
-        return text.split("\n")
-    words = [word for line in text.split("\n") for word in _words(line)]
-    return [word if _widest([word]) <= _LONGEST_WORD else word[: _LONGEST_WORD // 2] for word in words]
-
-
 def _words(line: str) -> list[str]:
     return [line] if line.startswith("[") else line.split()
+
+
+def _parts(word: str) -> list[str]:
+    """Return the parts of a name, each with the mark that ends it; what stands in brackets is one.
+
+    >>> _parts("hl23_sent@chat")
+    ['hl23_', 'sent@', 'chat']
+    """
+    return [word] if word.startswith("[") else re.findall(r"[^_@/-]*[_@/-]|[^_@/-]+", word)
 
 
 def _widest(texts: Sequence[str]) -> int:

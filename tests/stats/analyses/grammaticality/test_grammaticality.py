@@ -190,12 +190,14 @@ def test_a_corpus_without_area_says_why() -> None:
     assert found.answer.endswith("No AUC for cola: there are no ungrammatical strings.")
 
 
-def test_a_corpus_that_one_score_lacks_is_not_said_to_have_no_area() -> None:
-    table = linked_table()
-    lacking = table.frame.assign(**{f"mean_logprob_{side}": np.nan for side in ("good", "bad", "delta")})
-    found = section([replace(table, frame=lacking)], seed=0, n_resamples=0)
-    assert set(found.tables["separability"].query("metric == 'auc'")["method"]) == {"direct"}
-    assert "No AUC" not in found.answer
+def test_a_score_that_a_corpus_lacks_does_not_take_the_area_from_its_others() -> None:
+    lacking = linked_table()
+    names = [layout.method for layout in lacking.layouts if layout.method != "direct"]
+    gone = {f"{names[0]}_{column}": np.nan for column in ("good", "bad", "delta")}
+    lacking = replace(lacking, corpus="sling", frame=lacking.frame.assign(corpus="sling", **gone))
+    found = section([linked_table(), lacking], seed=0, n_resamples=5)
+    assert set(found.tables["areas"]["corpus"]) >= {"toy", "sling"}
+    assert found.answer.endswith(f"No AUC of `{names[0]}` for sling, which has no such scores.")
 
 
 def test_a_histogram_counts_every_string_once() -> None:

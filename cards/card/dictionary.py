@@ -1,0 +1,143 @@
+"""The column dictionary: in, the columns that a bank's files have; out, a row a column with type, unit and meaning.
+
+Nothing is listed that no file has, and nothing that a file has is left out. Columns of methods are listed once for all
+methods that have them, as `METHOD_good`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pairbank.builders.corpora.registry import CORPORA
+from pairbank.builders.ratings.rating import RATING_COLUMNS
+from pairbank.builders.schema.columns import COLUMNS
+from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, columns_of
+
+if TYPE_CHECKING:
+    from pairbank.cards.card.contents import Contents
+
+METHOD = "METHOD"
+"""Stands for a method's name."""
+SIDES = "good", "bad"
+MEANINGS: Mapping[str, tuple[str, str]] = {
+    "good": ("score", "score of the better side"),
+    "bad": ("score", "score of the worse side; null where there is none"),
+    "delta": ("score", "better side - worse side; above 0 = right"),
+    "good_n": ("tokens", "tokens scored of the better side"),
+    "bad_n": ("tokens", "tokens scored of the worse side"),
+    "good_tokens": ("nats", "log-probability of each token scored of the better side"),
+    "bad_tokens": ("nats", "log-probability of each token scored of the worse side"),
+    "good_before": ("nats", "log-probability of a word's edge before the target of the better side"),
+    "bad_before": ("nats", "log-probability of a word's edge before the target of the worse side"),
+    "good_after": ("nats", "log-probability of a word's edge after the target of the better side"),
+    "bad_after": ("nats", "log-probability of a word's edge after the target of the worse side"),
+    "by_region": ("nats", "log-probability of each region of a sentence, in their order"),
+    "logprobs": ("nats", "log-probabilities of the answer options: presentations x options, row-major"),
+    "argmax_good": ("points", "most probable rating of the better side"),
+    "argmax_bad": ("points", "most probable rating of the worse side"),
+    "first_choice": ("share", "of the presentations, those in which the option shown first is the more probable"),
+    "answers": ("", "the option found in what the model wrote, one a presentation"),
+    "texts": ("", "what the model wrote, one a presentation"),
+    "unparsed": ("presentations", "answered without a valid answer"),
+    "flags": ("", "why a score needs care; empty = nothing to say"),
+}
+"""Ending of a method's column -> unit and meaning; the unit "score" is the method's own."""
+OTHERS: Mapping[str, tuple[str, str]] = {
+    "flags": ("", "why a row needs care; empty = nothing to say"),
+    "model": ("", "name of the model whose scores these are"),
+    "model_source": ("", "the column `model` of the file that the corpus was read from"),
+    "edit_distance": ("characters", "inserted, deleted or replaced to make one side of the other"),
+    "cosine_distance": ("0 to 2", "1 - cosine of the embeddings of both sides"),
+    "cosine_distance_model": ("", "the embedding model, id@revision"),
+}
+"""Columns that are neither in the schema nor a method's."""
+RATINGS: Mapping[str, tuple[str, str]] = {column.name: ("", column.meaning) for column in RATING_COLUMNS}
+"""Columns of a config of single raters' ratings."""
+UNITS = {"human_good": "points of human_scale", "human_bad": "points of human_scale", "human_n": "people"}
+UNDESCRIBED = "as in the file that the corpus was read from"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A column, or one column of each of some methods."""
+
+    column: str
+    type: str
+    unit: str
+    meaning: str
+    where: tuple[str, ...] = ()
+    """Corpora that have it, where it is not in all of them; of a method's column, the methods."""
+
+
+def dictionary(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> list[Entry]:
+    """Return an entry for each column of a bank's items and scored tables, in the order of the files."""
+    return [*_items(contents), *_scores(manifest, contents)]
+
+
+def described(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> dict[str, Entry]:
+    """Return an entry by the real name of each column."""
+    found = {
+        name: Entry(column=name, type="", unit=unit, meaning=meaning)
+        for name, (unit, meaning) in (RATINGS if manifest.get("ratings") else {}).items()
+    }
+    for entry in dictionary(manifest, contents):
+        if entry.column.startswith(f"{METHOD}_"):
+            names = (entry.column.replace(METHOD, method, 1) for method in entry.where)
+            found |= dict.fromkeys(names, entry)
+        else:
+            found[entry.column] = entry
+    return found
+
+
+def _items(contents: Mapping[str, Contents]) -> Iterator[Entry]:
+    """Yield the columns of the items: the schema's, then each corpus's own."""
+    shared = {column.name: column.meaning for column in COLUMNS}
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for corpus, held in contents.items():
+        own = {column.name: column.meaning for column in CORPORA[corpus].extra_columns} if corpus in CORPORA else {}
+        for name, kind in held.items.items():
+            known = shared.get(name) or OTHERS.get(name, ("", ""))[1] or own.get(name) or UNDESCRIBED
+            found.setdefault((name, kind, known), []).append(corpus)
+    for (name, kind, meaning), corpora in found.items():
+        everywhere = len(corpora) == len(contents)
+        unit = UNITS.get(name) or OTHERS.get(name, ("", ""))[0]
+        yield Entry(column=name, type=kind, unit=unit, meaning=meaning, where=() if everywhere else tuple(corpora))
+
+
+def _scores(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> Iterator[Entry]:
+    """Yield what scored tables have beside the items' columns, one entry for all methods that have the same."""
+    found: dict[tuple[str, str, str, str], list[str]] = {}
+    for corpus, held in contents.items():
+        signatures = manifest["scores"].get(corpus, {})
+        if not signatures:
+            continue
+        methods = signatures[min(signatures)]["methods"]
+        declared = {name: definition.get("columns", ()) for name, definition in methods.items()}
+        owners = {
+            column: method
+            for method, columns in columns_of(methods, held.scored, declared=declared).items()
+            for column in columns
+        }
+        for name, kind in held.scored.items():
+            if name in owners:
+                key, where = _of_method(name, kind, owners[name], methods[owners[name]]), owners[name]
+            elif name not in held.items:
+                key, where = (name, kind, *OTHERS.get(name, ("", UNDESCRIBED))), corpus
+            else:
+                continue
+            found.setdefault(key, []).append(where)
+    for (name, kind, unit, meaning), owned_by in found.items():
+        is_general = not name.startswith(f"{METHOD}_") and len(owned_by) == len(contents)
+        names = () if is_general else tuple(dict.fromkeys(owned_by))
+        yield Entry(column=name, type=kind, unit=unit, meaning=meaning, where=names)
+
+
+def _of_method(name: str, kind: str, method: str, definition: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    ending = name.removeprefix(f"{method}_")
+    if name not in ScoreColumns(method).all:
+        return name, kind, "", f"of the method {method}: its definition says what it is"
+    unit, meaning = MEANINGS[ending]
+    own = MethodLayout.from_dict(definition["layout"]).unit_in_words
+    return f"{METHOD}_{ending}", kind, own if unit == "score" else unit, meaning

@@ -1,0 +1,159 @@
+"""What sharing work out among Ray workers costs: in, a model; out, times of one process and of workers, interleaved.
+
+    python tests/scale/overhead.py                # a random Llama of 13 million parameters, 2,000 pairs, two repeats
+    python tests/scale/overhead.py --model demo --repeats 1
+
+Scores pairs of BLiMP (the starter's, over and over, where BLiMP is not here) in one process with one thread, by one Ray
+worker with one thread, in one process with two lanes, and by two workers; start-up of models and Ray left out. The
+tables have to be the same bytes. On an idle machine of two cores it takes under four minutes; on a busy one times say
+little, and the processor time of the process that hands out is what the overhead is. Needs ray.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pandas as pd
+import torch
+
+import pairbank
+from pairbank.errors import PairbankError
+from pairbank.markdown import to_markdown
+from pairbank.scoring.run.ray_workers import RayModel
+from tiny_models import Architecture, saved_model
+
+METHODS = ("direct", "meta_question_simple")
+MODEL = Architecture(
+    model_class="LlamaForCausalLM",
+    config={
+        "hidden_size": 384,
+        "intermediate_size": 1024,
+        "num_hidden_layers": 7,
+        "num_attention_heads": 6,
+        "num_key_value_heads": 3,
+        "max_position_embeddings": 2048,
+    },
+    batching="packed",
+    tokenizer="byte_bpe_bos",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One run."""
+
+    seconds: float
+    cpu_seconds: float
+    """Of this process; workers have their own."""
+    workers_seconds: float
+    """That workers say they scored."""
+    sha256: str
+
+
+def items_of(n: int, data_dir: str | None) -> datasets.Dataset:
+    """Return so many pairs, of all paradigms in turn."""
+    try:
+        items = pairbank.load_corpus("blimp", data_dir=data_dir, limit=-(-n // 67))
+    except PairbankError:
+        items = pairbank.load_corpus("starter", subset="minimal-pairs")
+    places = [place % len(items) for place in range(n)]
+    return items.select(places)
+
+
+@contextlib.contextmanager
+def cold_store() -> Iterator[Path]:
+    """Keep scores of a run apart."""
+    usual = os.environ.get("PAIRBANK_CACHE")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["PAIRBANK_CACHE"] = folder
+        try:
+            yield Path(folder)
+        finally:
+            del os.environ["PAIRBANK_CACHE"]
+            if usual is not None:
+                os.environ["PAIRBANK_CACHE"] = usual
+
+
+def measured(items: datasets.Dataset, model: Any, methods: tuple[str, ...]) -> Measured:  # noqa: ANN401 - a Scorer
+    """Score with a model that is loaded."""
+    with cold_store() as folder:
+        before = sum(entry.seconds for entry in getattr(model, "ledger", ()))
+        began, cpu_began = time.perf_counter(), time.process_time()
+        scored = pairbank.score(items, model, methods=methods)
+        seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
+        table = scored.save(folder / "scored.parquet").read_bytes()
+    return Measured(
+        seconds=seconds,
+        cpu_seconds=cpu_seconds,
+        workers_seconds=sum(entry.seconds for entry in getattr(model, "ledger", ())) - before,
+        sha256=hashlib.sha256(table).hexdigest()[:12],
+    )
+
+
+def in_one_process(items: datasets.Dataset, model: Any, methods: tuple[str, ...], n_threads: int) -> Measured:  # noqa: ANN401
+    """Score here, in so many lanes."""
+    usual = torch.get_num_threads()
+    torch.set_num_threads(n_threads)
+    try:
+        return measured(items, model, methods)
+    finally:
+        torch.set_num_threads(usual)
+
+
+def main() -> None:
+    """Measure in turn, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model")
+    parser.add_argument("--pairs", type=int, default=2_000)
+    parser.add_argument("--methods", nargs="+", default=METHODS)
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--data-dir")
+    asked = parser.parse_args()
+    datasets.disable_progress_bars()
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    methods, items = tuple(asked.methods), items_of(asked.pairs, asked.data_dir)
+    rows: list[dict[str, object]] = []
+    with tempfile.TemporaryDirectory() as work:
+        name = asked.model or str(saved_model(MODEL, Path(work) / "llama"))
+        here: Any = pairbank.load_model(name, device="cpu")
+        for repeat in range(1, asked.repeats + 1):
+            for n in (1, 2):
+                rows.append(_row(repeat, f"one process, lanes: {n}", in_one_process(items, here, methods, n)))
+                with RayModel(name, {"device": "cpu"}, n_workers=n) as there:
+                    rows.append(_row(repeat, f"workers: {n}", measured(items, there, methods)))
+                sys.stderr.write(f"{rows[-2:]}\n")
+    table = pd.DataFrame(rows)
+    sys.stdout.write(to_markdown(table) + "\n")
+    best = table.groupby("how")["s"].min()
+    overhead = best["workers: 1"] / best["one process, lanes: 1"] - 1
+    sys.stdout.write(
+        f"best of {asked.repeats}: one worker takes {overhead:+.1%} of one process's time; two workers do "
+        f"{best['one process, lanes: 2'] / best['workers: 2']:.2f} of what two lanes do\n"
+    )
+    sys.exit(table["table"].nunique() != 1)
+
+
+def _row(repeat: int, how: str, found: Measured) -> dict[str, object]:
+    return {
+        "repeat": repeat,
+        "how": how,
+        "s": round(found.seconds, 2),
+        "CPU s of this process": round(found.cpu_seconds, 2),
+        "s that workers scored": round(found.workers_seconds, 2),
+        "table": found.sha256,
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Which methods `pairbank score --multiverse` scores, by what the items are; and that its report has the curve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import pairbank
+from pairbank.cli import app
+from pairbank.errors import ScoringError
+from pairbank.scoring.methods.multiverse import multiverse_methods
+from pairbank.scoring.prompts.registry import prompts
+
+
+def own(folder: Path, language: str, n: int = 24) -> Path:
+    """A file of sentence pairs."""
+    path = folder / f"{language}.csv"
+    rows = [
+        {"target_good": f"The hens cluck {i}.", "target_bad": f"The hens clucks {i} {'x' * (i % 3)}."} for i in range(n)
+    ]
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return path
+
+
+def test_prompts_are_those_for_the_task_and_language_and_read_from_probabilities(tmp_path: Path) -> None:
+    english = multiverse_methods(pairbank.load_corpus(str(own(tmp_path, "en")), language="en"))
+    assert english[:4] == ["direct", "mean_logprob", "slln_lp", "bayes_uniform"]
+    assert {"hf24_paired", "meta_question_simple", "meta_question_simple_labels_ab"} <= set(english)
+    assert not [name for name in english if name.endswith("_paper") or name == "pmi"]
+    known = prompts()
+    assert all(known[name].readout == "options" for name in english[4:])
+    german = multiverse_methods(pairbank.load_corpus(str(own(tmp_path, "de")), language="de"))
+    assert german[4:] == ["better_sentence", "acceptable_sentence"]
+
+
+def test_counts_give_slor_and_contexts_give_pmi() -> None:
+    items = pairbank.load_corpus("starter", subset="contexts")
+    found = multiverse_methods(items, with_unigrams=True, asked=False)
+    assert {"slor", "bayes_unigram", "pmi"} <= set(found)
+
+
+def test_items_of_one_side_have_no_multiverse(tmp_path: Path) -> None:
+    items = pairbank.load_corpus(str(own(tmp_path, "en"))).map(lambda _row: {"target_bad": None})
+    with pytest.raises(ScoringError, match="no item has two sides"):
+        multiverse_methods(items)
+
+
+def test_the_command_scores_them_and_prints_the_verdict(tmp_path: Path) -> None:
+    out = tmp_path / "scored.parquet"
+    asked = ["score", str(own(tmp_path, "en")), "--model", "fake:a", "--multiverse", "-m", "hf24_paired", "-m"]
+    result = CliRunner().invoke(app, [*asked, "meta_question_simple", "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "Under how many defensible choices is it so: asking is worse than probability?" in result.output
+    assert "specifications" in result.output
+    methods = pairbank.read_scored(out).methods
+    assert methods == ("direct", "mean_logprob", "slln_lp", "bayes_uniform", "hf24_paired", "meta_question_simple")

@@ -1,0 +1,65 @@
+"""Two Ray nodes: one is killed while its worker scores, and the result has the bytes of one process.
+
+The long form, with other faults and several models, is `python tests/faults/ray_nodes.py`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pairbank.scoring.methods.direct import Direct
+from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.run import ray_workers
+from tiny_models import ARCHITECTURES, saved_model
+
+if TYPE_CHECKING:
+    from ray.cluster_utils import Cluster
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: pip install 'pairbank[ray]'"),
+]
+SCRIPT = Path(__file__).resolve().parents[2] / "faults" / "ray_nodes.py"
+
+
+@pytest.fixture(scope="module")
+def nodes() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("ray_nodes", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def cluster(nodes: ModuleType) -> Iterator[Cluster]:
+    with nodes.one_node() as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Direct, "shard_items", 16)
+    monkeypatch.setattr(Prompted, "shard_items", 8)
+    monkeypatch.setattr(ray_workers, "LATE_S", 3.0)
+
+
+@pytest.mark.parametrize(("fault", "n_nodes", "name"), [("node killed", 2, "gpt2"), ("node added", 1, "qwen2")])
+def test_nodes_that_leave_or_join_change_no_byte(
+    fault: str, n_nodes: int, name: str, nodes: ModuleType, cluster: Cluster, tmp_path: Path
+) -> None:
+    folder = saved_model(ARCHITECTURES[name], tmp_path / name)
+    expected = nodes.in_one_process(folder, tmp_path / "one.parquet")
+    nodes.with_nodes(cluster, n_nodes)
+    found = nodes.disturbed(cluster, folder, tmp_path / "ray.parquet", nodes.FAULTS[fault])
+    assert found.table == expected
+    assert found.n_scored_twice == 0
+    assert found.n_processes == 2 or fault == "node killed"

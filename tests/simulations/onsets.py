@@ -1,0 +1,116 @@
+"""How often the analysis `trajectories` says an onset where there is none, or too early: simulated runs of checkpoints.
+
+A run has 12 checkpoints and 12 phenomena of some items each. An item's difference is latent: a part that it keeps over
+checkpoints (`kept`) and a part of the checkpoint's own, so that neighbours agree as those of a real run do; what it has
+learnt is added. Printed is, for each null, the share of runs in which the claim is made of any phenomenon:
+
+    PYTHONPATH=src:tests/support python tests/simulations/onsets.py --runs 2000
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+
+import numpy as np
+
+from pairbank.stats.analyses.trajectories.onsets import ALPHA, above_chance, onset_of
+
+N_CHECKPOINTS, N_PHENOMENA, TRUE_ONSET = 12, 12, 6
+Claims = Callable[[np.ndarray], bool]
+
+
+def onsets(signs: np.ndarray, *, over_first: bool) -> int | None:
+    """Return the place of the onset of one phenomenon, as the analysis has it."""
+    found = signs[1:] - signs[0] if over_first else signs
+    right, wrong = ((found * sign > 0).sum(axis=1).astype(float) for sign in (1, -1))
+    place, _ = onset_of(above_chance(right, wrong), alpha=ALPHA / N_PHENOMENA)
+    return place
+
+
+def drawn(
+    rng: np.random.Generator, n_items: int, *, kept: float, bias: float, learnt: np.ndarray, shared: float
+) -> np.ndarray:
+    """Return signs of one phenomenon's differences, shape (checkpoints, items)."""
+    stable = rng.standard_normal(n_items)
+    own = rng.standard_normal((N_CHECKPOINTS, n_items))
+    alike = rng.standard_normal((N_CHECKPOINTS, 1))
+    noise = np.sqrt(kept) * stable + np.sqrt(1 - kept - shared) * own + np.sqrt(shared) * alike
+    found: np.ndarray = np.sign(noise + bias + learnt[:, np.newaxis])
+    return found
+
+
+def rates(n_runs: int, *, seed: int = 0) -> dict[str, float]:
+    """Return the share of runs with a wrong claim, by null; and, for comparison, the power of one that is true."""
+    rng = np.random.default_rng(seed)
+    nothing, late = np.zeros(N_CHECKPOINTS), np.where(np.arange(N_CHECKPOINTS) < TRUE_ONSET, 0.0, 0.8)
+    wrong: dict[str, float] = {}
+    for n_items in (20, 100, 500):
+        for kept in (0.0, 0.5, 0.95):
+            wrong[f"any onset, {n_items} items, kept {kept}"] = _share(
+                rng,
+                n_runs,
+                lambda place: place is not None,
+                over_first=False,
+                bias=0.0,
+                learnt=nothing,
+                n_items=n_items,
+                kept=kept,
+            )
+            wrong[f"too early, {n_items} items, kept {kept}"] = _share(
+                rng,
+                n_runs,
+                lambda p: p is not None and p < TRUE_ONSET,
+                over_first=False,
+                bias=0.0,
+                learnt=late,
+                n_items=n_items,
+                kept=kept,
+            )
+            wrong[f"gain, {n_items} items, kept {kept}, .63 throughout"] = _share(
+                rng,
+                n_runs,
+                lambda place: place is not None,
+                over_first=True,
+                bias=0.33,
+                learnt=nothing,
+                n_items=n_items,
+                kept=kept,
+            )
+    wrong["any onset, 100 items whose words are shared (r = .2)"] = _share(
+        rng, n_runs, lambda place: place is not None, n_items=100, kept=0.0, over_first=False, bias=0.0,
+        learnt=nothing, shared=0.2,
+    )  # fmt: skip
+    wrong["power: onset found by the true checkpoint or the next, 100 items, kept 0.5"] = _share(
+        rng, n_runs, lambda p: p is not None and p <= TRUE_ONSET + 1, n_items=100, kept=0.5, over_first=False,
+        bias=0.0, learnt=late, n_phenomena=1,
+    )  # fmt: skip
+    return wrong
+
+
+def _share(
+    rng: np.random.Generator,
+    n_runs: int,
+    is_said: Callable[[int | None], bool],
+    *,
+    n_items: int,
+    kept: float,
+    bias: float,
+    learnt: np.ndarray,
+    over_first: bool,
+    shared: float = 0.0,
+    n_phenomena: int = N_PHENOMENA,
+) -> float:
+    said = 0
+    for _ in range(n_runs):
+        runs = (drawn(rng, n_items, kept=kept, bias=bias, learnt=learnt, shared=shared) for _ in range(n_phenomena))
+        said += any(is_said(onsets(signs, over_first=over_first)) for signs in runs)
+    return said / n_runs
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=1000)
+    for name, rate in rates(parser.parse_args().runs).items():
+        sys.stdout.write(f"{rate:.3f}  {name}\n")

@@ -1,0 +1,144 @@
+"""Checkpoints as models: curves and onsets of a known run, error rates of onsets, order across runs, --revisions."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import pairbank
+from pairbank.cli import app
+from pairbank.errors import BankError
+from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+from pairbank.stats.analyses.trajectories.order import rank_agreement
+from pairbank.stats.analyses.trajectories.section import section
+from pairbank.stats.scored_table.frame import ScoredFrame
+
+DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
+KINDS = ["agreement", "binding", "islands", "npi", "quantifiers", "raising"]
+LEARNT_AT: dict[str, int | None] = dict(zip(KINDS, [1, 2, 3, 4, 5, None], strict=True))
+
+
+def checkpoint(run: str, step: int, place: int, *, n: int = 60, seed: int = 0) -> ScoredFrame:
+    """Return a table in which a phenomenon is right in 85 % from its checkpoint on, at chance before."""
+    rng = np.random.default_rng([seed, place])
+    kinds = np.repeat(KINDS, n)
+    begins = {kind: 99 if at is None else at for kind, at in LEARNT_AT.items()}
+    learnt = np.array([place >= begins[str(kind)] for kind in kinds])
+    right = rng.random(len(kinds)) < np.where(learnt, 0.85, 0.5)
+    delta = np.where(right, 1.0, -1.0) * rng.uniform(0.1, 3, len(kinds))
+    frame = pd.DataFrame(
+        {
+            "item_id": [f"c/{number}" for number in range(len(kinds))],
+            "corpus": "c",
+            "subset": "all",
+            "language": "en",
+            "task": "sentence_pair",
+            "phenomenon": kinds,
+            "flags": [[] for _ in kinds],
+            "human_good": np.nan,
+            "human_bad": np.nan,
+            "direct_good": delta,
+            "direct_bad": 0.0,
+            "direct_delta": delta,
+        }
+    )
+    name = f"{run}@step-{step}"
+    return ScoredFrame(corpus="c", model=name, frame=frame, layouts=(DIRECT,), signature={"model": {"name": name}})
+
+
+def run_of(run: str, seed: int) -> list[ScoredFrame]:
+    return [checkpoint(run, 100 * place, place, seed=seed) for place in range(7)]
+
+
+def test_onsets_are_where_the_phenomena_were_learnt() -> None:
+    found = section(run_of("run", 1)[::-1], seed=0, n_resamples=1)
+    onsets = found.tables["onsets"].set_index("phenomenon")
+    for kind, place in LEARNT_AT.items():
+        onset = float(onsets["onset"][kind])
+        if place is None:
+            assert np.isnan(onset)
+        else:
+            assert onset == 100 * place
+    curves = found.tables["curves"]
+    assert list(curves[curves["phenomenon"] == "all items"]["amount"]) == [100 * place for place in range(7)]
+    assert "Of 6 phenomena 5 are above chance for good" in found.text
+    assert len(found.figures) == 1
+
+
+def test_steps_and_tokens_may_be_declared() -> None:
+    tables = [replace(table, model=f"run@{n}", signature={}) for n, table in enumerate(run_of("run", 1))]
+    base = ModelFeatures(family="run", generation="1", size_billions=0.1, type="base")
+    for name, unit in (("step", "step"), ("training_tokens", "training tokens")):
+        declared = {f"run@{n}": replace(base, **{name: 10.0 * (n + 1)}) for n in range(7)}
+        onsets = section(tables, seed=0, n_resamples=1, features=declared).tables["onsets"]
+        assert (onsets["unit"] == unit).all()
+        assert float(onsets.set_index("phenomenon")["onset"]["agreement"]) == 20.0
+
+
+def test_two_runs_that_learn_in_one_order_are_said_to_agree() -> None:
+    found = section([*run_of("one", 1), *run_of("two", 2)], seed=0, n_resamples=1)
+    (row,) = found.tables["order"].to_dict("records")
+    assert row["rho_onset"] > 0.9
+    assert "1 agree" in found.text
+
+
+def test_rank_agreement_of_random_orders_is_rarely_significant() -> None:
+    rng = np.random.default_rng(5)
+    p_values = [rank_agreement(rng.random(8), rng.random(8), rng)[1] for _ in range(200)]
+    assert np.mean(np.array(p_values) < 0.05) <= 0.09
+
+
+def test_models_that_are_no_checkpoints_are_refused_with_the_remedy() -> None:
+    with pytest.raises(BankError, match="RUN@step-1000"):
+        section(run_of("run", 1)[:2], seed=0, n_resamples=1)
+    with pytest.raises(BankError, match="two checkpoints at step 0"):
+        section([*run_of("run", 1), checkpoint("run", 0, 0)], seed=0, n_resamples=1)
+
+
+def test_null_runs_rarely_have_an_onset_and_true_ones_rarely_too_early() -> None:
+    sys.path.insert(0, str(Path(__file__).parents[2] / "simulations"))
+    try:
+        from onsets import N_CHECKPOINTS, TRUE_ONSET, drawn, onsets
+    finally:
+        sys.path.pop(0)
+    rng, n_runs = np.random.default_rng(3), 60
+    nothing = np.zeros(N_CHECKPOINTS)
+    late = np.where(np.arange(N_CHECKPOINTS) < TRUE_ONSET, 0.0, 0.8)
+    wrong = early = found = 0
+    for _ in range(n_runs):
+        null = [drawn(rng, 100, kept=0.95, bias=0.0, learnt=nothing, shared=0.0) for _ in range(12)]
+        true = [drawn(rng, 100, kept=0.5, bias=0.0, learnt=late, shared=0.0) for _ in range(12)]
+        wrong += any(onsets(signs, over_first=False) is not None for signs in null)
+        places = [onsets(signs, over_first=False) for signs in true]
+        early += any(place is not None and place < TRUE_ONSET for place in places)
+        found += all(place == TRUE_ONSET for place in places)
+    assert wrong / n_runs <= 0.1
+    assert early / n_runs <= 0.1
+    assert found / n_runs > 0.8
+
+
+def test_checkpoints_of_a_folder_are_scored_one_after_the_other(tmp_path: Path) -> None:
+    from tiny_models import ARCHITECTURES, saved_model
+
+    for step, name in enumerate(("gpt2", "llama", "opt")):
+        saved_model(ARCHITECTURES[name], tmp_path / "run" / f"checkpoint-{step}")
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text(
+        "good,bad\n" + "".join(f"the cat sees {n},cat the sees {n}\n" for n in range(12)), encoding="utf-8"
+    )
+    asked = ["score", str(pairs), "--model", str(tmp_path / "run"), "-m", "direct"]
+    names = "checkpoint-0,checkpoint-1,checkpoint-2"
+    said = CliRunner().invoke(app, [*asked, "--revisions", names, "--out", str(tmp_path / "out")])
+    assert said.exit_code == 0, said.output
+    assert "What is learnt when: **run** on pairs" in said.output
+    tables = [pairbank.read_scored(path) for path in sorted((tmp_path / "out").glob("*.parquet"))]
+    assert [table.model for table in tables] == [f"run@checkpoint-{step}" for step in range(3)]
+    wrong = CliRunner().invoke(app, [*asked, "--revisions", "a,b", "--out", str(tmp_path / "out")])
+    assert "folders there: checkpoint-0, checkpoint-1, checkpoint-2" in " ".join(wrong.output.replace("│", " ").split())

@@ -1,0 +1,64 @@
+"""A bank of three models on two corpora: one of English pairs with ratings, one of other languages without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import datasets
+import pytest
+
+import pairbank
+from pairbank.builders.schema.columns import Item, features
+from pairbank.scoring.models.fake import FakeScorer
+
+METHODS = ("direct", "meta_question_simple")
+MODELS = ("fake-1", "fake-2", "pythia-70m")
+
+
+def rated_items() -> datasets.Dataset:
+    """Return twelve English pairs with ratings on a scale of seven points, by eighteen to twenty people."""
+    items = [
+        Item(
+            item_id=f"rated/all/{n}",
+            corpus="rated",
+            subset="all",
+            language="en",
+            task="sentence_pair",
+            phenomenon="agreement",
+            target_good=f"The {n} pilots see the river.",
+            target_bad=f"The {n} pilots sees the river.",
+            context_good="",
+            context_bad="",
+            human_good=5.0 + n / 10,
+            human_bad=2.0 + (n % 3) / 10,
+            human_scale="likert7",
+            human_n=18 + n % 3,
+        )
+        for n in range(12)
+    ]
+    return datasets.Dataset.from_list([item.row() for item in items], features=features())
+
+
+@pytest.fixture(scope="session")
+def three_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the bank; whoever changes it makes a copy."""
+    corpora = (rated_items(), pairbank.load_corpus("starter", subset="concepts", limit=1))
+    scored = [pairbank.score(items, FakeScorer(name=name), methods=METHODS) for items in corpora for name in MODELS]
+    return pairbank.write_bank(
+        tmp_path_factory.mktemp("three") / "bank",
+        scored=scored,
+        licences={"rated": "cc-by-4.0"},
+        contact="https://example.org/pairs",
+    )
+
+
+@pytest.fixture
+def copied(three_models: Path, tmp_path: Path) -> Callable[[], Path]:
+    """Return a function that copies the bank of three models."""
+    import shutil
+
+    def copy() -> Path:
+        return Path(shutil.copytree(three_models, tmp_path / "copy"))
+
+    return copy
