@@ -57,9 +57,9 @@ def check_bank(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as
     _stop_at(root, list(_file_problems(root, manifest, reports)))
     found = [*table_problems(root, manifest), *rating_problems(root, manifest)]
     _stop_at(root, [*found, *_card_problems(root, manifest)])
-    _stop_at(root, list(_croissant_problems(root, manifest)))
     if depth == "all":
         _stop_at(root, list(result_problems(root, manifest)))
+    _stop_at(root, list(_croissant_problems(root, manifest)))
     return manifest
 
 

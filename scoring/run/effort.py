@@ -7,6 +7,7 @@ half until the prompts begin. A guess of the work is enough; no score depends on
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pairbank.scoring.api.method import Method, WritingMethod
@@ -63,7 +64,22 @@ def _of_item(row: Mapping[str, Any], methods: Sequence[Method], reader: Scorer) 
 
 
 def _of_causal(encoded: Sequence[EncodedRequest]) -> int:
-    return len({one.ids[:n] for one in encoded for n in range(1, len(one.ids) + 1)})
+    return n_beginnings([one.ids for one in encoded])
+
+
+def n_beginnings(sequences: Sequence[tuple[int, ...]]) -> int:
+    """Return how many different beginnings some sequences have: a pass that shares them reads one token for each.
+
+    >>> n_beginnings([(1, 2, 3), (1, 2, 4), (1, 2)])
+    4
+    """
+    ordered = sorted(set(sequences))
+    return sum(map(len, ordered)) - sum(_n_shared(a, b) for a, b in pairwise(ordered))
+
+
+def _n_shared(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+    differing = (k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y)
+    return next(differing, min(len(a), len(b)))
 
 
 def _of_masked(one: EncodedRequest) -> int:

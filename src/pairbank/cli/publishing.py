@@ -54,6 +54,7 @@ def export(
         tables = [pairbank.read_scored(path) for path in scored]
         written = pairbank.export_results(tables, out, organisation=organisation)
     for path, table in zip(written, tables, strict=True):
+        answer(exported=[{"out": path, "model": table.model, "corpus": table.corpus, "methods": table.methods}])
         say(f"{path}: {table.model} on {table.corpus}, {', '.join(table.methods)}")
 
 

@@ -151,8 +151,8 @@ def _side_by_side(found: Sequence[Specification]) -> tuple[list[tuple[str, str]]
 
 
 def _spread(influences: FloatArray, n_used: FloatArray) -> FloatArray:
-    """Return influences as wide as those of a jackknife, which leaves items out: n / (n - 1)."""
-    return np.asarray(influences * np.sqrt(n_used / (n_used - 1)))
+    """Return influences whose squares sum to the variance of z in small samples too: n / (n - 3), as Fisher's."""
+    return np.asarray(influences * np.sqrt(n_used / (n_used - 3)))
 
 
 def _units(keys: Sequence[tuple[str, str]], paradigms: dict[tuple[str, str], str]) -> tuple[IntArray, IntArray | None]:

@@ -11,6 +11,8 @@ from pairbank.stats.analyses.multiverse.curve import Curve
 from pairbank.stats.measures.specification_curve import CurveTest
 
 LEVEL = 0.05
+LEAST_FOR_PEOPLE = 100
+"""Rated items below which r would be said to be shown too often."""
 
 
 def answer_of(found: Curve) -> str:
@@ -43,6 +45,8 @@ def _verdict(found: Curve) -> str:
     sentence = sentence[0].upper() + sentence[1:]
     if strictest is None:
         return f"**{sentence}**: it cannot be tested, since that takes ten items."
+    if found.claim.kind == "people" and int(found.table["n"].max()) < LEAST_FOR_PEOPLE:
+        return f"**{sentence}**: it is not tested, since that takes {LEAST_FOR_PEOPLE} rated items."
     of = "paradigms" if "paradigms" in found.tests else "such items"
     evidence = f"({_p(strictest.p_mean_z)}, {strictest.n_units:,} {of})"
     if strictest.p_mean_z >= LEVEL:

@@ -32,7 +32,7 @@ def answer_of(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> str:
             f"All predictions of a suite hold in {means[low]:.2f} ({low}) to {means[high]:.2f} ({high}) of its items, "
             f"{len(means)} models"
         )
-    return f"{first} (mean of {n_suites} suites, {n_items:,} items). {_twofold(comparisons)}"
+    return f"{first} ({_counted(n_suites, 'suite')}, {n_items:,} items, a suite counting one). {_twofold(comparisons)}"
 
 
 def _twofold(comparisons: pd.DataFrame) -> str:
@@ -44,7 +44,7 @@ def _twofold(comparisons: pd.DataFrame) -> str:
         above, below = int((own["low"] > 0).sum()), int((own["high"] < 0).sum())
         said.append(f"{model} {above} as predicted and {below} the other way")
     n = part.groupby("model").size().max()
-    return f"Of {n} differences of differences, intervals (95 % each) lie beyond 0 in: {'; '.join(said)}."
+    return f"Differences of differences ({n}): intervals (95 % each) lie beyond 0 in: {'; '.join(said)}."
 
 
 def text_of(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> str:
@@ -60,9 +60,9 @@ def _paragraphs(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[s
     for model, part in by_suite.groupby("model", sort=False):
         alone = part["each_alone"].mean()
         yield (
-            f"{model}: on average over {len(part)} suites, all predictions hold in {part['value'].mean():.2f} of the "
-            f"items, and a single comparison in {alone:.2f}. Lowest: {_ends(part, lowest=True)}; highest: "
-            f"{_ends(part, lowest=False)}."
+            f"{model}: on average over {_counted(len(part), 'suite')}, all predictions hold in "
+            f"{part['value'].mean():.2f} of the items, and a single comparison in {alone:.2f}. "
+            f"Lowest: {_ends(part, lowest=True)}; highest: {_ends(part, lowest=False)}."
         )
     if (differ := by_suite["other_tokens"]).any():
         yield (
@@ -79,3 +79,7 @@ def _paragraphs(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[s
 def _ends(part: pd.DataFrame, *, lowest: bool) -> str:
     some = part.nsmallest(3, "value") if lowest else part.nlargest(3, "value")
     return ", ".join(f"{row['suite']} {row['value']:.2f}" for row in some.to_dict("records"))
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"

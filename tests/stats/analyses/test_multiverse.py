@@ -168,3 +168,8 @@ def test_asking_is_worse_in_nearly_all_specifications_of_thirteen_published_mode
     holds = dict(zip(models["level"], models["holds"], strict=True))
     assert holds["Llama-2 70B"] < 0.5
     assert {name for name, share in holds.items() if share < 1} == {"Llama-2 70B", "Gemma 7B", "Mistral 7B"}
+
+
+def test_r_with_people_has_no_verdict_below_a_hundred_rated_items() -> None:
+    made = section(multiverse_tables(60, seed=0, people=0.6), seed=0, n_resamples=20, claim="people > 0")
+    assert "it is not tested, since that takes 100 rated items" in made.answer

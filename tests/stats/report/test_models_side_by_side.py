@@ -83,7 +83,7 @@ def test_with_many_methods_the_first_table_has_a_line_a_method() -> None:
     assert list(few.columns) == ["corpus", "method", "n", *NAMES[:3]]
     assert few["method"].tolist() == ["direct", *(f"prompt_{nth}" for nth in range(6))]
     share = (frames[1].frame["prompt_4_delta"] > 0).mean()
-    assert few.set_index("method").loc["prompt_4", NAMES[1]].startswith(f"{share:.2f} [")
+    assert str(few.set_index("method").loc["prompt_4", NAMES[1]]).startswith(f"{share:.2f} [")
     assert list(many.columns) == ["corpus", "method", "n", "lowest", "highest"]
     shares = pd.Series({x.model: (x.frame["prompt_4_delta"] > 0).mean() for x in frames})
     row = many.set_index("method").loc["prompt_4"]
