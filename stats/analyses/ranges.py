@@ -29,8 +29,6 @@ def cell(row: Mapping[Any, Any] | pd.Series[Any], *, interval: bool = True) -> s
 def ranged(rows: pd.DataFrame, keys: Sequence[str], *, code: Sequence[str] = ("method",)) -> str:
     """Return the one value, or the smallest and the largest with whose they are; `undefined` where none is known.
 
-    Values that are the same in two digits are said once.
-
     Args:
         rows: Long table.
         keys: Columns that tell the rows apart; those that do not vary are not said.
@@ -43,8 +41,6 @@ def ranged(rows: pd.DataFrame, keys: Sequence[str], *, code: Sequence[str] = ("m
         return cell(known.iloc[0])
     varying = [key for key in keys if rows[key].nunique() > 1]
     ends = (known.iloc[0], known.iloc[-1])
-    if (same := said_once(known["value"])) is not None:
-        return same
     return " to ".join(
         f"{cell(end)} ({', '.join(f'`{end[key]}`' if key in code else str(end[key]) for key in varying)})"
         for end in ends

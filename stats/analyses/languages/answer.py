@@ -79,7 +79,8 @@ def answer(cells: pd.DataFrame, complexity: pd.DataFrame, unasked: pd.DataFrame)
     models = list(dict.fromkeys(cells["model"]))
     parts = [_method_said(cells[cells["method"] == name], name) for name in methods_in_order(list(cells["method"]))]
     who = models[0] if len(models) == 1 else f"{len(models)} models"
-    rest = f"(means over kinds of wrong concept, {n_said(cells['n'])} pairs a language and kind; chance is .50)"
+    probed = "; F1 is the best layer's, and so optimistic" if (cells["metric"] == "f1").any() else ""
+    rest = f"(means over kinds of wrong concept, {n_said(cells['n'])} pairs a language and kind; chance is .50{probed})"
     sentences = [f"Over {len(tags)} languages, {who}: {'; '.join(parts)} {rest}."]
     if correlations := list(said(complexity)):
         sentences.append(
