@@ -167,7 +167,7 @@ def bert(n_tokens: int) -> Any:  # noqa: ANN401
     """A BERT."""
     sizes: dict[str, Any] = {"hidden_size": WIDTH, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS}
     sizes |= {"intermediate_size": 4 * WIDTH, "max_position_embeddings": POSITIONS}
-    dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    dropout: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     return transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=n_tokens, **sizes, **dropout))
 
 
@@ -180,7 +180,8 @@ def t5(n_tokens: int) -> Any:  # noqa: ANN401
         "num_layers": 2,
         "num_heads": HEADS,
     }
-    config = transformers.T5Config(vocab_size=n_tokens, **sizes, decoder_start_token_id=0, dropout_rate=0.0)
+    sizes |= {"decoder_start_token_id": 0, "dropout_rate": 0.0}
+    config = transformers.T5Config(vocab_size=n_tokens, **sizes)
     return transformers.T5ForConditionalGeneration(config)
 
 
@@ -281,7 +282,7 @@ def _rope() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _no_dropout(ending: str) -> dict[str, float]:
+def _no_dropout(ending: str) -> dict[str, Any]:
     return {f"{place}_{ending}": 0.0 for place in ("resid", "embd", "attn")}
 
 

@@ -62,7 +62,7 @@ def items(path: Path) -> Any:  # noqa: ANN401 - a Dataset
     return pairbank.load_corpus(path)
 
 
-def naive(model: Any, tokenizer: Any, bos_id: int, text: str, spans: list[list[int]]) -> list[float]:  # noqa: ANN401
+def naive(model: Any, tokenizer: Any, bos_id: int | None, text: str, spans: list[list[int]]) -> list[float]:  # noqa: ANN401
     """Sum the log-probabilities of the tokens of the whole sentence, by the region that their last character is in."""
     coded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
     ids = [bos_id, *coded["input_ids"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -76,7 +77,8 @@ def test_steps_and_tokens_may_be_declared() -> None:
     tables = [replace(table, model=f"run@{n}", signature={}) for n, table in enumerate(run_of("run", 1))]
     base = ModelFeatures(family="run", generation="1", size_billions=0.1, type="base")
     for name, unit in (("step", "step"), ("training_tokens", "training tokens")):
-        declared = {f"run@{n}": replace(base, **{name: 10.0 * (n + 1)}) for n in range(7)}
+        amounts: list[dict[str, Any]] = [{name: 10.0 * (n + 1)} for n in range(7)]
+        declared = {f"run@{n}": replace(base, **amount) for n, amount in enumerate(amounts)}
         onsets = section(tables, seed=0, n_resamples=1, features=declared).tables["onsets"]
         assert (onsets["unit"] == unit).all()
         assert float(onsets.set_index("phenomenon")["onset"]["agreement"]) == 20.0

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pairbank
+from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
 from pairbank.stats.analyses.suites.formulas import comparisons_of, parsed
 
@@ -23,6 +25,11 @@ def read_by_python(text: str, value: dict[tuple[int, str], float]) -> bool:
     code = code.replace("[", "(").replace("]", ")")
     code = re.sub(r"\(([-\d.e]+)\s*=\s*([-\d.e]+)\)", r"(abs(\1 - \2) <= 1e-3 + 1e-5 * abs(\2))", code)
     return bool(eval(code.replace("&", " and ").strip(), {}))  # noqa: S307 - texts of a pinned release
+
+
+def drawn(values: dict[tuple[int, str], FloatArray], region: int, condition: str) -> FloatArray:
+    """Return the values that were drawn for a region of a condition."""
+    return values[region, condition]
 
 
 @pytest.mark.upstream
@@ -46,7 +53,7 @@ def test_every_formula_of_every_suite_says_what_its_text_says() -> None:
         names = {region for part in comparisons_of(formula) for region in part.regions}
         # whole numbers, so that equalities hold now and then
         values = {region: rng.integers(0, 4, N_ITEMS).astype(float) for region in sorted(names)}
-        found = formula.holds(lambda region, condition, values=values: values[region, condition])
+        found = formula.holds(partial(drawn, values))
         expected = [read_by_python(text, {name: float(one[i]) for name, one in values.items()}) for i in range(N_ITEMS)]
         assert found.tolist() == expected, text
         assert 0 < sum(expected) < N_ITEMS
