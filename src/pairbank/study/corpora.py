@@ -63,7 +63,12 @@ def corpora_of(
     if not found:
         raise StudyError(f"{study.name}: none of its corpora can be had. {' '.join(missing)}")
     _refuse_twice([one.name for one in found], study)
-    return Corpora(found=tuple(found), missing=tuple(missing))
+    return Corpora(found=tuple(found), missing=tuple(_without_place(note, data_dir) for note in missing))
+
+
+def _without_place(note: str, data_dir: str | Path | None) -> str:
+    """Return a note for a report, which others read: where a folder lies on this machine is not for them."""
+    return note if data_dir is None else note.replace(str(data_dir), Path(data_dir).absolute().name)
 
 
 def _refuse_twice(names: list[str], study: Study) -> None:

@@ -28,6 +28,7 @@ _SAID: dict[Beyond, str] = {
     "relatives' more": "answers follow the relatives' more than their own",
     "cannot be told": "it cannot be told",
 }
+_NO_DIFFERENCE: tuple[Beyond, ...] = ("not shown", "cannot be told")
 
 
 def headline_sets(done: Sequence[Introspection]) -> list[Introspection]:
@@ -77,7 +78,18 @@ def _of_corpora(chosen: Sequence[Introspection]) -> str:
             evidence.setdefault(_evidence(found), []).append(html_as_text(found.corpus))
         if here:
             parts.append(f"**{said}** on {', '.join(in_a_row(corpora) + shown for shown, corpora in evidence.items())}")
-    return f"Beyond relatives' probabilities: {'; '.join(parts)}."
+    return f"Beyond relatives' probabilities: {'; '.join(parts)}.{_by_itself(chosen)}"
+
+
+def _by_itself(chosen: Sequence[Introspection]) -> str:
+    """Say what comes of judging several corpora each by itself, where one has a difference (Boole's bound)."""
+    if all(found.verdict.beyond in _NO_DIFFERENCE for found in chosen):
+        return ""
+    share = min(1.0, len(chosen) * (1 - chosen[0].own.over_relatives.level))
+    return (
+        f" Each of these {len(chosen)} corpora is judged by itself: where none has a difference, one or more would be "
+        f"said to have one in up to {share:.0%} of such studies."
+    )
 
 
 def in_a_row(names: Sequence[str]) -> str:
