@@ -176,8 +176,9 @@ def with_columns(
     import datasets
 
     kinds = {name: kind for method in methods for name, kind in method.columns.items()}
-    if clash := [name for name in (MODEL, *kinds) if name in items.column_names]:
+    if clash := [name for name in kinds if name in items.column_names]:
         raise ScoringError(f"items already have the column(s) {', '.join(clash)}; score the unscored items")
+    items = _without_model(items)
     own = {MODEL: datasets.Value("string")} | {name: _feature(kind) for name, kind in kinds.items()}
     table: pa.Table = items.with_format("arrow")[:]
     table = table.append_column(MODEL, pa.array([model] * len(table), pa.string()))
@@ -191,6 +192,18 @@ def with_columns(
         info=datasets.DatasetInfo(features=features),
         fingerprint=_fingerprint(items, table.select(list(own))),
     )
+
+
+def _without_model(items: datasets.Dataset) -> datasets.Dataset:
+    """Return items without the name of a model whose scores were taken out of them."""
+    if MODEL not in items.column_names:
+        return items
+    if len(names := items.unique(MODEL)) > 1:
+        raise ScoringError(
+            f"items already have the column {MODEL}, of {len(names)} values; it would say who scored a row: rename "
+            f"yours, or drop it with remove_columns({MODEL!r})"
+        )
+    return items.remove_columns([MODEL])
 
 
 def _fingerprint(items: datasets.Dataset, scores: pa.Table) -> str:

@@ -60,7 +60,7 @@ class Joined:
 def normalised(text: str) -> str:
     r"""Return a text as it is compared.
 
-    >>> normalised("  Who  cares\\u00a0? ")
+    >>> normalised("  Who  cares\u00a0? ")
     'Who cares ?'
     """
     return re.sub(r"\s+", " ", unicodedata.normalize("NFC", text)).strip()

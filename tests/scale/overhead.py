@@ -101,14 +101,27 @@ def measured(items: datasets.Dataset, model: Any, methods: tuple[str, ...]) -> M
     )
 
 
-def in_one_process(items: datasets.Dataset, model: Any, methods: tuple[str, ...], n_threads: int) -> Measured:  # noqa: ANN401
-    """Score here, in so many lanes."""
+@contextlib.contextmanager
+def threads(n: int) -> Iterator[None]:
+    """Give torch so many threads; a model has as many lanes as there were when it was loaded."""
     usual = torch.get_num_threads()
-    torch.set_num_threads(n_threads)
+    torch.set_num_threads(n)
     try:
-        return measured(items, model, methods)
+        yield
     finally:
         torch.set_num_threads(usual)
+
+
+def loaded(name: str, n_threads: int) -> Any:  # noqa: ANN401 - a Scorer
+    """Return a model that scores in so many lanes."""
+    with threads(n_threads):
+        return pairbank.load_model(name, device="cpu")
+
+
+def in_one_process(items: datasets.Dataset, model: Any, methods: tuple[str, ...], n_threads: int) -> Measured:  # noqa: ANN401
+    """Score here, in so many lanes."""
+    with threads(n_threads):
+        return measured(items, model, methods)
 
 
 def main() -> None:
@@ -126,10 +139,10 @@ def main() -> None:
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as work:
         name = asked.model or str(saved_model(MODEL, Path(work) / "llama"))
-        here: Any = pairbank.load_model(name, device="cpu")
+        here = {n: loaded(name, n) for n in (1, 2)}
         for repeat in range(1, asked.repeats + 1):
             for n in (1, 2):
-                rows.append(_row(repeat, f"one process, lanes: {n}", in_one_process(items, here, methods, n)))
+                rows.append(_row(repeat, f"one process, lanes: {n}", in_one_process(items, here[n], methods, n)))
                 with RayModel(name, {"device": "cpu"}, n_workers=n) as there:
                     rows.append(_row(repeat, f"workers: {n}", measured(items, there, methods)))
                 sys.stderr.write(f"{rows[-2:]}\n")

@@ -14,7 +14,8 @@ import pytest
 
 import pairbank
 from pairbank.builders.schema.columns import Item, features
-from pairbank.scoring.api.requests import Request
+from pairbank.scoring.api.model import Progress
+from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.engine.prefix_trees import n_distinct_nodes
 from pairbank.scoring.methods.registry import in_order, method_named
 from pairbank.scoring.models.causal import CausalScorer
@@ -270,10 +271,10 @@ class Counting(FakeScorer):
 
     n_asked: list[int] = []  # noqa: RUF012 - reset by the test
 
-    def encode(self, requests: Sequence[Request]) -> Any:  # noqa: ANN401
+    def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> Any:  # noqa: ANN401
         self.n_asked.append(len(requests))
-        assert len({(r.context, r.target) for r in requests}) == len(requests)
-        return super().encode(requests)
+        assert len({(r.ids, r.start) for r in requests}) == len(requests)
+        return super().token_logprobs(requests, progress=progress)
 
 
 def test_equal_requests_of_several_methods_and_items_are_asked_once(tmp_path: Path) -> None:

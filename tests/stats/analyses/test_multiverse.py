@@ -111,9 +111,9 @@ def test_claims_are_said_wrongly_in_a_twentieth_at_most_within_sampling_error() 
     """The long form stands in docs/statistics.md."""
     assert rates(100, runs=20, n_draws=99)["mean z"] <= 0.2
     assert rates(100, runs=20, n_draws=99, claim="people > 0", heavy=True)["mean z"] <= 0.2
-    clustered = rates(120, runs=20, n_draws=99, n_paradigms=15)
+    clustered = rates(600, runs=20, n_draws=99, n_paradigms=15)
     assert clustered["mean z"] <= 0.2
-    assert clustered["over items"] > clustered["mean z"]
+    assert clustered["over items"] > clustered["mean z"] + 0.1
 
 
 def test_a_difference_is_found_and_r_beyond_a_number_too() -> None:

@@ -77,6 +77,7 @@ def answer(**values: object) -> None:
 def plain(value: Any) -> Any:  # noqa: ANN401 - any value to JSON's
     """Return a value as JSON has it: a table as its rows, NaN as null, a path as text.
 
+    >>> from pathlib import Path
     >>> plain({"a": (1, math.nan), "b": Path("x/y")})
     {'a': [1, None], 'b': 'x/y'}
     """
