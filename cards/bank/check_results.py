@@ -71,7 +71,7 @@ def _differences(table: Scored, known: Mapping[tuple[str, ...], Row]) -> Iterato
         yield f"scores of {table.model} on {table.corpus!r}: {error}"
         return
     ours = {key: row for key, row in known.items() if key[:2] == (table.model, table.corpus)}
-    if not ours:
+    if not ours and len(made):  # sentences by region alone are no choice, and have none
         yield f"{SUMMARY}: no results of {table.model} on {table.corpus!r}"
         return
     problems = differing(pd.DataFrame(list(ours.values())), made)

@@ -99,7 +99,14 @@ def summary_of(
             parts.append(known[0] if known else table_summary(table))
             continue
         kept = None if old is None else old[(old["corpus"] == corpus) & (old["model"] == table.model)]
-        if kept is None or not len(kept):
+        if (kept is None or not len(kept)) and _is_of_choices(table):
             raise BankError(f"{SUMMARY} has no results of {table.model} on {corpus!r}, whose texts are left out")
-        parts.append(kept)
+        if kept is not None:
+            parts.append(kept)
     return pd.concat(parts, ignore_index=True) if parts else None
+
+
+def _is_of_choices(table: Scored) -> bool:
+    """Whether a method tells two sides apart; the surprisals of regions do not."""
+    columns = [f"{method}_delta" for method in table.methods if f"{method}_delta" in table.dataset.column_names]
+    return any(table.dataset.data.column(name).null_count < len(table) for name in columns)

@@ -39,8 +39,9 @@ CORPORA = {
 
 KILLED_AT = "loading model Tiny bert"
 """What is told when three of the five models are done."""
-UNABLE = {"ewok-plausibility": ("bert", "t5"), "ivanova-2024": ("bert", "t5")}
-"""Whose tokenizers, trained on a few sentences, have no tokens for the options of the study's rating."""
+UNABLE = {"ewok-plausibility": 1, "ivanova-2024": 1, "hu-levy-2023-mandarin": 2, "syntaxgym": 1}
+"""On how many corpora BERT and T5 fail: their tokenizers, trained on a few sentences, have no tokens for the options of
+a rating or for Chinese ones, and the surprisal of a region needs a model that reads from left to right."""
 
 
 @pytest.fixture(scope="module")
@@ -71,14 +72,14 @@ def _check(study: str, bank: Path) -> None:
     pairbank.check_bank(bank)
     folder = bank / "reports" / study
     summary = pd.read_csv(folder / "summary.csv")
-    unable = [f"Tiny {name}" for name in UNABLE.get(study, ())]
+    unable = ["Tiny bert", "Tiny t5"] if study in UNABLE else []
     names = {f"Tiny {name}" for name in ("gpt2", "llama", "qwen2", "bert", "t5")} - {*unable}
     for corpus, part in summary.groupby("corpus"):
         assert set(part["model"]) - {"human"} == names, corpus
     page = (folder / "report.md").read_text(encoding="utf-8")
     for name in unable:
-        assert f"Failed: {name} was not scored on starter: " in page
-    assert page.count("Failed:") == len(unable)
+        assert page.count(f"Failed: {name} was not scored on ") == UNABLE[study]
+    assert page.count("Failed:") == len(unable) * UNABLE.get(study, 0)
     assert "could not be computed" not in page or study in ("grammaticality", "xcomps")
     for section in load_study(study).analyses:
         assert list(folder.glob(f"{section}*.csv")) or f"`{section}` could not be computed" in page
@@ -121,8 +122,7 @@ def test_a_study_that_is_killed_in_the_middle_continues_to_its_end(
         os.killpg(process.pid, signal.SIGKILL)
     assert not (bank / "manifest.json").exists()
     again = _run(study, five, bank, shared)
-    n_corpora = pd.read_csv(bank / "reports" / study / "summary.csv")["corpus"].nunique()
-    assert again.count("nothing to compute") >= 3 * n_corpora
+    assert again.count("nothing to compute") >= 3  # said of a model
 
 
 @pytest.mark.slow

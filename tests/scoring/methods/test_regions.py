@@ -111,3 +111,18 @@ def test_regions_that_do_not_cover_the_sentence_are_refused(spans: str) -> None:
     row = {"item_id": "own/1", "target_good": "The cook.", "target_bad": None, "region_spans": spans}
     with pytest.raises(ScoringError, match=r"own/1: region_spans is .*; expected a JSON list"):
         Regions().requests(row, FakeScorer(name="one"))
+
+
+def test_a_bank_of_surprisals_alone_is_whole_with_and_without_texts(tmp_path: Path) -> None:
+    sentences = items(tmp_path / "own.jsonl")
+    tables = [
+        pairbank.score(sentences, pairbank.load_model(saved_model(MODELS[name], tmp_path / name)), methods=["regions"])
+        for name in ("gpt2", "llama")
+    ]
+    bank = pairbank.write_bank(tmp_path / "bank", scored=tables[:1])
+    pairbank.check_bank(bank)
+    public = pairbank.strip_texts(bank, tmp_path / "public")
+    pairbank.check_bank(public)
+    for folder in (bank, public):  # grown by a second model, with results of neither
+        pairbank.write_bank(folder, scored=tables[1:])
+        pairbank.check_bank(folder)
