@@ -168,7 +168,8 @@ def _sealed(
 ) -> datasets.Dataset:
     """Return the prepared rows, which are those that were written: a damaged file is not even opened."""
     folder = Path(builder.cache_dir)
-    rows = {path.name: sha256_of_file(path) for path in sorted(folder.glob("*.arrow"))}
+    # `datasets` keeps what a user selects or maps beside them (cache-….arrow)
+    rows = {path.name: sha256_of_file(path) for path in sorted(folder.glob(f"*-{SPLIT}*.arrow"))}
     path = folder / COUNTS
     sealed: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"rows": rows}
     if sealed["rows"] != rows:

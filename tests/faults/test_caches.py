@@ -73,3 +73,16 @@ def test_damaged_embeddings_are_made_anew(damage: str, private_cache: Path, capl
     with caplog.at_level(logging.WARNING):
         assert add_minimalness(items, Letters())["cosine_distance"][:] == before
     assert "is damaged; its texts are embedded anew" in caplog.text
+
+
+def test_what_a_user_selects_of_a_corpus_is_no_damage(
+    private_cache: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text("good,bad\n" + "".join(f"Good {i}.,Bad {i}.\n" for i in range(50)), encoding="utf-8")
+    items = pairbank.load_corpus(file)
+    pairbank.load_corpus(file)  # sealed
+    items.filter(lambda row: row["item_id"].endswith("1"))
+    assert list(private_cache.rglob("cache-*.arrow"))
+    assert pairbank.load_corpus(file).to_pandas().equals(items.to_pandas())
+    assert "set aside" not in caplog.text
