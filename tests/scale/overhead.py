@@ -5,7 +5,7 @@
 
 Scores pairs of BLiMP (the starter's, over and over, where BLiMP is not here) in one process with one thread, by one Ray
 worker with one thread, in one process with two lanes, and by two workers; start-up of models and Ray left out. The
-tables have to be the same bytes. On an idle machine of two cores it takes under four minutes; on a busy one times say
+tables have to be the same bytes. On an idle machine of two cores it takes some ten minutes; on a busy one times say
 little, and the processor time of the process that hands out is what the overhead is. Needs ray.
 """
 
