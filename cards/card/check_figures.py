@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.card.foreign_text import CELL_CHARACTERS, parsed_tables, shown
-from pairbank.cards.card.render import ratings_table, results_shown
+from pairbank.cards.card.render import results_shown
+from pairbank.cards.card.tables import ratings_table
 from pairbank.stats.estimates.metrics import metrics_by_heading
 
 if TYPE_CHECKING:

@@ -27,10 +27,18 @@ from pairbank.cards.bank.layout import (
 from pairbank.cards.bank.redistribution import is_left_out, licence_of
 from pairbank.cards.card import foreign_text, hub_values
 from pairbank.cards.card.citations import bibtex_of
-from pairbank.cards.card.contents import Contents, Judged, columns_in, contents_of
+from pairbank.cards.card.contents import Contents, columns_in, contents_of
 from pairbank.cards.card.croissant import Described, croissant_text
-from pairbank.cards.card.dictionary import described, dictionary
+from pairbank.cards.card.dictionary import described
 from pairbank.cards.card.signatures import imported_in_words, models_in_words
+from pairbank.cards.card.tables import (
+    columns_table,
+    corpus_table,
+    judged_table,
+    licence_id,
+    ratings_table,
+    sizes_table,
+)
 from pairbank.cards.card.uses import INTENDED, LIMITATIONS, UNSUITABLE
 from pairbank.errors import BankError
 from pairbank.files import read_json
@@ -155,11 +163,6 @@ def pretty_name(corpora: Mapping[str, Any]) -> str:
     return f"pairbank: {', '.join(titles)}" if len(titles) <= 4 else f"pairbank: {len(titles)} corpora"
 
 
-def licence_id(corpus: str, facts: Mapping[str, Any]) -> str:
-    """Return a corpus's licence without what else is to be said about it."""
-    return licence_of(corpus, facts).split(". ")[0]
-
-
 def croissant_of(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:
     """Return croissant.json; `name` as for `card_text`."""
     return croissant_text(
@@ -218,12 +221,13 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
     signatures = [signature for models in scores.values() for signature in models.values()]
     shown = None if bank.summary is None else results_shown(bank.summary)
     example = next((n for n, models in scores.items() if models), next(iter(corpora)))
+    judged = judged_table(corpora, bank.contents)
     return {
         "title": pretty_name(corpora),
         "name": name,
         "is_placeholder": name == THIS_BANK,
         "has_scores": bool(signatures),
-        "corpus_table": foreign_text.table(_corpus_table(corpora, scores)),
+        "corpus_table": foreign_text.table(corpus_table(corpora, scores)),
         "ratings_table": foreign_text.table(ratings_table(bank.manifest[RATINGS])) if RATINGS in bank.manifest else "",
         "example_ratings": next((config_name(n) for n in bank.manifest.get(RATINGS, {})), ""),
         "left_out": [n for n, facts in corpora.items() if is_left_out(facts)],
@@ -237,10 +241,10 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "methods": {m: d for signature in signatures for m, d in signature["methods"].items()},
         "sources": {n: _source(n, facts) for n, facts in corpora.items() if facts.get("source")},
         "citations": "\n\n".join(bibtex_of(bank.manifest)),
-        "columns_table": foreign_text.table(_columns_table(bank)),
+        "columns_table": foreign_text.table(columns_table(bank.manifest, bank.contents)),
         "examples": _examples(bank),
-        "sizes_table": foreign_text.table(_sizes_table(bank)),
-        "judged_table": foreign_text.table(_judged_table(bank)) if _has_judgments(bank) else "",
+        "sizes_table": foreign_text.table(sizes_table(bank.contents)),
+        "judged_table": foreign_text.table(judged) if len(judged) else "",
         "intended": INTENDED,
         "unsuitable": UNSUITABLE,
         "limitations": LIMITATIONS,
@@ -292,134 +296,12 @@ def altered_files(facts: Mapping[str, Any]) -> list[str]:
     return sorted(str(name) for name, file in known if isinstance(file, dict) and file.get("verified") is False)
 
 
-def _corpus_table(corpora: Mapping[str, Any], scores: Mapping[str, Any]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(
-        [
-            {
-                "corpus": name,
-                "config": config_name(name),
-                "what": foreign_text.shown(str(facts.get("description", ""))),
-                "items": f"{facts['n_items']:,}",
-                "of": f"{facts['n_rows']:,}" if "n_rows" in facts else "",
-                "models": f"{len(scores.get(name, {})):,}",
-                "languages": _few([str(tag) for tag in facts.get("languages", [])]),
-                "human judgments": foreign_text.shown(str(facts.get("human") or "none")),
-                "licence": licence_id(name, facts),
-                "texts": "left out" if is_left_out(facts) else "yes",
-            }
-            for name, facts in corpora.items()
-        ]
-    )
-
-
 def _shell(text: str) -> str:
     """Return a name as one word of a command line, which stands in a block of code."""
     return shlex.quote(foreign_text.shown(text).replace("`", "'"))
-
-
-def _columns_table(bank: Bank) -> pd.DataFrame:
-    import pandas as pd
-
-    rows = [
-        {
-            "column": entry.column,
-            "type": entry.type,
-            "unit": entry.unit,
-            "meaning": entry.meaning,
-            "of": _few(list(entry.where), limit=60),
-        }
-        for entry in dictionary(bank.manifest, bank.contents)
-    ]
-    return pd.DataFrame(rows, columns=["column", "type", "unit", "meaning", "of"])
 
 
 def _examples(bank: Bank) -> dict[str, str]:
     """Return a row of each corpus whose texts may be shown, as JSON."""
     found = {corpus: held.example for corpus, held in bank.contents.items() if held.example}
     return {corpus: json.dumps(row, ensure_ascii=False, indent=1) for corpus, row in found.items()}
-
-
-def _sizes_table(bank: Bank) -> pd.DataFrame:
-    import pandas as pd
-
-    rows = [
-        {
-            "config": config_name(corpus),
-            "characters a side": str(held.characters) if held.characters else "texts left out",
-            "edits between the sides": str(held.edits) if held.edits else "one side" if held.characters else "",
-        }
-        for corpus, held in bank.contents.items()
-    ]
-    return pd.DataFrame(rows, columns=["config", "characters a side", "edits between the sides"])
-
-
-def _has_judgments(bank: Bank) -> bool:
-    return any(held.judged for held in bank.contents.values())
-
-
-def _judged_table(bank: Bank) -> pd.DataFrame:
-    import pandas as pd
-
-    told = {name: str(facts.get("human") or "") for name, facts in bank.manifest["corpora"].items()}
-    return pd.DataFrame(
-        [
-            {
-                "config": config_name(corpus),
-                "what": told[corpus],
-                "scale": one.scale or "not said",
-                "judged items": f"{one.n_items:,}",
-                "people an item": _raters(one),
-            }
-            for corpus, held in bank.contents.items()
-            for one in held.judged
-        ]
-    )
-
-
-def ratings_table(ratings: Mapping[str, Any]) -> pd.DataFrame:
-    """Return what the card says of single raters, a row a corpus."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        [
-            {
-                "corpus": name,
-                "load": f"{config_name(name)}_ratings",
-                "scale": foreign_text.shown(facts["scale"]),
-                "raters": f"{facts['n_raters']:,}",
-                "ratings": f"{facts['n_ratings']:,}",
-                "rated items": f"{facts['n_items']:,}",
-                "ratings a side": _span(facts["least_a_side"], facts["most_a_side"]),
-                "Krippendorff's alpha": alpha_text(facts["alpha"]),
-            }
-            for name, facts in ratings.items()
-        ]
-    )
-
-
-def _raters(judged: Judged) -> str:
-    return str(judged.raters) if judged.raters else "not said"
-
-
-def _span(least: int, most: int) -> str:
-    return f"{least}" if least == most else f"{least} to {most}"
-
-
-def alpha_text(alpha: Mapping[str, Any]) -> str:
-    """Return an agreement as the card has it.
-
-    >>> alpha_text({"value": 0.52, "low": 0.5, "high": 0.541}), alpha_text({"value": None, "reason": "2 scales"})
-    ('0.52 [0.50, 0.54]', 'undefined (2 scales)')
-    """
-    value, low, high = (alpha.get(name) for name in ("value", "low", "high"))
-    if value is None:
-        return f"undefined ({foreign_text.shown(alpha.get('reason') or 'no reason given')})"
-    ends = "no interval" if low is None or high is None else f"{low:.2f}, {high:.2f}"
-    return f"{value:.2f} [{ends}]"
-
-
-def _few(tags: list[str], *, limit: int = 20) -> str:
-    shown = ", ".join(foreign_text.shown(tag, limit=limit) for tag in tags[:20])
-    return shown if len(tags) <= 20 else f"{shown} and {len(tags) - 20} more"

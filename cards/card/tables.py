@@ -1,0 +1,146 @@
+"""The tables of a dataset card: in, a bank's manifest and what its tables hold; out, frames of text.
+
+Every foreign text passes `pairbank.cards.card.foreign_text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pairbank.cards.bank.layout import config_name
+from pairbank.cards.bank.redistribution import is_left_out, licence_of
+from pairbank.cards.card import foreign_text
+from pairbank.cards.card.contents import Contents, Judged
+from pairbank.cards.card.dictionary import dictionary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def licence_id(corpus: str, facts: Mapping[str, Any]) -> str:
+    """Return a corpus's licence without what else is to be said about it."""
+    return licence_of(corpus, facts).split(". ")[0]
+
+
+def corpus_table(corpora: Mapping[str, Any], scores: Mapping[str, Any]) -> pd.DataFrame:
+    """Return what the card says of the corpora, a row each."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        [
+            {
+                "corpus": name,
+                "config": config_name(name),
+                "what": foreign_text.shown(str(facts.get("description", ""))),
+                "items": f"{facts['n_items']:,}",
+                "of": f"{facts['n_rows']:,}" if "n_rows" in facts else "",
+                "models": f"{len(scores.get(name, {})):,}",
+                "languages": few([str(tag) for tag in facts.get("languages", [])]),
+                "human judgments": foreign_text.shown(str(facts.get("human") or "none")),
+                "licence": licence_id(name, facts),
+                "texts": "left out" if is_left_out(facts) else "yes",
+            }
+            for name, facts in corpora.items()
+        ]
+    )
+
+
+def columns_table(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> pd.DataFrame:
+    """Return the columns of all tables, with units and meaning."""
+    import pandas as pd
+
+    rows = [
+        {
+            "column": entry.column,
+            "type": entry.type,
+            "unit": entry.unit,
+            "meaning": entry.meaning,
+            "of": few(list(entry.where), limit=60),
+        }
+        for entry in dictionary(manifest, contents)
+    ]
+    return pd.DataFrame(rows, columns=["column", "type", "unit", "meaning", "of"])
+
+
+def sizes_table(contents: Mapping[str, Contents]) -> pd.DataFrame:
+    """Return how long the items of each corpus are, and how far apart their sides."""
+    import pandas as pd
+
+    rows = [
+        {
+            "config": config_name(corpus),
+            "characters a side": str(held.characters) if held.characters else "texts left out",
+            "edits between the sides": str(held.edits) if held.edits else "one side" if held.characters else "",
+        }
+        for corpus, held in contents.items()
+    ]
+    return pd.DataFrame(rows, columns=["config", "characters a side", "edits between the sides"])
+
+
+def judged_table(corpora: Mapping[str, Any], contents: Mapping[str, Contents]) -> pd.DataFrame:
+    """Return what is known of those whose mean judgments items carry."""
+    import pandas as pd
+
+    told = {name: str(facts.get("human") or "") for name, facts in corpora.items()}
+    return pd.DataFrame(
+        [
+            {
+                "config": config_name(corpus),
+                "what": told[corpus],
+                "scale": one.scale or "not said",
+                "judged items": f"{one.n_items:,}",
+                "people an item": _raters(one),
+            }
+            for corpus, held in contents.items()
+            for one in held.judged
+        ]
+    )
+
+
+def ratings_table(ratings: Mapping[str, Any]) -> pd.DataFrame:
+    """Return what the card says of single raters, a row a corpus."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        [
+            {
+                "corpus": name,
+                "load": f"{config_name(name)}_ratings",
+                "scale": foreign_text.shown(facts["scale"]),
+                "raters": f"{facts['n_raters']:,}",
+                "ratings": f"{facts['n_ratings']:,}",
+                "rated items": f"{facts['n_items']:,}",
+                "ratings a side": _span(facts["least_a_side"], facts["most_a_side"]),
+                "Krippendorff's alpha": alpha_text(facts["alpha"]),
+            }
+            for name, facts in ratings.items()
+        ]
+    )
+
+
+def _raters(judged: Judged) -> str:
+    return str(judged.raters) if judged.raters else "not said"
+
+
+def _span(least: int, most: int) -> str:
+    return f"{least}" if least == most else f"{least} to {most}"
+
+
+def alpha_text(alpha: Mapping[str, Any]) -> str:
+    """Return an agreement as the card has it.
+
+    >>> alpha_text({"value": 0.52, "low": 0.5, "high": 0.541}), alpha_text({"value": None, "reason": "2 scales"})
+    ('0.52 [0.50, 0.54]', 'undefined (2 scales)')
+    """
+    value, low, high = (alpha.get(name) for name in ("value", "low", "high"))
+    if value is None:
+        return f"undefined ({foreign_text.shown(alpha.get('reason') or 'no reason given')})"
+    ends = "no interval" if low is None or high is None else f"{low:.2f}, {high:.2f}"
+    return f"{value:.2f} [{ends}]"
+
+
+def few(tags: list[str], *, limit: int = 20) -> str:
+    """Return names in a row, the first twenty of many."""
+    shown = ", ".join(foreign_text.shown(tag, limit=limit) for tag in tags[:20])
+    return shown if len(tags) <= 20 else f"{shown} and {len(tags) - 20} more"
