@@ -36,8 +36,6 @@ MOST_NUMBERS = 200_000_000
 """Items of all specifications together: 1.6 GB."""
 LEAST_TIES = 0.01
 """Share of ties from which on it is a choice what they count."""
-SETTINGS = {"BOS": "bos_policy", "precision": "dtype", "prompt format": "prompt_format"}
-"""Of a model's signature."""
 TIES: Mapping[str, float | None] = {"one half": 0.5, "wrong": 0.0, "left out": None}
 
 
