@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -26,33 +25,36 @@ corpora = [{{ name = "{corpus}", limit = 20 }}]
 """
 
 
-def corpora() -> Path:
-    return Path(os.environ["PAIRBANK_SHARED"]) / "corpora"
+@pytest.fixture
+def corpora(shared: Path) -> Path:
+    return shared / "corpora"
 
 
 @pytest.mark.parametrize("corpus", ["qfrblimp", "kauf-2024"])
-def test_a_run_shows_raters_beside_models_and_its_bank_holds_them(tmp_path: Path, corpus: str) -> None:
+def test_a_run_shows_raters_beside_models_and_its_bank_holds_them(tmp_path: Path, corpora: Path, corpus: str) -> None:
     path = tmp_path / "judged.toml"
     path.write_text(STUDY.format(corpus=corpus, analyses='"raters"'), encoding="utf-8")
     models = [FakeScorer(name=name) for name in ("one", "two")]
-    bank, report = run_study(load_study(str(path)), models, tmp_path / "bank", data_dir=corpora())
+    bank, report = run_study(load_study(str(path)), models, tmp_path / "bank", data_dir=corpora)
     (section,) = [one for one in report.sections if one.id == "raters"]
     assert not section.reason
     facts = check_bank(bank)["ratings"][corpus]
-    items = pairbank.load_corpus(corpus, data_dir=corpora(), limit=20)
+    items = pairbank.load_corpus(corpus, data_dir=corpora, limit=20)
     assert facts["n_items"] == sum(
         value is not None and subset != "dtfit"
         for value, subset in zip(items["human_good"][:], items["subset"][:], strict=True)
     )
 
 
-def test_a_run_without_the_analysis_fills_the_bank_and_a_report_needs_no_files_then(tmp_path: Path) -> None:
+def test_a_run_without_the_analysis_fills_the_bank_and_a_report_needs_no_files_then(
+    tmp_path: Path, corpora: Path
+) -> None:
     path = tmp_path / "judged.toml"
     path.write_text(STUDY.format(corpus="qfrblimp", analyses=""), encoding="utf-8")
-    bank, _ = run_study(load_study(str(path)), [FakeScorer(name="one")], tmp_path / "bank", data_dir=corpora())
+    bank, _ = run_study(load_study(str(path)), [FakeScorer(name="one")], tmp_path / "bank", data_dir=corpora)
     scored = bank / "scores" / "qfrblimp" / "one.parquet"
     pages = []
-    for number, more in enumerate(([], ["--data-dir", str(corpora())])):
+    for number, more in enumerate(([], ["--data-dir", str(corpora)])):
         out = tmp_path / f"report-{number}"
         made = CliRunner().invoke(app, ["report", str(scored), "--analysis", "raters", "--out", str(out), *more])
         assert made.exit_code == 0, made.output

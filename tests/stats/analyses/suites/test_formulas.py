@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from functools import partial
 from pathlib import Path
@@ -33,8 +32,8 @@ def drawn(values: dict[tuple[int, str], FloatArray], region: int, condition: str
 
 
 @pytest.mark.upstream
-def test_every_formula_of_every_suite_says_what_its_text_says() -> None:
-    corpus = pairbank.load_corpus("syntaxgym-suites", data_dir=Path(os.environ["PAIRBANK_SHARED"]) / "corpora")
+def test_every_formula_of_every_suite_says_what_its_text_says(shared: Path) -> None:
+    corpus = pairbank.load_corpus("syntaxgym-suites", data_dir=shared / "corpora")
     texts = {
         (suite, text)
         for suite, all_ in zip(corpus["subset"][:], corpus["formulas"][:], strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from pathlib import Path
 
@@ -17,8 +16,6 @@ from pairbank.stats.measures.people.alternative_annotator import alternative_ann
 from pairbank.stats.measures.people.raters import rater_accuracy, with_others
 from rater_nulls import as_good, people
 from sentence_nulls import rate
-
-UPSTREAM = Path(os.environ.get("PAIRBANK_SHARED", "../shared")) / "corpora"
 
 
 def plain(choices: FloatArray, model: FloatArray, epsilon: float) -> tuple[float, float]:
@@ -106,12 +103,12 @@ def test_correlations_with_the_others_are_those_of_numpy() -> None:
         assert found.model[j] == pytest.approx(np.corrcoef(model, others)[0, 1])
 
 
-@pytest.mark.skipif(not (UPSTREAM / "qfrblimp").is_dir(), reason="no upstream files")
-def test_single_raters_and_the_majority_of_qfrblimp_are_the_published_numbers() -> None:
+@pytest.mark.upstream
+def test_single_raters_and_the_majority_of_qfrblimp_are_the_published_numbers(shared: Path) -> None:
     import pairbank
     from pairbank.stats.analyses.raters.judgments import choices_of
 
-    ratings = pairbank.load_ratings("qfrblimp", data_dir=UPSTREAM).to_pandas()
+    ratings = pairbank.load_ratings("qfrblimp", data_dir=shared / "corpora").to_pandas()
     chosen = choices_of(ratings, sorted(set(ratings["item_id"])))
     assert chosen is not None
     found = rater_accuracy(chosen.made)
