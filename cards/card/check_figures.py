@@ -81,7 +81,7 @@ def _invented(cell: str, keys: list[Key]) -> str:
 
 def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any], where: str) -> Iterator[str]:
     expected = [float(known[name]) for name in ("value", "low", "high")]
-    if _numbers(cell) != tuple(None if math.isnan(number) else f"{number:.2f}" for number in expected):
+    if _numbers(cell) != tuple(None if math.isnan(number) else f"{number:z.2f}" for number in expected):
         yield f"{where}: the card says {cell}, the results {_text(expected)}"
     n = re.search(r"\(n = (\d+)\)", cell)
     if int(n[1] if n else row.get("n", "-1")) != known["n"]:
@@ -97,7 +97,7 @@ def _numbers(cell: str) -> tuple[str | None, ...]:
 
 
 def _text(numbers: list[float]) -> str:
-    return f"{numbers[0]:.4f} [{numbers[1]:.4f}, {numbers[2]:.4f}]"
+    return f"{numbers[0]:z.4f} [{numbers[1]:z.4f}, {numbers[2]:z.4f}]"
 
 
 def _rating_problems(tables: list[list[dict[str, str]]], ratings: Mapping[str, Any]) -> Iterator[str]:

@@ -122,7 +122,7 @@ def heat_map(
             values, cmap=DIVERGING if diverging else SEQUENTIAL, vmin=limits[0], vmax=limits[1], aspect="auto"
         )
         for row, column in np.argwhere(~np.isnan(values)):
-            number = f"{values[row, column]:.2f}".replace("0.", ".", 1)
+            number = f"{values[row, column]:z.2f}".replace("0.", ".", 1)
             red, green, blue, _ = image.to_rgba(values[row, column])
             dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
             colour = "white" if dark else INK
@@ -191,7 +191,7 @@ def roc_curves(
     """
     if not found:
         raise BankError(f"{title or 'ROC'}: no curve to draw")
-    said = {name: f"{label(name)}: {areas[name]:.2f}" if areas else label(name) for name in found}
+    said = {name: f"{label(name)}: {areas[name]:z.2f}" if areas else label(name) for name in found}
     with styled():
         made = drawing(SINGLE + 1.3, SINGLE + 1)
         axes = made.add_subplot(
