@@ -25,6 +25,7 @@ from pairbank.stats.figures.style import (
     label,
     legend,
     levels,
+    reference,
     series_look,
     styled,
 )
@@ -253,4 +254,4 @@ def _cells(axes: Axes, matrix: pd.DataFrame, *, limits: tuple[float, float] | No
 
 def _zero_or_chance(axes: Axes, chance: float | None) -> None:
     if chance is not None:
-        axes.axhline(chance, color=CHANCE, linestyle="--", linewidth=1.1)
+        reference(axes, y=chance, dashed=bool(chance))
