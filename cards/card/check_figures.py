@@ -89,9 +89,16 @@ def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any], where: str) ->
 
 
 def _numbers(cell: str) -> tuple[str | None, ...]:
-    """Return value, low and high of a cell as they are written; None where it says that there is none."""
+    """Return value, low and high of a cell as they are written; None where it says that there is none.
+
+    Cards of before have -0.00 where others have 0.00.
+
+    >>> _numbers("-0.00 [-0.20, 0.10]")
+    ('0.00', '-0.20', '0.10')
+    """
     if cell == "undefined" or cell.startswith("undefined ("):
         return None, None, None
+    cell = re.sub(r"-(0\.00)\b", r"\1", cell)
     found = re.match(rf"({_NUMBER}) \[(?:({_NUMBER}), ({_NUMBER})|no interval)\](?: \(n = \d+\))?$", cell)
     return found.groups() if found else (cell,)
 
