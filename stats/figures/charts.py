@@ -171,6 +171,7 @@ def curves(
             if part[["low", "high"]].notna().any(axis=None):
                 low, high = (part[name].to_numpy(dtype=float) for name in ("low", "high"))
                 axes.fill_between(part[x], low, high, color=look["color"], alpha=0.15, linewidth=0)
+        axes.locator_params(axis="x", integer=pd.api.types.is_integer_dtype(table[x]))
         reference(axes, y=chance, dashed=bool(chance))
         legend(made, axes, len(kinds))
     return made

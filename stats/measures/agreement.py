@@ -191,8 +191,8 @@ def cohens_kappa(delta_a: ArrayLike, delta_b: ArrayLike, *, level: float = 0.95)
             reason = f"the {name} method makes one choice only" if choices.size else "no items without a tie"
             return undefined(reason, **report)
     for name, delta in (("first", delta_a), ("second", delta_b)):
-        if reason := _why_rounding(name, delta):
-            return undefined(reason, **report)
+        if by_rounding := _why_rounding(name, delta):
+            return undefined(by_rounding, **report)
     counts = np.array([[np.sum(a & b), np.sum(a & ~b)], [np.sum(~a & b), np.sum(~a & ~b)]], dtype=np.float64)
     value = kappa_of(counts).value
     least = int(min(counts.sum(axis=0).min(), counts.sum(axis=1).min()))
