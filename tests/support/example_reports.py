@@ -31,8 +31,8 @@ RUNS: Mapping[str, tuple[str, ...]] = {
     "grammaticality": ("studies/grammaticality.toml", "--models", "models.toml", "--models", "not-causal.toml"),
 }
 """Report -> study and options; names of files stand in docs/reports."""
-WIDTH, COLOURS = 1100, 64
-"""Of the copied figures, in pixels: reports have them at 300 dpi."""
+WIDTH, COLOURS = 1100, 256
+"""Of the copied figures, in pixels: reports have them at 300 dpi. With fewer colours, colour bars lose their ends."""
 FIGURE = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)")
 
 
