@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -166,12 +166,13 @@ def located_files(
 def first_of_each_paradigm(dataset: datasets.Dataset, limit: int) -> datasets.Dataset:
     """Return at most `limit` items of each paradigm (within its subset and language), in their order.
 
-    Single sentences that are labelled acceptable or not have as many of either label.
+    Items without a paradigm count by their phenomenon. Single sentences that are labelled acceptable or not have as
+    many of either label.
 
     Raises:
         CorpusError: a limit below 1.
     """
-    return dataset.select(np.flatnonzero(_places(dataset, limit, "paradigm") < limit))
+    return dataset.select(np.flatnonzero(_places(dataset, limit, _paradigms(dataset)) < limit))
 
 
 def first_of_each_subset(dataset: datasets.Dataset, limit: int) -> datasets.Dataset:
@@ -182,19 +183,27 @@ def first_of_each_subset(dataset: datasets.Dataset, limit: int) -> datasets.Data
     Raises:
         CorpusError: a limit below 1.
     """
-    in_turn = np.argsort(_places(dataset, limit, "paradigm"), kind="stable")
+    in_turn = np.argsort(_places(dataset, limit, _paradigms(dataset)), kind="stable")
     kept = in_turn[_places(dataset.select(in_turn), limit) < limit]
     return dataset.select(np.sort(kept))
 
 
-def _places(dataset: datasets.Dataset, limit: int, *more: str) -> IntArray:
+def _paradigms(dataset: datasets.Dataset) -> list[str | None]:
+    """Return the paradigm of each item, its phenomenon where it has none."""
+    paradigms: list[str | None] = dataset["paradigm"][:]
+    if "phenomenon" not in dataset.column_names or None not in paradigms:
+        return paradigms
+    return [own or wider for own, wider in zip(paradigms, dataset["phenomenon"][:], strict=True)]
+
+
+def _places(dataset: datasets.Dataset, limit: int, *more: Sequence[str | None]) -> IntArray:
     """Return the place of each item among those of its group, from 0."""
     if limit < 1:
         raise CorpusError(f"limit is {limit}, expected at least 1 item a paradigm")
-    names = ("subset", "language", *more, *(name for name in ("label",) if name in dataset.column_names))
+    names = ("subset", "language", *(name for name in ("label",) if name in dataset.column_names))
     seen: Counter[tuple[str | int | None, ...]] = Counter()
     places: list[int] = []
-    for group in zip(*(dataset[name][:] for name in names), strict=True):
+    for group in zip(*(dataset[name][:] for name in names), *more, strict=True):
         places.append(seen[group])
         seen[group] += 1
     return np.array(places, dtype=np.int64)

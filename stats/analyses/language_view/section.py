@@ -8,7 +8,6 @@ name
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,16 +17,14 @@ from pairbank.builders.languages import language_facts
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.analyses.language_view.alignment import OTHER, aligned, shared_names
-from pairbank.stats.figures.charts import heat_map
-from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.shared import MOST_CELLS, file_name, n_said
+from pairbank.stats.analyses.language_view.alignment import OTHER, aligned
+from pairbank.stats.analyses.language_view.figures import figures
+from pairbank.stats.analyses.language_view.places import family, languages_in_order, resource, resource_class
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 
 LEAST_LANGUAGES = 2
-UNKNOWN = "unknown"
 PLACE = ["model", "method", "language", "phenomenon"]
 
 
@@ -65,32 +62,12 @@ def section(
         main_table="languages",
         definitions=DEFINITIONS,
         tables={"languages": languages, "groups": groups, "phenomena": cells, "accuracy": whole},
-        figures=tuple(_figures(cells, whole, order)),
+        figures=tuple(figures(cells, whole, groups, order=order, models=list(dict.fromkeys(items["model"])))),
         references=(
             "Glottolog: families",
             "Joshi et al. 2020, The State and Fate of Linguistic Diversity and Inclusion in the NLP World, Table 1",
         ),
     )
-
-
-def languages_in_order(tags: Sequence[str]) -> list[str]:
-    """Return languages by family, within one from the best resourced to the least; unknown ones last.
-
-    >>> languages_in_order(["tr", "nl", "en", "eu", "xx"])
-    ['eu', 'en', 'nl', 'tr', 'xx']
-    """
-    return sorted(tags, key=lambda tag: (_family(tag) == UNKNOWN, _family(tag), -_resource(tag), tag))
-
-
-def _family(tag: str) -> str:
-    facts = language_facts().get(tag.partition("-")[0])
-    return facts.family if facts else UNKNOWN
-
-
-def _resource(tag: str) -> int:
-    """Return the class of a language; -1 where it has none."""
-    facts = language_facts().get(tag.partition("-")[0])
-    return facts.resource if facts is not None and facts.resource is not None else -1
 
 
 def _items(table: ScoredFrame) -> Iterator[pd.DataFrame]:
@@ -135,8 +112,8 @@ def _languages(items: pd.DataFrame, whole: pd.DataFrame, order: Sequence[str]) -
             {
                 "language": tag,
                 "name": facts.name if facts else "",
-                "family": _family(tag),
-                "resource class": _resource(tag) if _resource(tag) >= 0 else None,
+                "family": family(tag),
+                "resource class": resource(tag) if resource(tag) >= 0 else None,
                 "phenomena": mine["phenomenon"].nunique(),
                 "corpora": ", ".join(sorted(set(mine["corpus"]))),
                 "n": int(own["n"].max()),
@@ -162,8 +139,8 @@ def _groups(whole: pd.DataFrame) -> pd.DataFrame:
     """Return means over languages, a language counting one, by family and by resource class."""
     rows: list[dict[str, Any]] = []
     known = whole.assign(
-        family=[_family(tag) for tag in whole["language"]],
-        resource=[str(_resource(tag)) if _resource(tag) >= 0 else UNKNOWN for tag in whole["language"]],
+        family=[family(tag) for tag in whole["language"]],
+        resource=[resource_class(tag) for tag in whole["language"]],
     )
     for by in ("resource", "family"):
         for (model, method, group), part in known.groupby(["model", "method", by], sort=True):
@@ -216,30 +193,6 @@ def _coverage_said(languages: pd.DataFrame, items: pd.DataFrame) -> Iterator[str
     yield (
         "Corpora differ in how hard they are, so that languages are told and not ranked. Identical sides are left out."
     )
-
-
-def _figures(cells: pd.DataFrame, whole: pd.DataFrame, order: Sequence[str]) -> Iterator[Figure]:
-    """Yield languages x phenomena for each model, and languages x models and methods; at most thirty rows each."""
-    columns = [name for name in (*shared_names(), OTHER) if name in set(cells["phenomenon"])]
-    for start in range(0, len(order), MOST_CELLS):
-        some = list(order[start : start + MOST_CELLS])
-        rows = {tag: f"{tag} ({_family(tag)})" for tag in some}
-        for (model, method), part in cells.groupby(["model", "method"], sort=False):
-            matrix = part.pivot_table(index="language", columns="phenomenon", values="value")
-            shown = matrix.reindex(index=[x for x in some if x in matrix.index], columns=columns).rename(index=rows)
-            if not shown.empty and method == DIRECT:
-                caption = f"Accuracy of {model} (`{method}`) by language and phenomenon ({n_said(part['n'])} a cell)."
-                yield _map(("language_view", model, method, start or ""), shown, caption, f"{model}, {method}")
-        by_model = whole.assign(column=whole["model"] + ", " + whole["method"])
-        matrix = by_model.pivot_table(index="language", columns="column", values="value", sort=False)
-        shown = matrix.reindex(index=[x for x in some if x in matrix.index]).rename(index=rows).iloc[:, :MOST_CELLS]
-        caption = f"Accuracy by language, model and method ({n_said(whole['n'])} a cell); empty = not asked."
-        yield _map(("language_view", "models", start or ""), shown, caption, "")
-
-
-def _map(name: tuple[object, ...], matrix: pd.DataFrame, caption: str, title: str) -> Figure:
-    draw = partial(heat_map, matrix, title=title, value_label="accuracy", limits=(0, 1), diverging=False)
-    return Figure(name=file_name(*name), caption=f"{caption} Languages stand by family.", draw=draw)
 
 
 DEFINITIONS = """\
