@@ -33,7 +33,7 @@ def test_items_without_paradigms_count_by_their_phenomenon() -> None:
     items = rows(subset=["all"] * 12, phenomenon=["SV-#", "SV-P", None] * 4)
     assert Counter(first_of_each_paradigm(items, 1)["phenomenon"][:]) == {"SV-#": 1, "SV-P": 1, None: 1}
     assert first_of_each_subset(items, 4)["phenomenon"][:] == ["SV-#", "SV-P", None, "SV-#"]
-    named = items.remove_columns("paradigm").add_column("paradigm", ["one"] * 12)  # type: ignore[call-arg]
+    named = items.remove_columns("paradigm").add_column("paradigm", ["one"] * 12)
     assert first_of_each_paradigm(named, 2)["phenomenon"][:] == ["SV-#", "SV-P"]
 
 

@@ -85,7 +85,7 @@ def report(
     from pairbank.stats.report.report import N_RESAMPLES, SEED
     from pairbank.study.declaration import load_study
     from pairbank.study.model_list import all_features, load_list
-    from pairbank.study.raters import as_frames, ratings_beside, ratings_of, wants_ratings
+    from pairbank.study.raters import as_frames, means_only, ratings_beside, ratings_of, wants_ratings
     from pairbank.study.run import with_given
 
     plan = None if study is None else load_study(study)
@@ -108,7 +108,9 @@ def report(
             n_resamples=plan.n_resamples if plan else N_RESAMPLES,
             notes=[text for text in (plan.description, *plan.notes) if text] if plan else (),
             analyses=asked,
-            options=with_given(asked, chosen, {"features": features, "ratings": ratings}),
+            options=with_given(
+                asked, chosen, {"features": features, "ratings": ratings, "mean_ratings": means_only(names)}
+            ),
             features=features,
         )
     say_report(made)

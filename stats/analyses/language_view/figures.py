@@ -86,7 +86,8 @@ def _of_models(whole: pd.DataFrame, order: Sequence[str], models: Sequence[str])
             mine = whole[whole["method"].isin(block) & whole["model"].isin(some_models)]
             known = set(mine["language"])
             for nth, some in language_pages([tag for tag in order if tag in known]):
-                part = mine[mine["language"].isin(some)].assign(column=lambda t: _pairs(t["method"], t["model"]))
+                part = mine[mine["language"].isin(some)]
+                part = part.assign(column=pd.Series(_pairs(part["method"], part["model"]), index=part.index))
                 columns = [(method, model) for method in block for model in some_models]
                 named = (MODELS, "" if fit else block[0], page if page > 1 else "", nth)
                 caption = f"Accuracy by language, method and model ({n_said(part['n'])} a cell)."
@@ -131,7 +132,9 @@ def _map(
 def _matrix(
     part: pd.DataFrame, column: str, cell: str, tags: Sequence[str], kept: Sequence[object]
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    found = dict(zip(_pairs(part["language"], part[column]), part[cell], strict=True))
+    found: dict[tuple[str, object], float] = dict(
+        zip(zip(part["language"], part[column], strict=True), part[cell], strict=True)
+    )
     return np.array([[found.get((tag, one), np.nan) for one in kept] for tag in tags], dtype=np.float64)
 
 
@@ -151,10 +154,10 @@ def _of_groups(groups: pd.DataFrame, models: Sequence[str]) -> Iterator[Figure]:
         shown = ordered.assign(
             value=ordered["mean"], low=ordered["lowest"], high=ordered["highest"], row=_group_labels(ordered, by)
         )
-        shown = shown.assign(model=pd.Categorical(shown["model"], models)).sort_values("model", kind="stable")
+        shown = shown.sort_values("model", key=lambda names: names.map(list(models).index), kind="stable")
         rows = list(dict.fromkeys(_group_labels(ordered, by)))
         for page, some in pages(rows, MOST_LINES):
-            mine = shown[shown["row"].isin(some)].assign(model=lambda t: t["model"].astype(str))
+            mine = shown[shown["row"].isin(some)]
             mine = mine.assign(place=mine["row"].map(some.index)).sort_values("place", kind="stable")
             what = "accuracy by log P, mean over languages"
             yield Figure(
