@@ -14,7 +14,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.figures.charts import write_cells
-from pairbank.stats.figures.style import DIVERGING, DOUBLE, INK, drawing, heading, label, styled
+from pairbank.stats.figures.style import DIVERGING, DOUBLE, INK, SEQUENTIAL, drawing, heading, label, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,8 +35,9 @@ def grouped_map(
     column_groups: Sequence[str] = (),
     value_label: str,
     title: str = "",
+    diverging: bool = True,
 ) -> Drawing:
-    """Draw shares around one half, with their numbers; NaN is an empty cell.
+    """Draw shares with their numbers; NaN is an empty cell.
 
     Args:
         matrix: Row and column names are the labels, values shares from 0 to 1.
@@ -45,6 +46,7 @@ def grouped_map(
         column_groups: Of each column, named above; empty = columns have none.
         value_label: What the numbers are.
         title: Heading.
+        diverging: Whether one half means something (chance), else light is high.
 
     Raises:
         BankError: The table is empty.
@@ -56,7 +58,7 @@ def grouped_map(
     from matplotlib.colors import Normalize
 
     values, n = matrix.to_numpy(dtype=float), counts.to_numpy(dtype=float)
-    scale = ScalarMappable(Normalize(0, 1), colormaps[DIVERGING])
+    scale = ScalarMappable(Normalize(0, 1), colormaps[DIVERGING if diverging else SEQUENTIAL])
     colours = np.asarray(scale.to_rgba(values))
     pale = n < FEW
     colours[pale, :3] += _PALE * (1 - colours[pale, :3])

@@ -73,7 +73,7 @@ def _short(section: Section, labels: Mapping[str, str]) -> Iterator[str]:
     yield in_words(section.lead, labels)
     if (figure := section.first_figure) is not None:
         yield from _figures([figure], FIGURES, labels)
-    if section.main_table:
+    if section.main_table and len(section.tables[section.main_table]):
         table = section.tables[section.main_table].dropna(axis="columns", how="all")
         yield _table(table.head(MOST_FIRST_ROWS), labels)
         if len(table) > MOST_FIRST_ROWS:
@@ -89,6 +89,8 @@ def _appendix(section: Section, report: Report) -> Iterator[str]:
     said = [section.answer] if not section.text.startswith(section.answer) else []
     yield from (in_words(part, report.labels) for part in (*said, section.text) if part)
     for name, table in section.tables.items():
+        if table.empty:
+            continue
         yield f"## {name.replace('_', ' ').capitalize()}"
         yield _table(table.head(MOST_ROWS), report.labels)
         if len(table) > MOST_ROWS:
@@ -147,6 +149,8 @@ def _figures(figures: Sequence[Figure], folder: str, labels: Mapping[str, str]) 
 
 def _table(table: pd.DataFrame, labels: Mapping[str, str]) -> str:
     """Return a table as Markdown, numbers rounded, methods by the names that people call them."""
+    if table.empty:
+        return "There are none."
     shown = table.astype(object).rename(columns=dict(labels))
     for name, column in zip(shown.columns, (table[column] for column in table.columns), strict=True):
         if pd.api.types.is_float_dtype(column):
