@@ -70,9 +70,10 @@ def intervals(
         made = drawing(DOUBLE, 1.1 + 0.3 * len(names) * max(1.0, 0.62 * len(kinds)))
         axes = made.add_subplot(title=heading(title), xlabel=x_label)
         grid(axes, axis="x")
+        alone = not table[[rows, series]].drop_duplicates().duplicated(rows).any()
         for nth, kind in enumerate(kinds):
             part = table[(table[series] == kind) & table["value"].notna()]
-            at = np.array([names.index(name) for name in part[rows]]) + _offset(nth, len(kinds))
+            at = np.array([names.index(name) for name in part[rows]]) + (0 if alone else _offset(nth, len(kinds)))
             value, low, high = (part[name].to_numpy(dtype=float) for name in ("value", "low", "high"))
             error = np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None))
             look = series_look(nth) | {"label": label(kind), "markersize": 5, "elinewidth": 1.3, "linestyle": "none"}

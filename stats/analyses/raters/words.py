@@ -38,13 +38,13 @@ def beside_table(beside: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
             for one in part[part["kind"] == "people"].to_dict("records")
         ]
         for one in part[part["kind"] == "model"].to_dict("records"):
-            row = {"corpus": corpus, "who": f"{one['who']}, {one['method']}", "n": one["n"] or None}
+            row = {"corpus": corpus, "who": one["who"], "method": one["method"], "n": one["n"] or None}
             row |= {"accuracy": _interval(one), "r with other raters": _number(one["r_with_others"])}
             row |= {"r with mean ratings": _number(one["r_with_means"])}
             rows.append(row | {"wins against": _wins(_test(tests, corpus, one["who"], one["method"]))})
-    columns = ["corpus", "who", "accuracy", "r with other raters", "r with mean ratings", "wins against", "n"]
+    columns = ["corpus", "who", "method", "accuracy", "r with other raters", "r with mean ratings", "wins against", "n"]
     made = pd.DataFrame(rows, columns=columns).astype({"n": "Int64"}).fillna(dict.fromkeys(columns[:-1], ""))
-    empty = [name for name in columns[2:-1] if (made[name] == "").all()]
+    empty = [name for name in columns[3:-1] if (made[name] == "").all()]
     return made.drop(columns=empty)
 
 
