@@ -54,11 +54,12 @@ def section(
     cells, whole = _accuracies(items, PLACE), _accuracies(items, PLACE[:3])
     languages = _languages(items, whole, order)
     groups = _groups(whole)
+    answer = _answer(whole, languages, _accuracies(_asked_too(items), PLACE[:3]))
     return Section(
         id="language_view",
         title="Which languages, and what of each?",
-        text="\n\n".join([_answer(whole, languages), *_coverage_said(languages, items)]),
-        answer=_answer(whole, languages),
+        text="\n\n".join([answer, *_coverage_said(languages, items)]),
+        answer=answer,
         main_table="languages",
         definitions=DEFINITIONS,
         tables={"languages": languages, "groups": groups, "phenomena": cells, "accuracy": whole},
@@ -86,6 +87,7 @@ def _items(table: ScoredFrame) -> Iterator[pd.DataFrame]:
                     "language": frame["language"].to_numpy(dtype=object)[known],
                     "phenomenon": [aligned(name) for name in names],
                     "corpus": table.corpus,
+                    "item_id": frame["item_id"].to_numpy(dtype=object)[known],
                     "delta": delta[known],
                 }
             )
@@ -150,8 +152,21 @@ def _groups(whole: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _answer(whole: pd.DataFrame, languages: pd.DataFrame) -> str:
-    """Return two sentences: what there is, with accuracies by probability; and what asking gives, and where."""
+def _asked_too(items: pd.DataFrame) -> pd.DataFrame:
+    """Return what is measured by probability of the items that somebody was asked about."""
+    keys = pd.MultiIndex.from_frame(items[["corpus", "item_id"]])
+    direct = (items["method"] == DIRECT).to_numpy()
+    return items[direct & keys.isin(keys[~direct])]
+
+
+def _answer(whole: pd.DataFrame, languages: pd.DataFrame, asked_too: pd.DataFrame) -> str:
+    """Return two sentences: what there is, with accuracies by probability; and what asking gives, and where.
+
+    Args:
+        whole: Accuracies by model, method and language.
+        languages: A line a language.
+        asked_too: Accuracies by probability of the items that were asked about.
+    """
     direct, asked = (whole[(whole["method"] == DIRECT) == is_direct] for is_direct in (True, False))
     n_families = languages["family"].nunique()
     said = f"{len(languages)} languages of {n_families} families and branches"
@@ -162,8 +177,8 @@ def _answer(whole: pd.DataFrame, languages: pd.DataFrame) -> str:
         return f"{first} No prompt was asked in any of them."
     where = asked["language"].nunique()
     second = f"Prompts exist for {where} of them; asked in these, {_means_said(asked)}"
-    both = direct[direct["language"].isin(set(asked["language"]))]
-    return f"{first} {second}{f', where {_means_said(both)}' if len(both) else ''}."
+    same = f", where on the same items {_means_said(asked_too)}" if len(asked_too) else ""
+    return f"{first} {second}{same}."
 
 
 def _means_said(part: pd.DataFrame) -> str:

@@ -74,6 +74,16 @@ def test_languages_have_family_and_resources_and_say_where_no_prompt_is() -> Non
         assert figure.draw().get_axes()
 
 
+def test_asking_is_held_against_probability_on_the_same_items() -> None:
+    """Items that were not asked about, all right, must not stand against the few that were."""
+    asked = of_languages("asked", ["SV-#"], ["en", "tr"])
+    asked = replace(asked, frame=asked.frame.assign(direct_delta=-1.0))
+    scored = of_languages("scored", ["SV-#"], ["en", "tr"])
+    scored = replace(scored, frame=scored.frame.assign(direct_delta=1.0), layouts=(DIRECT,))
+    answer = section([asked, scored], seed=0, n_resamples=1).answer
+    assert "where on the same items `direct` is right in 0.00 on average over languages" in answer
+
+
 def test_a_model_that_lacks_a_language_is_named_and_one_language_is_an_error() -> None:
     found = section(three_models()[:5], seed=0, n_resamples=1)  # the third model lacks corpus two
     assert "Coverage: sw lack some of the 3 models." in found.text
