@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FIRST, APPENDIX, FIGURES = "report.md", "appendix", "figures"
 MOST_ROWS = 40
 """A longer table is cut in an appendix; its CSV file is whole."""
-MOST_FIRST_ROWS = 25
+MOST_FIRST_ROWS = 40
 """The same on the first page."""
 _NAMED = ("method", "versus", "other", "first", "second")
 """Columns whose values may be names of methods."""

@@ -33,7 +33,7 @@ from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_LINES, file_name
 from pairbank.stats.measures.people.alternative_annotator import EPSILON
 from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 
 MOST_RATERS = 16
 """Raters that a figure shows one by one; of more, the lowest and the highest."""
@@ -71,8 +71,13 @@ def section(
             f"the ratings are of none of the items of {', '.join(sorted({t.corpus for t in tables}))}; give ratings "
             "whose item_id are those of the tables (pairbank.load_ratings)"
         )
-    first = {one.table.corpus: one for one in reversed(found)}
-    first_means = {table.corpus: table for table in reversed(of_means) if table.corpus not in first}
+    first: dict[str, Judged] = {}
+    for one in found:
+        first.setdefault(one.table.corpus, one)
+    first_means: dict[str, ScoredTable] = {}
+    for table in of_means:
+        if table.corpus not in first:
+            first_means.setdefault(table.corpus, table)
     people = [row for one in first.values() for row in people_rows(one)]
     people += [row for table in first_means.values() for row in mean_rows(table)]
     models = [row for one in found for row in model_rows(one)]

@@ -65,14 +65,16 @@ def questions_of(beside: pd.DataFrame, *, means: Means) -> str:
 
 
 def answer_of(beside: pd.DataFrame, tests: pd.DataFrame, *, epsilon: float, means: Means) -> str:
-    """Return the questions and the answer: what raters and majorities reach, and which models stand beside them."""
-    said = [questions_of(beside, means=means), *_people_said(beside), *_length_said(beside)]
+    """Return the questions, what raters, majorities and models reach, and which models stand beside people."""
+    said = list(_length_said(beside))
     if (~beside["corpus"].isin(list(means))).any():
-        said.append(_verdict(tests, epsilon))
-    return " ".join([*said, *_means_said(means)])
+        said.insert(0, _verdict(tests, epsilon))
+    rest = " ".join([*said, *_means_said(means)])
+    return "\n\n".join(part for part in (questions_of(beside, means=means), _people_said(beside), rest) if part)
 
 
-def _people_said(beside: pd.DataFrame) -> Iterator[str]:
+def _people_said(beside: pd.DataFrame) -> str:
+    """Return what people and models reach: a sentence, or of several corpora an entry of a list each."""
     said = []
     for corpus, part in beside.groupby("corpus", sort=False):
         raters, people = (
@@ -100,8 +102,8 @@ def _people_said(beside: pd.DataFrame) -> Iterator[str]:
             )
         else:
             said.append(f"on {corpus} models go with people's mean ratings at r = {_by_method(models, 'r_with_means')}")
-    text = "; ".join(said)
-    yield f"{text[0].upper()}{text[1:]}."
+    sentences = [f"{text[0].upper()}{text[1:]}." for text in said]
+    return sentences[0] if len(sentences) == 1 else "\n".join(f"- {sentence}" for sentence in sentences)
 
 
 def _by_method(models: pd.DataFrame, column: str) -> str:
