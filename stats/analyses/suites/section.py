@@ -18,7 +18,7 @@ from pairbank.stats.analyses.suites.results import Suite, comparison_rows, suite
 from pairbank.stats.analyses.suites.words import DEFINITIONS, answer_of, text_of
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.grouped_map import grouped_map
+from pairbank.stats.figures.grouped_map import FEW, grouped_map
 from pairbank.stats.figures.shared import file_name, n_said
 from pairbank.stats.scored_table.frame import ScoredFrame
 
@@ -113,7 +113,7 @@ def _figures(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[Figu
     yield Figure(
         name="suites_accuracy",
         caption="Share of a suite's items in which all its predictions hold (suites by circuit; "
-        f"{n_said(by_suite['n'])} a suite). What guessing would give differs between suites.",
+        f"{n_said(by_suite['n'])} a suite; pale below {FEW}). What guessing would give differs between suites.",
         draw=partial(
             grouped_map,
             matrix.droplevel("phenomenon"),
