@@ -66,11 +66,11 @@ def intervals(
         BankError: The table is empty.
     """
     names, kinds = levels(table, rows), levels(table, series)
+    alone = not table[[rows, series]].drop_duplicates().duplicated(rows).any()
     with styled():
-        made = drawing(DOUBLE, 1.1 + 0.3 * len(names) * max(1.0, 0.62 * len(kinds)))
+        made = drawing(DOUBLE, 1.1 + 0.3 * len(names) * (1.0 if alone else max(1.0, 0.62 * len(kinds))))
         axes = made.add_subplot(title=heading(title), xlabel=x_label)
         grid(axes, axis="x")
-        alone = not table[[rows, series]].drop_duplicates().duplicated(rows).any()
         for nth, kind in enumerate(kinds):
             part = table[(table[series] == kind) & table["value"].notna()]
             at = np.array([names.index(name) for name in part[rows]]) + (0 if alone else _offset(nth, len(kinds)))
