@@ -33,7 +33,7 @@ RUNS: Mapping[str, tuple[str, ...]] = {
     "syntaxgym": ("syntaxgym", "--models", "models.toml"),
 }
 """Report -> study and options; names of files stand in docs/reports."""
-WIDTH, COLOURS = 1100, 64
+WIDTH, COLOURS = 1100, 128
 """Of the copied figures, in pixels: reports have them at 300 dpi."""
 FIGURE = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)")
 
