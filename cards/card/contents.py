@@ -42,7 +42,7 @@ class Spread:
     """95th percentile."""
 
     def __str__(self) -> str:
-        return f"{self.median:.0f} ({self.low:.0f} to {self.high:.0f})"
+        return f"{self.median:z.0f} ({self.low:z.0f} to {self.high:z.0f})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -136,8 +136,8 @@ def alpha_text(alpha: Mapping[str, Any]) -> str:
     value, low, high = (alpha.get(name) for name in ("value", "low", "high"))
     if value is None:
         return f"undefined ({foreign_text.shown(alpha.get('reason') or 'no reason given')})"
-    ends = "no interval" if low is None or high is None else f"{low:.2f}, {high:.2f}"
-    return f"{value:.2f} [{ends}]"
+    ends = "no interval" if low is None or high is None else f"{low:z.2f}, {high:z.2f}"
+    return f"{value:z.2f} [{ends}]"
 
 
 def few(tags: list[str], *, limit: int = 20) -> str:

@@ -240,7 +240,7 @@ def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: floa
     (most,) = tested.loc[[tested["difference"].abs().idxmax()]].to_dict("records")
     said += f" Largest of {len(tested):,}: {_difference_said(most)}."
     detectable = tested["detectable"].dropna()
-    return said + (f" Median detectable difference: {detectable.median():.3f}." if len(detectable) else "")
+    return said + (f" Median detectable difference: {detectable.median():z.3f}." if len(detectable) else "")
 
 
 def _beyond_said(part: pd.DataFrame) -> str:
@@ -253,9 +253,9 @@ def _beyond_said(part: pd.DataFrame) -> str:
 
 
 def _difference_said(row: Mapping[Any, Any]) -> str:
-    interval = "" if pd.isna(row["low"]) else f" [{row['low']:+.2f}, {row['high']:+.2f}]"
-    p = f"Holm's p {'< .001' if row['p_mid_holm'] < 0.001 else '= ' + format(row['p_mid_holm'], '.3f').lstrip('0')}"
-    return f"`{row['a']}` - `{row['b']}` ({row['within']}) = {row['difference']:+.2f}{interval}, {p}"
+    interval = "" if pd.isna(row["low"]) else f" [{row['low']:+z.2f}, {row['high']:+z.2f}]"
+    p = f"Holm's p {'< .001' if row['p_mid_holm'] < 0.001 else '= ' + format(row['p_mid_holm'], 'z.3f').lstrip('0')}"
+    return f"`{row['a']}` - `{row['b']}` ({row['within']}) = {row['difference']:+z.2f}{interval}, {p}"
 
 
 DEFINITIONS = f"""\

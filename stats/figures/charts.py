@@ -143,7 +143,7 @@ def write_cells(axes: Axes, values: FloatArray, colours: FloatArray, *, size: fl
         size: Of the letters, in points.
     """
     for row, column in np.argwhere(~np.isnan(values)):
-        number = f"{values[row, column]:.2f}".replace("0.", ".", 1)
+        number = f"{values[row, column]:z.2f}".replace("0.", ".", 1)
         dark = colours[row, column, :3] @ (0.299, 0.587, 0.114) < 0.55
         axes.text(column, row, number, ha="center", va="center", color="white" if dark else INK, fontsize=size)
 
@@ -184,6 +184,7 @@ def curves(
             if part[["low", "high"]].notna().any(axis=None):
                 low, high = (part[name].to_numpy(dtype=float) for name in ("low", "high"))
                 axes.fill_between(part[x], low, high, color=look["color"], alpha=0.15, linewidth=0)
+        axes.locator_params(axis="x", integer=pd.api.types.is_integer_dtype(table[x]))
         reference(axes, y=chance, dashed=bool(chance))
         legend(made, axes, len(kinds))
     return made
@@ -204,7 +205,7 @@ def roc_curves(
     """
     if not found:
         raise BankError(f"{title or 'ROC'}: no curve to draw")
-    said = {name: f"{label(name)}: {areas[name]:.2f}" if areas else label(name) for name in found}
+    said = {name: f"{label(name)}: {areas[name]:z.2f}" if areas else label(name) for name in found}
     with styled():
         made = drawing(SINGLE + 1.3, SINGLE + 1)
         axes = made.add_subplot(

@@ -147,8 +147,8 @@ def _range(part: pd.DataFrame, labels: Mapping[str, str]) -> str:
 def _number(row: Mapping[str, Any] | pd.Series[Any], *, interval: bool = True) -> str:
     if pd.isna(row["value"]):
         return "undefined"
-    shown = f"{row['value']:.2f}"
-    return f"{shown} [{row['low']:.2f}, {row['high']:.2f}]" if interval and not pd.isna(row["low"]) else shown
+    shown = f"{row['value']:z.2f}"
+    return f"{shown} [{row['low']:z.2f}, {row['high']:z.2f}]" if interval and not pd.isna(row["low"]) else shown
 
 
 def _first_table(own: pd.DataFrame) -> pd.DataFrame:
@@ -172,7 +172,7 @@ def _first_table(own: pd.DataFrame) -> pd.DataFrame:
                 row[method] = "".join(_number(x, interval=len(methods) <= MOST_INTERVALS) for _, x in values.iterrows())
             else:
                 known = values["value"].dropna()
-                row[method] = f"{known.min():.2f} to {known.max():.2f}" if len(known) else "undefined"
+                row[method] = f"{known.min():z.2f} to {known.max():z.2f}" if len(known) else "undefined"
         rows.append(row)
     return pd.DataFrame(rows, columns=[*keys, "n", *methods])
 

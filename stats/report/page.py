@@ -75,7 +75,8 @@ def _short(section: Section, labels: Mapping[str, str]) -> Iterator[str]:
         yield from _figures([figure], FIGURES, labels)
     if section.main_table and len(section.tables[section.main_table]):
         table = section.tables[section.main_table].dropna(axis="columns", how="all")
-        yield _table(table.head(MOST_FIRST_ROWS), labels)
+        if len(table):
+            yield _table(table.head(MOST_FIRST_ROWS), labels)
         if len(table) > MOST_FIRST_ROWS:
             yield (
                 f"The first {MOST_FIRST_ROWS} of {len(table):,} lines; all are in "
@@ -92,7 +93,7 @@ def _appendix(section: Section, report: Report) -> Iterator[str]:
         if table.empty:
             continue
         yield f"## {name.replace('_', ' ').capitalize()}"
-        yield _table(table.head(MOST_ROWS), report.labels)
+        yield _table(table.head(MOST_ROWS), report.labels) if len(table) else "None."
         if len(table) > MOST_ROWS:
             yield f"The first {MOST_ROWS} of {len(table):,} rows; all are in `{section.id}_{name}.csv`."
     yield from _figures(section.figures, f"../{FIGURES}", report.labels)
@@ -154,7 +155,13 @@ def _table(table: pd.DataFrame, labels: Mapping[str, str]) -> str:
     shown = table.astype(object).rename(columns=dict(labels))
     for name, column in zip(shown.columns, (table[column] for column in table.columns), strict=True):
         if pd.api.types.is_float_dtype(column):
-            shown[name] = [x if pd.isna(x) else f"{x:.3g}" if 0 < abs(x) < 0.1 else f"{x:.3f}" for x in column]
+            shown[name] = [x if pd.isna(x) else f"{x:.3g}" if 0 < abs(x) < 0.1 else f"{x:z.3f}" for x in column]
         elif name in _NAMED:
-            shown[name] = [labels.get(x, x) if isinstance(x, str) else x for x in column]
+            shown[name] = [_called(x, labels) if isinstance(x, str) else x for x in column]
     return to_markdown(shown)
+
+
+def _called(method: str, labels: Mapping[str, str]) -> str:
+    """Return the name of a method, which may be followed by how its answers were read: `likert (argmax)`."""
+    known, bracket, reading = method.partition(" (")
+    return labels.get(method, labels.get(known, known) + bracket + reading)

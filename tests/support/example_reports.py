@@ -33,8 +33,8 @@ RUNS: Mapping[str, tuple[str, ...]] = {
     "syntaxgym": ("syntaxgym", "--models", "models.toml"),
 }
 """Report -> study and options; names of files stand in docs/reports."""
-WIDTH, COLOURS = 1100, 128
-"""Of the copied figures, in pixels: reports have them at 300 dpi."""
+WIDTH, COLOURS = 1100, 256
+"""Of the copied figures, in pixels: reports have them at 300 dpi. With fewer colours, colour bars lose their ends."""
 FIGURE = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)")
 
 

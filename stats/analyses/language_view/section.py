@@ -133,8 +133,8 @@ def _range(part: pd.DataFrame) -> str:
         return ""
     if len(part) == 1:
         one = part.iloc[0]
-        return f"{one['value']:.2f} [{one['low']:.2f}, {one['high']:.2f}]"
-    return f"{part['value'].min():.2f} to {part['value'].max():.2f}"
+        return f"{one['value']:z.2f} [{one['low']:z.2f}, {one['high']:z.2f}]"
+    return f"{part['value'].min():z.2f} to {part['value'].max():z.2f}"
 
 
 def _groups(whole: pd.DataFrame) -> pd.DataFrame:
@@ -186,8 +186,8 @@ def _means_said(part: pd.DataFrame) -> str:
     said = []
     for method, own in part.groupby("method", sort=False):
         means = own.groupby("model", sort=False)["value"].mean()
-        ends = f"{means.min():.2f} to {means.max():.2f} ({len(means)} models)"
-        over = ends if len(means) > 1 else f"{means.iloc[0]:.2f}"
+        ends = f"{means.min():z.2f} to {means.max():z.2f} ({len(means)} models)"
+        over = ends if len(means) > 1 else f"{means.iloc[0]:z.2f}"
         said.append(f"`{method}` is right in {over} on average over languages")
     return ", ".join(said)
 

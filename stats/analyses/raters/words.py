@@ -90,7 +90,7 @@ def _people_said(beside: pd.DataFrame) -> str:
             )
         elif len(raters):
             said.append(
-                f"on {corpus} a rater goes with the mean of the others at r = {raters['r_with_others'].mean():.2f}, "
+                f"on {corpus} a rater goes with the mean of the others at r = {raters['r_with_others'].mean():z.2f}, "
                 f"models at {_by_method(models, 'r_with_others')}"
             )
         elif MEANS in people:
@@ -209,23 +209,23 @@ def _wins(test: pd.DataFrame) -> str:
 
 def _interval(row: Mapping[Any, Any]) -> str:
     value = _number(row["value"])
-    return f"{value} [{row['low']:.2f}, {row['high']:.2f}]" if value and not pd.isna(row["low"]) else value
+    return f"{value} [{row['low']:z.2f}, {row['high']:z.2f}]" if value and not pd.isna(row["low"]) else value
 
 
 def _number(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:.2f}"
+    return "" if np.isnan(value) else f"{value:z.2f}"
 
 
 def _range(values: pd.Series[float]) -> str:
     known = values.dropna()
-    return f"{known.mean():.2f} ({known.min():.2f} to {known.max():.2f})" if len(known) else ""
+    return f"{known.mean():z.2f} ({known.min():z.2f} to {known.max():z.2f})" if len(known) else ""
 
 
 def _ends(values: pd.Series[float]) -> str:
     known = values.dropna()
     if known.empty:
         return "no number"
-    return f"{known.iloc[0]:.2f}" if len(known) == 1 else f"{known.min():.2f} to {known.max():.2f}"
+    return f"{known.iloc[0]:z.2f}" if len(known) == 1 else f"{known.min():z.2f} to {known.max():z.2f}"
 
 
 DEFINITIONS = """\

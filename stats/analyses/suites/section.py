@@ -88,8 +88,8 @@ def phenomena(by_suite: pd.DataFrame) -> pd.DataFrame:
                 "suites": len(part),
                 "items": int(part["n"].sum()),
                 "mean": float(part["value"].mean()),
-                "lowest": f"{lowest['suite']} {lowest['value']:.2f}",
-                "highest": f"{highest['suite']} {highest['value']:.2f}",
+                "lowest": f"{lowest['suite']} {lowest['value']:z.2f}",
+                "highest": f"{highest['suite']} {highest['value']:z.2f}",
             }
         )
     return pd.DataFrame(rows)
