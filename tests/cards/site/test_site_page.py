@@ -583,6 +583,32 @@ def test_a_damaged_table_or_file_is_named_and_the_other_pages_still_work(
     assert "ids.json.gz is damaged; write the site again" in page.text()
 
 
+def every_link_of_a_report_leads_somewhere(page: Shown) -> None:
+    first = page.page.locator(".pb-report .pb-link")
+    names = first.all_inner_texts()
+    assert "Definitions, references, ids of methods, signatures" in names
+    for name in names:
+        page.settled(lambda name=name: page.page.get_by_role("button", name=name, exact=True).click())
+        assert "part=appendix" in page.page.url
+        assert page.page.locator(".pb-report").inner_text().count("\n") > 2
+        page.settled(page.page.get_by_role("button", name="Back to the report").click)
+    with page.page.expect_download() as download:
+        page.page.locator(".pb-report code", has_text="summary.csv").click()
+    assert "accuracy" in Path(download.value.path()).read_text(encoding="utf-8")
+    saved = page.page.locator(".pb-files a").evaluate_all(
+        "all => Promise.all(all.map(async (a) => [a.download, (await fetch(a.href)).status]))"
+    )
+    assert ["summary.csv", 200] in saved
+    assert {status for _, status in saved} == {200}
+    figure = page.page.locator(".pb-drawn").first
+    assert str(figure.locator("img").get_attribute("alt")).startswith("Figure: Accuracy")
+    figure.click()
+    page.page.wait_for_selector("dialog[open] .pb-large img")
+    assert "figure=reports" in page.page.url
+    page.page.go_back()
+    page.page.wait_for_selector("dialog:not([open])", state="attached")
+
+
 def test_reports_and_their_figures_stand_in_the_site_and_commands_are_filled_in(opened: Open, tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="contexts", limit=2)
     scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("a", "b", "c")]
@@ -593,6 +619,7 @@ def test_reports_and_their_figures_stand_in_the_site_and_commands_are_filled_in(
     assert "<b>Mine</b>" in page.page.locator(".pb-report h2").first.inner_text()
     assert page.page.locator(".pb-report table").count() > 0
     assert page.page.locator(".pb-report [href^=javascript]").count() == 0
+    every_link_of_a_report_leads_somewhere(page)
     page.go("Add a model")
     assert "pairbank merge org/bank my-bank --out merged" in page.text()
     assert "pairbank score starter --model ORG/MODEL -m direct --out starter.parquet" in page.text()
