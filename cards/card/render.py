@@ -26,6 +26,7 @@ from pairbank.cards.bank.layout import (
 )
 from pairbank.cards.bank.redistribution import is_left_out, licence_of
 from pairbank.cards.card import foreign_text, hub_values
+from pairbank.cards.card.add_model import commands_for
 from pairbank.cards.card.citations import bibtex_of
 from pairbank.cards.card.contents import Contents, columns_in, contents_of
 from pairbank.cards.card.croissant import Described, croissant_text
@@ -222,6 +223,7 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
     shown = None if bank.summary is None else results_shown(bank.summary)
     example = next((n for n, models in scores.items() if models), next(iter(corpora)))
     judged = judged_table(corpora, bank.contents)
+    add = commands_for(bank.manifest, name)
     return {
         "title": pretty_name(corpora),
         "name": name,
@@ -254,7 +256,8 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "example_scores": scores_path(example, min(scores[example])) if scores.get(example) else "",
         "where": name if name == THIS_BANK else f"hf://datasets/{name}",
         "download": name if name == THIS_BANK else f"https://huggingface.co/datasets/{name}/resolve/main",
-        "add_corpus": example,
+        "add": "\n".join([*add.fetch, *add.score, *add.bank, *add.merge]),
+        "own_copy": add.own_copy,
         "add_methods": list(next((s["methods"] for s in signatures), {})),
         "example_config": config_name(example),
         "example_slug": next(iter(sorted(scores.get(example, {}))), ""),

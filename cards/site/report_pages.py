@@ -102,7 +102,9 @@ def _written(root: Path, source: Source, folder: str, held: Sequence[str], copie
     """Write each page of a report; return its name, the places of its pages, and its tables."""
     inside = [path for path in held if path.startswith(f"{folder}/")]
     pages = {
-        path: "" if path == f"{folder}/{FIRST_PAGE}" else PurePosixPath(path).relative_to(folder).with_suffix("").as_posix()
+        path: ""
+        if path == f"{folder}/{FIRST_PAGE}"
+        else PurePosixPath(path).relative_to(folder).with_suffix("").as_posix()
         for path in inside
         if path.endswith(".md")
     }

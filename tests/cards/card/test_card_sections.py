@@ -144,7 +144,8 @@ def test_a_history_that_is_none_is_refused(copied: Callable[[], Path], history: 
 def test_contact_and_the_way_to_add_a_model_stand_on_the_card(three_models: Path, copied: Callable[[], Path]) -> None:
     page = page_of(three_models)
     assert "https://example.org/pairs" in page.split("## Contact")[1].split("##")[0]
-    assert "pairbank score rated --model ORG/MODEL -m direct -m meta_question_simple" in page
+    assert "pairbank score THIS_BANK/data/rated/items.parquet --model ORG/MODEL --out rated.parquet" in page
+    assert "pairbank score THIS_BANK/data/starter/items.parquet --model ORG/MODEL --out starter.parquet" in page
     assert "pairbank merge THIS_BANK mine --out merged" in page
     kept = pairbank.write_bank(copied())
     assert "https://example.org/pairs" in page_of(kept)

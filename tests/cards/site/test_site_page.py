@@ -621,8 +621,9 @@ def test_reports_and_their_figures_stand_in_the_site_and_commands_are_filled_in(
     assert page.page.locator(".pb-report [href^=javascript]").count() == 0
     every_link_of_a_report_leads_somewhere(page)
     page.go("Add a model")
-    assert "pairbank merge org/bank my-bank --out merged" in page.text()
-    assert "pairbank score starter --model ORG/MODEL -m direct --out starter.parquet" in page.text()
+    assert "pairbank merge org/bank mine --out merged" in page.text()
+    assert "hf upload org/bank merged . --repo-type dataset --create-pr" in page.text()
+    assert "pairbank score bank/data/starter/items.parquet --model ORG/MODEL --out starter.parquet" in page.text()
     page.open("?tab=items&item=starter/contexts/1-t1")
     marks = page.page.locator(".pb-detail mark").all_inner_texts()
     assert "afraid" in marks
