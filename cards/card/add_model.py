@@ -54,15 +54,7 @@ def commands_for(manifest: Mapping[str, Any], name: str) -> Commands:
     return Commands(
         fetch=(f"hf download {name} --repo-type dataset --local-dir {folder}",) if is_on_hub else (),
         score=tuple(
-            _line(
-                "pairbank score",
-                f"{folder}/{items_path(corpus)}",
-                "--model",
-                MODEL,
-                *_more(corpus, manifest),
-                "--out",
-                file,
-            )
+            _line("pairbank score", f"{folder}/{items_path(corpus)}", *_model(corpus, manifest), "--out", file)
             for corpus, file in zip(asked, files, strict=True)
         ),
         bank=(
@@ -76,16 +68,17 @@ def commands_for(manifest: Mapping[str, Any], name: str) -> Commands:
     )
 
 
-def _more(corpus: str, manifest: Mapping[str, Any]) -> list[str]:
-    """Return the options without which a model's table would have another form than those of the bank."""
+def _model(corpus: str, manifest: Mapping[str, Any]) -> list[str]:
+    """Return the model, and the options without which its table would have another form than those of the bank."""
     signatures = manifest["scores"].get(corpus, {})
     if not signatures:
-        return []
+        return ["--model", MODEL]
     signature = signatures[min(signatures)]
     columns = [name for method in signature["methods"].values() for name in method.get("columns") or ()]
     options = ["--data-dir", "FOLDER"] if is_left_out(manifest["corpora"][corpus]) else []
     options += ["--per-token"] if any(name.endswith(_PER_TOKEN) for name in columns) else []
-    return options + (["--seed", str(signature["seed"])] if signature.get("seed") else [])
+    options += ["--seed", str(signature["seed"])] if signature.get("seed") else []
+    return ["--model", MODEL, *options]
 
 
 def _line(command: str, *parts: str) -> str:

@@ -5,6 +5,7 @@ The page makes the elements from the tree one by one, so that no text of a repor
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 import shutil
@@ -140,7 +141,7 @@ def tree_of(text: str, place: Place = NOWHERE) -> list[Any]:
 
 def _captioned(tree: list[Any]) -> list[Any]:
     """Give each figure the caption that stands below it as what is read out for it."""
-    for part, below in zip(tree, tree[1:], strict=False):
+    for part, below in itertools.pairwise(tree):
         is_pair = all(isinstance(one, list) and one[0] == "p" and len(one[2]) == 1 for one in (part, below))
         if is_pair and part[2][0][0] == "img" and below[2][0][0] == "em":
             caption = _text_of(below)
@@ -174,12 +175,7 @@ def _leaf(token: Token, into: list[Any], place: Place) -> None:
         for part in _nested(token.children or [], place):
             _add(into, part)
     elif token.type in ("code_inline", "fence", "code_block"):
-        code = ["code", {}, [token.content]]
-        if token.type == "code_inline":
-            path = posixpath.join(place.root, token.content)
-            into.append(["a", {"href": path}, [code]] if path in place.files else code)
-        else:
-            into.append(["pre", {}, [code]])
+        into.append(_code(token, place))
     elif token.type in ("softbreak", "hardbreak"):
         _add(into, " " if token.type == "softbreak" else ["br", {}, []])
     elif token.type == "image":
@@ -192,6 +188,15 @@ def _leaf(token: Token, into: list[Any], place: Place) -> None:
                 into.append(["br", {}, []])
             if line:
                 _add(into, line)
+
+
+def _code(token: Token, place: Place) -> list[Any]:
+    """Return code; the name of a file of the report as a link to it."""
+    code = ["code", {}, [token.content]]
+    if token.type != "code_inline":
+        return ["pre", {}, [code]]
+    path = posixpath.join(place.root, token.content)
+    return ["a", {"href": path}, [code]] if path in place.files else code
 
 
 def _add(into: list[Any], part: Any) -> None:  # noqa: ANN401 - a text or an element

@@ -1,4 +1,4 @@
-"""How to add a model: the commands on the card and in the site, run as they stand, end in a bank that `check` accepts."""
+"""How to add a model: the commands on the card and in the site, run as they stand, end in a whole bank."""
 
 from __future__ import annotations
 
@@ -110,7 +110,8 @@ def test_items_of_ones_own_without_texts_say_that_they_cannot_be_had(here: Path)
         pairbank.load_corpus(strip_texts(bank, here / "public") / "data/paare/items.parquet")
 
 
-def test_methods_that_fit_no_item_stay_empty_and_are_named(here: Path) -> None:
+@pytest.mark.usefixtures("here")
+def test_methods_that_fit_no_item_stay_empty_and_are_named() -> None:
     [items] = own_file()
     found = methods_as_before(items, PROMPTS)
     assert found.methods == PROMPTS

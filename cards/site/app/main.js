@@ -257,12 +257,14 @@ function moveTab(event) {
 
 function changed(name, value) {
   clearTimeout(typing);
+  typing = null;
   if (name !== "q") {
     isTyped = false;
     show(having(view, { [name]: value }), "push");
     return;
   }
   typing = setTimeout(() => {
+    typing = null;
     show(having(view, { q: value }), isTyped ? "replace" : "push");
     isTyped = true;
   }, PAUSE_MS);
@@ -275,7 +277,7 @@ async function start() {
   if (site.format !== FORMAT) throw new SiteError("The page is of another version than its data; write the site again.");
   bank = new Bank(site);
   document.getElementById("pb-head").replaceChildren(header(site));
-  showControls = controlBar(document.getElementById("pb-bar"), changed);
+  showControls = controlBar(document.getElementById("pb-bar"), changed, () => typing !== null || isTyped);
   dialog = h("dialog", { id: "pb-signature", class: "pb", "aria-labelledby": "pb-sig-title" });
   dialog.addEventListener("cancel", (event) => { event.preventDefault(); picked("close", ""); });
   dialog.addEventListener("click", (event) => { if (event.target === dialog) picked("close", ""); });

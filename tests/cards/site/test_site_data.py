@@ -436,7 +436,8 @@ def test_links_of_a_report_lead_to_its_own_pages_and_files_and_figures_say_what_
         files=frozenset(["reports/one/summary.csv"]),
     )
     text = (
-        "[back](../report.md) [next](a%20b.md) [none](gone.md) [out](../../two/report.md) [here](.) `summary.csv` `no.csv`"
+        "[back](../report.md) [next](a%20b.md) [none](gone.md) [out](../../two/report.md) [here](.) "
+        "`summary.csv` `no.csv`"
         "\n\n![x](../figures/x.png)\n\n*Accuracy of **three** models.*\n\n![y](../../two/y.png)\n"
     )
     paragraph, figure, _, stray = tree_of(text, place)

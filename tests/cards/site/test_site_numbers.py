@@ -151,8 +151,10 @@ def test_numbers_are_written_as_in_the_card(hard: Shown) -> None:
         text.nats(6.398), text.nats(-0.001), text.nats(0), text.logprob(-64.6708), text.clipped("abcdef", 4)]"""
     assert hard.run(script) == [".72", "−.10", "1.00", "–", "[.70, .74]", "+6.40", "−0.001", "0.00", "−64.67", "abc…"]
     assert hard.run("return text.niceTicks(-3.2, 11)") == [0, 5, 10]
-    tiny = "return [2e-7, -4.4e-4, -0.004, 0.0051, 5e-10, -5e-10].map(text.nats).concat([text.logprob(-2e-7), text.logprob(0)])"
-    assert hard.run(tiny) == ["+2e−7", "−4e−4", "−0.004", "+0.01", "0.00", "0.00", "−2e−7", "0.00"]
+    tiny = [2e-7, -4.4e-4, -0.004, 0.0051, 5e-10, -5e-10]
+    shown = ["+2e−7", "−4e−4", "−0.004", "+0.01", "0.00", "0.00"]
+    assert hard.run("return value.map(text.nats)", tiny) == shown
+    assert hard.run("return value.map(text.logprob)", [-2e-7, 0]) == ["−2e−7", "0.00"]
 
 
 def test_ticks_never_run_into_the_axis(hard: Shown) -> None:
@@ -163,12 +165,7 @@ def test_ticks_never_run_into_the_axis(hard: Shown) -> None:
         return [texts, label];
     })"""
     found = hard.run(script, [[-4e-7, 2.1e-7], [-0.06, 0.05], [-3, 11], [0, 2_400_000]])
-    assert found[0] == [["−4", "−3", "−2", "−1", "0", "1", "2"][: len(found[0][0])], "Δ direct (10⁻⁷ nats)"] or found[
-        0
-    ] == [
-        ["−4", "−2", "0", "2"],
-        "Δ direct (10⁻⁷ nats)",
-    ]
+    assert found[0] == [["−4", "−3", "−2", "−1", "0", "1", "2"], "Δ direct (10⁻⁷ nats)"]
     assert found[1] == [["−0.06", "−0.04", "−0.02", "0.00", "0.02", "0.04"], "Δ direct (nats)"]
     assert found[3] == [["0.0", "0.5", "1.0", "1.5", "2.0"], "Δ direct (10⁶ nats)"]
     assert all(len(text) <= 6 for texts, _ in found for text in texts)
