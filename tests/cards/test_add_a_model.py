@@ -51,7 +51,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def on_the_card(bank: Path) -> list[str]:
     section = (bank / "README.md").read_text(encoding="utf-8").split("## Add your model")[1].split("\n## ")[0]
     [block] = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
-    return block.strip().splitlines()
+    return str(block).strip().splitlines()
 
 
 @pytest.mark.parametrize("held", [limited, one_of_which_takes_no_prompt, own_file])

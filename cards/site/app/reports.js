@@ -9,7 +9,8 @@ export async function panel(bank, view) {
   const report = reportOf(bank, view);
   if (!report) return empty("There are no reports in this bank.", "`pairbank run` and `pairbank report` write them; add one with `pairbank bank --report`.");
   const tree = await treeOf(bank, view);
-  return h("article.pb-report", {}, tree.map(built), tables(report, view.part));
+  const back = view.part && !leadsTo(tree, "") ? h("p", {}, linked({ page: "" }, "Back to the report")) : null;
+  return h("article.pb-report", {}, back, tree.map(built), tables(report, view.part));
 }
 
 const reportOf = ({ site }, view) => site.reports.find((one) => one.name === view.report) ?? site.reports[0];
@@ -61,6 +62,8 @@ function built(part) {
   const level = /^h[1-6]$/.test(name) ? `h${Math.min(6, Number(name[1]) + 1)}` : name;
   return h(level, { class: align === "right" ? "num" : null }, children.map(built));
 }
+
+const leadsTo = (tree, page) => tree.some((part) => typeof part !== "string" && (part[1].page === page || leadsTo(part[2], page)));
 
 // Another page of the report, another site, a file of the report to be saved; else the text alone.
 function linked({ href, page }, children) {

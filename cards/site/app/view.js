@@ -59,6 +59,8 @@ export function having(view, changes) {
   if (keys.some((key) => !["item", "cell", "page", "sig", "figure"].includes(key))) forgotten = { page: 1, cell: "" };
   if (has("tab", "corpus", "across")) forgotten = { ...forgotten, sort: "" };
   if (has("tab")) forgotten = { ...forgotten, sig: "" };
+  // Two models are compared by one method until somebody says otherwise, whatever was beside it on another page.
+  if (has("tab") && [view.tab, changes.tab].includes("versus") && view.tab !== changes.tab) forgotten = { ...forgotten, versus: "" };
   if (has("tab", "report", "part")) forgotten = { ...forgotten, figure: "" };
   if (has("tab", "report")) forgotten = { ...forgotten, part: "" };
   if (has("corpus")) forgotten = { ...forgotten, item: "", subset: "", phenomenon: "", language: "", against: "" };
@@ -77,7 +79,7 @@ export function resolvedBoard(site, view) {
   names.oneOf("bmethod", ["", ...methods], "");
   names.oneOf("bmodel", ["", ...site.models.map((one) => one.name)], "");
   names.oneOf("report", ["", ...site.reports.map((one) => one.name)], site.reports[0]?.name ?? "");
-  const report = site.reports.find((one) => one.name === names.chosen.report);
+  const report = site.reports.find((one) => one.name === names.chosen.report) ?? site.reports[0];
   names.oneOf("part", ["", ...Object.keys(report?.pages ?? {})], "");
   return names;
 }

@@ -296,6 +296,21 @@ def test_two_models_and_two_methods_meet_on_the_same_items_with_the_paired_test(
     assert "is right more often" in hard.text() or "do not tell them apart" in hard.text()
 
 
+def test_two_models_meet_by_one_method_whatever_was_compared_before(hard: Shown) -> None:
+    hard.open("?tab=compare&corpus=hard&model=fake_1&method=meta_question_simple&versus=direct")
+    hard.go("Head to head")
+    assert hard.page.locator("#pb-method").input_value() == hard.page.locator("#pb-versus").input_value()
+    assert hard.page.locator("#pb-method").input_value() == "meta_question_simple"
+
+
+def test_back_after_a_search_empties_the_box(hard: Shown) -> None:
+    hard.open("?tab=items&corpus=hard")
+    hard.settled(lambda: hard.page.locator("#pb-q").press_sequentially("river"))
+    hard.page.wait_for_url("**q=river*")
+    hard.page.go_back()
+    hard.page.wait_for_function("document.getElementById('pb-q').value === ''")
+
+
 def test_arrow_keys_move_between_tabs_and_the_focus_is_seen(hard: Shown) -> None:
     hard.open()
     hard.page.locator("[role=tab][aria-selected=true]").focus()
@@ -561,6 +576,7 @@ def test_empty_states_say_what_to_do(opened: Open, tmp_path: Path) -> None:
         assert "Score the corpus" in told[tab]
     assert "human judgments" in told["people"]
     assert "no reports" in told["reports"]
+    assert "`" not in "".join(told.values())
     assert "✓" in told["items"]
     page.open("?tab=items&q=zebra")
     assert "No item fits" in page.text()
@@ -607,6 +623,9 @@ def every_link_of_a_report_leads_somewhere(page: Shown) -> None:
     assert "figure=reports" in page.page.url
     page.page.go_back()
     page.page.wait_for_selector("dialog:not([open])", state="attached")
+    page.open("?tab=reports&part=appendix%2Fhow")
+    assert page.page.locator(".pb-report h2").inner_text() == "How these numbers are made"
+    assert page.page.locator(".pb-notice").count() == 0
 
 
 def test_reports_and_their_figures_stand_in_the_site_and_commands_are_filled_in(opened: Open, tmp_path: Path) -> None:
