@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pairbank.builders.banked import banked, is_banked
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.corpora.map_file import map_beside, read_map
-from pairbank.builders.corpora.registry import corpus_named
+from pairbank.builders.corpora.registry import CORPORA, corpus_named
 from pairbank.builders.corpora.tabular import READING, is_tabular, tabular_corpus
 from pairbank.builders.corpora.tabular_items import Marks, TabularOptions
 from pairbank.builders.schema.columns import Task
@@ -55,7 +56,8 @@ def load_corpus(
 
     Args:
         name: a built-in corpus (`pairbank corpora` lists them), or the path of a CSV, TSV, JSON, JSON-lines,
-            parquet or .xlsx file with your own items (two columns of sentences are enough: better, worse).
+            parquet or .xlsx file with your own items (two columns of sentences are enough: better, worse), or a
+            bank's items (BANK/data/CONFIG/items.parquet), which stay the corpus that they are.
         data_dir: folder with the upstream files, or a root that holds one folder a corpus; None downloads.
         subset: only this subset (for BLiMP: a paradigm).
         language: only this language (BCP-47); for your own file: its language.
@@ -76,7 +78,11 @@ def load_corpus(
         CorpusError: a file or rows that cannot be accepted; all problems at once.
     """
     options = BuildOptions(subset=subset, repair=repair)
-    if is_tabular(str(name)):
+    if is_banked(name):
+        if subset or language or columns or task or encoding or marks != "refuse" or map_file:
+            raise CorpusError(f"{name}: a bank's items are taken as they are; of the options, a limit alone applies")
+        dataset = _of_bank(Path(name), data_dir, progress)
+    elif is_tabular(str(name)):
         own = TabularOptions(columns=columns or {}, language=language, task=task, encoding=encoding, marks=marks)
         dataset = _own_items(Path(name), own, options, map_beside(Path(name)) if map_file is None else Path(map_file))
     else:
@@ -100,6 +106,27 @@ def _own_items(path: Path, table: TabularOptions, options: BuildOptions, map_fil
     facts = (manifest_of(dataset) or {})["facts"]
     logger.warning("%s: %s", path.name, "; ".join(facts[READING]))
     return dataset
+
+
+def _of_bank(path: Path, data_dir: str | Path | None, progress: Progress | None) -> datasets.Dataset:
+    """Return a bank's items; where it holds their ids alone, the same items of the corpus that they are from."""
+    found = banked(path)
+    if found.has_texts:
+        return found.items
+    facts = found.facts
+    options = BuildOptions(subset=facts.get("subset"), repair=facts.get("repair", True))
+    if found.corpus not in CORPORA:
+        raise CorpusError(
+            f"{path}: its texts were left out, and {found.corpus!r} is no corpus that ships; ask its owner"
+        )
+    corpus = corpus_named(found.corpus)
+    if corpus.version != facts.get("version"):
+        raise CorpusError(f"{path}: of {found.corpus} {facts.get('version')}, and this pairbank has {corpus.version}")
+    whole = _built_in(corpus, data_dir, None, options, progress)
+    places = {item: place for place, item in enumerate(whole["item_id"][:])}
+    if missing := [item for item in found.items["item_id"][:] if item not in places]:
+        raise CorpusError(f"{path}: {found.corpus} has no item {missing[0]!r} ({len(missing):,} are missing)")
+    return whole.select([places[item] for item in found.items["item_id"][:]])
 
 
 def _built_in(

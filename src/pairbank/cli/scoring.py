@@ -53,7 +53,9 @@ def score(
     corpus: Annotated[
         str,
         typer.Argument(
-            help="A corpus, or a file of your own items (two columns are enough).", autocompletion=corpora_named
+            help="A corpus, a file of your own items (two columns are enough), or a bank's items "
+            "(BANK/data/NAME/items.parquet; without -m by the bank's methods).",
+            autocompletion=corpora_named,
         ),
     ],
     out: Annotated[
@@ -102,8 +104,9 @@ def score(
     Example: pairbank score li --limit 1 --multiverse --out li.parquet
     """
     import pairbank
+    from pairbank.builders.banked import banked, is_banked
     from pairbank.files import refuse_other_than_a_file
-    from pairbank.scoring.applicability import chosen_methods
+    from pairbank.scoring.applicability import chosen_methods, methods_as_before
     from pairbank.scoring.score import score_part
     from pairbank.scoring.table_files import refuse_other_suffixes
 
@@ -124,7 +127,11 @@ def score(
         with status(f"building {corpus}"):
             items = load_items(corpus, **which)
         wanted = multiverse_of(items, method, with_unigrams=bool(unigrams)) if multiverse else method
-        methods = chosen_methods(items, wanted, prompts=prompts or ())
+        methods = (
+            methods_as_before(items, banked(corpus).methods, prompts=prompts or ())
+            if wanted is None and is_banked(corpus)
+            else chosen_methods(items, wanted, prompts=prompts or ())
+        )
         for text in methods.notes:
             warn(f"note: {text}")
         asked: dict[str, Any] = {
