@@ -17,7 +17,7 @@ from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 if TYPE_CHECKING:
     import datasets
 
-    from pairbank.builders.corpora.tabular_items import Marks as TreatmentOfMarks
+    from pairbank.builders.corpora.marks import Marks as TreatmentOfMarks
 
 
 def corpora_named(start: str) -> list[str]:
@@ -98,7 +98,18 @@ MapFile = Annotated[
 ]
 Marks = Annotated[
     str,
-    typer.Option(help="A linguist's mark (*, ??) before a sentence of your file: refuse, strip, or keep and score."),
+    typer.Option(
+        help="A linguist's mark (*, ??) before a sentence of your file: refuse, strip, keep and score, or decide (the "
+        "sentence with it is the worse one)."
+    ),
+]
+Header = Annotated[
+    str | None,
+    typer.Option(help="Names of your file's columns, where it has no header line: good,bad", show_default=False),
+]
+Fixed = Annotated[
+    list[str] | None,
+    typer.Option(help="What all rows of your file have in a schema column: human_scale=likert7; may be repeated."),
 ]
 Subset = Annotated[str | None, typer.Option(help="Only this subset (for BLiMP: a paradigm).")]
 Language = Annotated[str | None, typer.Option(help="Only this language (BCP-47); for your own file: its language.")]
@@ -106,13 +117,27 @@ Device = Annotated[str, typer.Option(help="auto, cpu, cuda, mps, cuda:1 …")]
 Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16 …")]
 
 
-def column_map(pairs: list[str] | None) -> dict[str, str] | None:
-    """Return `--column` options as a mapping from schema columns to the file's."""
+def column_map(pairs: list[str] | None, *, option: str = "target_good=Sentence") -> dict[str, str] | None:
+    """Return `--column` (or `--fixed`) options as a mapping from schema columns; `option` is an example of one."""
     if not pairs:
         return None
     if bad := [pair for pair in pairs if "=" not in pair]:
-        raise typer.BadParameter(f"{bad[0]!r}: expected SCHEMA_COLUMN=YOUR_COLUMN, as in target_good=Sentence")
+        raise typer.BadParameter(f"{bad[0]!r}: expected SCHEMA_COLUMN=…, as in {option}")
     return dict(pair.split("=", 1) for pair in pairs)
+
+
+def column_names(text: str | None) -> list[str]:
+    """Return the names of `--header`.
+
+    >>> column_names("good, bad"), column_names(None)
+    (['good', 'bad'], [])
+    """
+    if text is None:
+        return []
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise typer.BadParameter(f"{text!r}: expected the names of all columns in order, as in --header good,bad")
+    return names
 
 
 class ItemOptions(TypedDict):
@@ -125,6 +150,8 @@ class ItemOptions(TypedDict):
     column: Columns
     encoding: Encoding
     marks: Marks
+    header: Header
+    fixed: Fixed
     map_file: MapFile
 
 
@@ -145,6 +172,8 @@ def load_items(corpus: str, *, repair: bool = True, **which: Unpack[ItemOptions]
         columns=column_map(which["column"]),
         encoding=which["encoding"],
         marks=cast("TreatmentOfMarks", which["marks"]),
+        header=column_names(which["header"]),
+        fixed=column_map(which["fixed"], option="human_scale=likert7"),
         map_file=which["map_file"],
         progress=Downloads().tell,
     )
