@@ -32,7 +32,7 @@ def decode(data: bytes, where: str, encoding: str = "utf-8-sig", *, remedy: str 
         bad = data[error.start : error.start + 1]
         name = error.encoding.upper()
         raise CorpusError(
-            f"{where}, row {row}: byte {bad!r}{_as_cp1252(data, error.start)} is not {name}; {remedy}"
+            f"{where}, row {row}: byte {bad!r} is not {name}; {remedy}{_as_cp1252(data, error.start)}"
         ) from error
 
 
@@ -40,7 +40,7 @@ def _as_cp1252(data: bytes, place: int) -> str:
     r"""Return the word around a byte as Windows writes it in Western Europe; "" where that makes no letter of it.
 
     >>> _as_cp1252(b"Nr;Ph\xe4nomen;x", 5), _as_cp1252(b"a\x81b", 1)
-    (" (in 'Phänomen', were it cp1252)", '')
+    ("; in cp1252 the word would be 'Phänomen'", '')
     """
     before, after = (
         re.split(rb"[\s,;\"]", part) for part in (data[max(0, place - 20) : place], data[place : place + 20])
@@ -49,7 +49,7 @@ def _as_cp1252(data: bytes, place: int) -> str:
         text, letter = (before[-1] + after[0]).decode("cp1252"), data[place : place + 1].decode("cp1252")
     except UnicodeDecodeError:
         return ""
-    return f" (in {text!r}, were it cp1252)" if letter.isalpha() and text.isprintable() else ""
+    return f"; in cp1252 the word would be {text!r}" if letter.isalpha() and text.isprintable() else ""
 
 
 def read_delimited(

@@ -70,9 +70,7 @@ def encodings_and_delimiters() -> Iterator[Case]:
         data = table("good,bad").encode(codec)
         yield csv(f"{codec}, not said", data, refused=r"row 2: byte .* is not UTF-8; .*--encoding cp1252")
         if codec == "cp1252":
-            yield csv(
-                "the word as Windows has it", data, refused="byte .* \\(in 'hören.', were it cp1252\\) is not UTF-8"
-            )
+            yield csv("the word as Windows has it", data, refused="is not UTF-8; .*the word would be 'hören.'")
         yield csv(f"{codec}, said", data, options={"encoding": codec}, said="as asked", pairs=PAIRS)
     for codec, pair in {
         "koi8-r": ("Он ушёл домой.", "Он ушла домой."),

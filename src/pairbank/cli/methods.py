@@ -80,8 +80,7 @@ def show_method(
 ) -> None:
     """Print the exact strings that a method sends for one item; what is scored stands between ⟦ and ⟧.
 
-    Without --model as models without a chat template read it. A --corpus is read as `pairbank score` reads it; beside
-    --item, --column says what --text does.
+    Without --model as models without a chat template read it. A file of your own (--corpus) is read as by `score`.
 
     Example: pairbank methods show meta_question_simple --item "The dogs bark." --item "The dogs barks."
     Example: pairbank methods show better_sentence --corpus paare.csv --encoding cp1252 --language de
