@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import pairbank
 from pairbank.cli import app
 from pairbank.errors import CorpusError, OutputError
+from pairbank.scoring.models.fake import FakeScorer
 
 
 def run(*arguments: str) -> str:
@@ -48,3 +49,13 @@ def test_help_names_what_to_type_and_begins_with_what_is_needed() -> None:
         page.index(word) for word in ("--out", "--model", "--method", "--language", "--column", "--seed", "--ray")
     ]
     assert places == sorted(places)
+
+
+def test_bank_says_at_once_what_publishing_lacks(tmp_path: Path) -> None:
+    pairs = tmp_path / "paare.csv"
+    pairs.write_text("good,bad\nThe hens cluck.,The hens clucks.\nShe left.,She leaved.\n", encoding="utf-8")
+    scored = pairbank.score(pairbank.load_corpus(pairs), FakeScorer(), methods=["direct"])
+    path = scored.save(tmp_path / "scored.parquet")
+    made = ("bank", str(path), "--out", str(tmp_path / "bank"))
+    assert "--licence paare=cc-by-4.0" in run(*made)
+    assert "--licence" not in run(*made, "--licence", "paare=cc0-1.0")
