@@ -15,9 +15,10 @@ import numpy as np
 from pairbank.builders.banked import banked, is_banked
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.corpora.map_file import map_beside, read_map
+from pairbank.builders.corpora.marks import Marks
 from pairbank.builders.corpora.registry import CORPORA, corpus_named
 from pairbank.builders.corpora.tabular import READING, is_tabular, tabular_corpus
-from pairbank.builders.corpora.tabular_items import Marks, TabularOptions
+from pairbank.builders.corpora.tabular_items import TabularOptions
 from pairbank.builders.schema.columns import Task
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.sources.downloads import Progress
@@ -46,6 +47,8 @@ def load_corpus(
     encoding: str | None = None,
     marks: Marks = "refuse",
     map_file: str | Path | None = None,
+    header: Sequence[str] = (),
+    fixed: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> datasets.Dataset:
     """Return a corpus as a `datasets.Dataset` in the shared schema, every row of the source in it.
@@ -67,9 +70,12 @@ def load_corpus(
         task: for your own file: its task.
         encoding: for your own file: its encoding, where that is neither UTF-8 nor said by a byte-order mark.
         marks: for your own file: what to do with a linguist's mark (*, ??) before a sentence: `refuse` the row,
-            `strip` it and flag the row, or `keep` and score it.
+            `strip` it and flag the row (a row whose better side alone has one is refused), `keep` and score it, or let
+            it `decide`: in each row the side with the mark is the worse one.
         map_file: for your own file: a TOML file that says how its columns make items (docs/column-maps.md); None
             takes `<name>.map.toml` or `map.toml` beside it, where there is one.
+        header: for your own file: names of its columns, where it has no header line (`("good", "bad")`).
+        fixed: for your own file: schema column -> what all rows have in it (`{"human_scale": "likert7"}`).
         progress: told of every piece of a file that is downloaded, perhaps from several threads.
 
     Raises:
@@ -79,16 +85,25 @@ def load_corpus(
     """
     options = BuildOptions(subset=subset, repair=repair)
     if is_banked(name):
-        if subset or language or columns or task or encoding or marks != "refuse" or map_file:
+        if subset or language or columns or task or encoding or marks != "refuse" or map_file or header or fixed:
             raise CorpusError(f"{name}: a bank's items are taken as they are; of the options, a limit alone applies")
         dataset = _of_bank(Path(name), data_dir, progress)
     elif is_tabular(str(name)):
-        own = TabularOptions(columns=columns or {}, language=language, task=task, encoding=encoding, marks=marks)
+        own = TabularOptions(
+            columns=columns or {},
+            language=language,
+            task=task,
+            encoding=encoding,
+            marks=marks,
+            header=tuple(header),
+            fixed=fixed or {},
+        )
         dataset = _own_items(Path(name), own, options, map_beside(Path(name)) if map_file is None else Path(map_file))
     else:
-        if columns or task or encoding or marks != "refuse" or map_file:
+        if columns or task or encoding or marks != "refuse" or map_file or header or fixed:
             raise CorpusError(
-                f"columns, task, encoding, marks and a map describe a file of your own; {name!r} is built in"
+                f"columns, task, encoding, marks, a header, what is fixed and a map describe a file of your own; "
+                f"{name!r} is built in"
             )
         dataset = _built_in(corpus_named(str(name)), data_dir, language, options, progress)
     return dataset if limit is None else first_of_each_paradigm(dataset, limit)

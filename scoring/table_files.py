@@ -88,6 +88,20 @@ def signature_beside(path: Path) -> Path:
     return path.with_name(f"{path.name}.signature.json")
 
 
+def write_unsigned(path: Path, table: pa.Table, *, bom: bool = False) -> None:
+    """Write a table that holds no scores, such as ratings, as `write_scored` does but without a signature.
+
+    Raises:
+        OutputError: another suffix, or more than a sheet takes.
+    """
+    refuse_other_suffixes(path)
+    kind = path.suffix.lower()
+    if kind in ("", PARQUET):
+        write_parquet(path, table)
+    else:
+        _WRITERS[kind](path, table, bom)
+
+
 def _delimited(path: Path, table: pa.Table, bom: bool, *, delimiter: str = ",") -> None:  # noqa: FBT001 - as its kin
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\r\n" if bom else "\n")

@@ -145,6 +145,22 @@ def strip(
     hint(f"{folder}: next, pairbank publish {folder} ORG/NAME --dry-run")
 
 
+def say_what_publishing_lacks(bank: Path) -> None:
+    """Print what a bank lacks before it may be published: licences, or the leaving out of texts."""
+    from pairbank.builders.corpora.registry import CORPORA
+    from pairbank.cards.bank.layout import read_manifest
+    from pairbank.cards.bank.redistribution import locked
+
+    names = locked(read_manifest(bank)["corpora"])
+    answer(not_publishable=names)
+    if own := [name for name in names if name not in CORPORA]:
+        options = " ".join(f"--licence {name}=cc-by-4.0" for name in own)
+        hint(f"Before it can be published, say under what licence your items are: repeat this command with {options}")
+    if theirs := [name for name in names if name in CORPORA]:
+        which = ", ".join(theirs)
+        hint(f"It holds texts of {which} that may not be passed on; a copy without: pairbank strip {bank} --out PUBLIC")
+
+
 @contextlib.contextmanager
 def _quiet_hub() -> Iterator[None]:
     """Leave the terminal to our own lines while files go up and down."""

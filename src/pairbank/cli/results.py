@@ -42,6 +42,7 @@ from pairbank.cli.options import (
     studies_named,
     takes_model_options,
 )
+from pairbank.cli.publishing import say_what_publishing_lacks
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ def bank(
             contact=contact,
         )
     say_next_steps(folder)
+    say_what_publishing_lacks(folder)
 
 
 @takes_model_options
