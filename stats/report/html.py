@@ -42,7 +42,7 @@ def page_of_html(title: str, pages: Mapping[str, str]) -> str:
             body = _html(
                 rest.replace("[Back to the report](../report.md)\n", "").replace(f"(../{FIGURES}/", f"({FIGURES}/")
             )
-            label = html.escape(heading.removeprefix("# "))
+            label = _markdown().renderInline(heading.removeprefix("# "))
             parts.append(f'<details id="{_anchor(path)}"><summary>{label}</summary>\n{body}</details>')
         parts[0] = parts[0].replace(f'href="{path}"', f'href="#{_anchor(path)}"')
     style = (resources.files("pairbank.stats.report") / "templates" / "report.css").read_text(encoding="utf-8")
