@@ -236,7 +236,8 @@ def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: floa
         f"McNemar's mid-p test after Holm's correction ({by_bh:,} after Benjamini and Hochberg's){_beyond_said(part)}."
     )
     n_same = int((part["p_equivalent_holm"] < SIGNIFICANCE).sum())
-    said += f" {n_same:,} are equivalent on such items: their accuracies are shown to differ by less than {margin:g}"
+    said += f" {n_same:,} {'is' if n_same == 1 else 'are'} equivalent on such items: their accuracies are shown to"
+    said += f" differ by less than {margin:g}"
     said += " (Holm)."
     if tested.empty:
         return said

@@ -113,6 +113,7 @@ def _as_numbers(summary: pd.DataFrame, shown: Mapping[str, str], keys: list[str]
         name for heading in dict.fromkeys(shown.values()) for name in (heading, *(f"{heading} {x}" for x in _BESIDE))
     ]
     found = pd.DataFrame(list(numbers.values()), columns=columns).astype(float)
+    found = found.astype({name: "Int64" for name in columns if name.endswith(" n")})
     labels = [name for name in keys if name != "group_by"]
     return pd.concat([wide[[*labels, "n", "excluded"]], found, wide[["notes"]]], axis="columns")
 

@@ -25,8 +25,6 @@ MOST_APART = 5
 MOST_MODELS, MOST_METHODS = 10, 8
 """In one figure of scatters."""
 LEAST_POINTS = 3
-MOST_POINTS = 1_500
-"""Of a panel; they are taken at equal steps."""
 
 
 def people_said(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str]) -> str:
@@ -94,12 +92,7 @@ def _points(table: ScoredFrame) -> pd.DataFrame:
         return pd.DataFrame()
     methods = [layout.method for layout in table.layouts][:MOST_METHODS]
     parts = [pd.DataFrame({"x": people, "y": read.delta(name), "method": name}).dropna() for name in methods]
-    return pd.concat([_some(part) for part in parts], ignore_index=True) if parts else pd.DataFrame()
-
-
-def _some(points: pd.DataFrame) -> pd.DataFrame:
-    n = len(points)
-    return points.iloc[np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(np.int64))]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
 def _figure(corpus: str, part: pd.DataFrame, *, name: str) -> Figure:
@@ -111,13 +104,14 @@ def _figure(corpus: str, part: pd.DataFrame, *, name: str) -> Figure:
         if len(models) == 1
         else partial(scatter_cells, part, rows="model", columns="method", **look)
     )
+    r = "" if len(models) == 1 else " The number in a cell is Pearson's r."
     return Figure(
         name=name,
         caption=(
             f"{corpus}, {who}: each item's difference by the model (up) against that of people's mean judgments "
-            f"(across), good - bad, by each method ({n_said(part.groupby(['model', 'method']).size())} points; at most "
-            f"{MOST_POINTS:,} are drawn). Lines are 0: people and model prefer the same side in the upper right and "
-            "lower left quadrants."
+            f"(across), good - bad, by each method ({n_said(part.groupby(['model', 'method']).size())} items). Lines "
+            "are 0: people and model prefer the same side in the upper right and lower left quadrants."
+            f"{r}"
         ),
         draw=draw,
     )
