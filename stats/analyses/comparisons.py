@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 MODELS, METHODS = "models", "methods"
 SIGNIFICANCE = 0.05
 PARADIGM = "paradigm"
+MOST_FAMILIES = 4
+"""Corpora and kinds of comparison that the first page tells one by one."""
 MOST_NAMED = 3
 """Differences that are named in the text; the table has all."""
 TYPES = {
@@ -119,6 +121,7 @@ def section(
         id="comparisons",
         title="Differences between models and between methods",
         text=_text(found, margin=margin),
+        answer=_answer(found, margin=margin),
         definitions=DEFINITIONS,
         tables={"first": first_table(found), "comparisons": found},
         main_table="first",
@@ -218,11 +221,30 @@ def _cells(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _text(table: pd.DataFrame, *, margin: float) -> str:
-    parts = [
+def _families(table: pd.DataFrame, *, margin: float) -> list[str]:
+    return [
         _family_said(str(corpus), str(compared), part, margin=margin)
         for (corpus, compared), part in table.groupby(["corpus", "compared"], sort=False)
     ]
+
+
+def _answer(table: pd.DataFrame, *, margin: float) -> str:
+    """Return what the first page has: all families where they are few, else how many differ and the largest of them."""
+    families = _families(table, margin=margin)
+    if len(families) <= MOST_FAMILIES:
+        return "\n\n".join(families)
+    differ = table["p_mid_holm"] < SIGNIFICANCE
+    said = (
+        f"{int(differ.sum()):,} of {len(table):,} comparisons of models and of methods on {table['corpus'].nunique()} "
+        f"corpora differ on such items at {SIGNIFICANCE} by McNemar's mid-p test after Holm's correction within each "
+        "kind and corpus."
+    )
+    tested = table[table["p_mid"].notna()]
+    return said + (_named(tested) if len(tested) else "")
+
+
+def _text(table: pd.DataFrame, *, margin: float) -> str:
+    parts = _families(table, margin=margin)
     parts.append("Comparisons are paired, on the items that both have scored; pairs with identical sides are left out.")
     return "\n\n".join(parts)
 
@@ -300,7 +322,7 @@ def _beyond_said(part: pd.DataFrame) -> str:
 def _difference_said(row: Mapping[Any, Any]) -> str:
     p = _p_said(row["p_mid_holm"])
     p = p if p.startswith("<") else f"= {p}"
-    where = f"`{row['within']}`, n = {row['n']:,}"
+    where = f"`{row['within']}`, {row['corpus']}, n = {row['n']:,}"
     return f"`{row['a']}` - `{row['b']}` ({where}) = {row['difference']:+.2f}{_interval(row)}, Holm's p {p}"
 
 

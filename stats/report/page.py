@@ -89,7 +89,8 @@ def _short(section: Section, labels: Mapping[str, str]) -> Iterator[str]:
 def _appendix(section: Section, report: Report) -> Iterator[str]:
     yield f"# {section.title}"
     yield "[Back to the report](../report.md)"
-    yield from (in_words(part, report.labels) for part in (section.answer, section.text) if part)
+    said = (section.answer if section.answer not in section.text else "", section.text)
+    yield from (in_words(part, report.labels) for part in said if part)
     for name, table in section.tables.items():
         yield f"## {name.replace('_', ' ').capitalize()}"
         yield _table(table.head(MOST_ROWS), report.labels)

@@ -96,13 +96,21 @@ def test_the_text_names_those_that_differ_and_the_largest_other_only_where_none_
     found = section([better, *others[:2], few], seed=0, n_resamples=0)
     assert "2 of 6 comparisons differ" in found.text
     assert "These differ: `knows` - `m" in found.text
-    assert found.text.count("(`direct`, n = 399)") == 2
+    assert found.text.count("(`direct`, toy, n = 399)") == 2
+    assert found.answer == found.text.rpartition("\n\n")[0]
     assert "Largest" not in found.text
     none = section(others[:2], seed=0, n_resamples=0)
     assert "0 of 1 comparisons differ" in none.text
     assert "The largest difference, which is not told from none: `m1` - `m2`" in none.text
     many = section([better, *others], seed=0, n_resamples=0)
     assert "; and 1 smaller, in the table." in many.text
+
+
+def test_of_many_corpora_the_answer_tells_how_many_differ() -> None:
+    tables = [rated_table(60, seed=seed, corpus=f"c{seed}", model=model) for seed in range(5) for model in ("a", "b")]
+    found = section(tables, seed=0, n_resamples=0)
+    n = (found.tables["comparisons"]["p_mid_holm"] < 0.05).sum()
+    assert found.answer.startswith(f"{n} of 20 comparisons of models and of methods on 5 corpora differ on such items")
 
 
 def test_comparisons_without_a_test_are_counted_with_the_reason() -> None:

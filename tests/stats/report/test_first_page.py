@@ -140,7 +140,7 @@ def test_texts_that_a_model_cannot_read_are_told_above_a_share() -> None:
 
     def flagged(n_unknown: int, n_same: int) -> ScoredFrame:
         flags = [["unknown_token"] * (i < n_unknown) + ["identical_tokens"] * (1 <= i <= n_same) for i in range(100)]
-        return replace(table, frame=table.frame.assign(direct_flags=flags))
+        return replace(table, frame=table.frame.assign(direct_flags=pd.Series(flags, dtype=object)))
 
     assert cautions([flagged(5, 4)]) == ()
     (said,) = cautions([flagged(94, 20)])
@@ -155,7 +155,7 @@ def test_texts_that_a_model_cannot_read_are_told_above_a_share() -> None:
 
 def test_a_method_that_applies_to_no_item_is_named() -> None:
     table = rated_table()
-    empty = table.frame.assign(**{name: None for name in table.frame if name.startswith("meta_")})
+    empty = table.frame.assign(**{name: None for name in map(str, table.frame) if name.startswith("meta_")})
     (said,) = unasked([replace(table, frame=empty)])
     assert said.startswith("Not asked of toy (en): `meta`; it applies to none of its items")
     assert unasked([table, replace(table, frame=empty, model="b")]) == ()
@@ -165,7 +165,7 @@ def test_the_csv_of_agreement_has_numbers() -> None:
     table = rated_table()
     found = agreement_numbers(summarise(table.frame, table.layouts, model="gpt2"))
     row = found[(found["versus"] == "direct") & (found["group"] == "all")].iloc[0]
-    numbers = [name for name in found if name.startswith(("Pearson", "Spearman", "Cohen", "same"))]
+    numbers = [name for name in map(str, found) if name.startswith(("Pearson", "Spearman", "Cohen", "same"))]
     assert len(numbers) == 4 * 4
     assert all(pd.api.types.is_numeric_dtype(found[name]) for name in numbers)
     r = float(np.corrcoef(table.frame["direct_delta"][1:], table.frame["meta_delta"][1:])[0, 1])
