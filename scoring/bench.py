@@ -84,14 +84,14 @@ def bench(scorer: CausalScorer, items: datasets.Dataset, *, method: str = DIRECT
         others[MINICONS] = _minicons(scorer, requests)
     if importlib.util.find_spec("lm_eval"):
         others[HFLM] = _hflm(scorer, requests)
-    ours = [_timed(lambda: _ours(scorer, requests))]
+    ours = [_timed(lambda: _ours(scorer, requests), scorer)]
     found: dict[str, list[_Timed]] = {name: [] for name in others}
     beside: dict[str, list[tuple[_Timed, _Timed]]] = {name: [] for name in others}
     for _ in range(repeats):
         for name, run in others.items():
-            found[name].append(_timed(run))
+            found[name].append(_timed(run, scorer))
             if name not in (TOKENISING, PLANNING):
-                ours.append(_timed(lambda: _ours(scorer, requests)))
+                ours.append(_timed(lambda: _ours(scorer, requests), scorer))
             beside[name].append((ours[-2] if len(ours) > 1 else ours[-1], ours[-1]))
     counts = {
         "workload": method,
@@ -103,10 +103,18 @@ def bench(scorer: CausalScorer, items: datasets.Dataset, *, method: str = DIRECT
     return [first, *(_row(name, found[name], beside[name], ours[-1].sums, counts) for name in others)]
 
 
-def _timed(run: Run) -> _Timed:
+def _timed(run: Run, scorer: CausalScorer) -> _Timed:
+    _wait_for_card(scorer)
     wall, cpu = time.perf_counter(), time.process_time()
     sums = run()
+    _wait_for_card(scorer)
     return _Timed(wall_seconds=time.perf_counter() - wall, cpu_seconds=time.process_time() - cpu, sums=sums)
+
+
+def _wait_for_card(scorer: CausalScorer) -> None:
+    """Wait until a card has done what it was given: its work goes on after the call that began it."""
+    if input_device(scorer.model).type == "cuda":
+        torch.cuda.synchronize(input_device(scorer.model))
 
 
 def _row(

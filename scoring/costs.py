@@ -329,12 +329,19 @@ def measured_flops_per_second(*, n_tokens: int = 6_000, clock: Callable[[], floa
     scorer = CausalScorer(model, tokens.tokenizer, tokens.info)
     rng = np.random.default_rng(0)
     count = n_tokens * (20 if on_gpu else 1)
-    requests = [EncodedRequest(ids=(0, *rng.integers(1, 49_000, 14).tolist()), start=1) for _ in range(count // 14)]
-    scorer.token_logprobs(requests[:50], progress=_silent)
+    requests = _as_asked(rng, count)
+    scorer.token_logprobs(requests[::4], progress=_silent)  # a pass of each shape, which is slow the first time
     began = clock()
     scorer.token_logprobs(requests, progress=_silent)
     seconds = clock() - began
     return _read(requests, "causal").flops(shape_of_config(config, name="here")) / seconds
+
+
+def _as_asked(rng: np.random.Generator, n_tokens: int) -> list[EncodedRequest]:
+    """Return sentences and, three times as many tokens, questions with two answers each; lengths are as of BLiMP."""
+    sentences = [EncodedRequest(ids=(0, *rng.integers(1, 49_000, 14).tolist()), start=1) for _ in range(n_tokens // 56)]
+    questions = [(0, *rng.integers(1, 49_000, 60).tolist()) for _ in range(n_tokens // 80)]
+    return sentences + [EncodedRequest(ids=(*one, answer), start=61) for one in questions for answer in (1, 2)]
 
 
 def _silent(_n: int) -> None:

@@ -16,6 +16,7 @@ import torch
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ScoringError
 from pairbank.scoring.engine.forward import input_device
+from pairbank.scoring.engine.threads import side_by_side
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -88,23 +89,42 @@ def halved(error: RuntimeError, size: int, *, model_name: str) -> int:
 
 
 def in_batches(
-    items: list[T], *, width: Callable[[T], int], budget_tokens: int, compute: Callable[[list[T]], R], model_name: str
+    items: list[T],
+    *,
+    width: Callable[[T], int],
+    budget_tokens: int,
+    compute: Callable[[list[T]], R],
+    model_name: str,
+    lanes: int = 1,
 ) -> Iterator[R]:
     """Compute items, shortest first in the list, in batches of at most `budget_tokens`, from the longest down.
 
-    Out of memory halves the batch, and the run goes on; an item alone that does not fit is an error.
+    Batches depend on the items and the budget alone; `lanes` of them are computed at once (`threads`). Out of memory
+    halves the batch, and the run goes on; an item alone that does not fit is an error.
     """
     rest = list(items)
     while rest:
-        longest = max(1, width(rest[-1]))
-        batch = rest[-max(1, budget_tokens // longest) :]
-        try:
-            result = compute(batch)
-        except RuntimeError as error:
-            budget_tokens = halved(error, len(batch), model_name=model_name) * longest
-            continue
-        del rest[-len(batch) :]
-        yield result
+        batches = _batches(rest, width, budget_tokens)
+        results = side_by_side(compute, iter(batches), n=lanes)
+        for batch in batches:
+            try:
+                result = next(results)
+            except RuntimeError as error:
+                longest = max(1, width(batch[-1]))
+                budget_tokens = halved(error, len(batch), model_name=model_name) * longest
+                break
+            del rest[-len(batch) :]
+            yield result
+
+
+def _batches(items: Sequence[T], width: Callable[[T], int], budget_tokens: int) -> list[list[T]]:
+    """Return the batches, the longest items first."""
+    found, end = [], len(items)
+    while end:
+        start = max(0, end - max(1, budget_tokens // max(1, width(items[end - 1]))))
+        found.append(list(items[start:end]))
+        end = start
+    return found
 
 
 def padded(

@@ -41,7 +41,7 @@ from pairbank.scoring.engine.limits import packing_window
 from pairbank.scoring.engine.logprobs import head_logprobs_nats, read_logprobs_nats
 from pairbank.scoring.engine.prefix_cache import Trunk, computed_trunk
 from pairbank.scoring.engine.prefix_trees import Pack, plan, together
-from pairbank.scoring.engine.threads import n_lanes, side_by_side
+from pairbank.scoring.engine.threads import Once, n_lanes, side_by_side
 from pairbank.scoring.models import generation
 from pairbank.scoring.models.generation import Decoder, greedy
 from pairbank.scoring.models.last_token import last_states
@@ -199,16 +199,21 @@ class CausalScorer:
 
     def _packed(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
         index = np.array(chosen, dtype=np.int64)
-        trunk: Trunk | None = None
+        trunk: Once[Trunk] | None = None  # computed in a lane, whose one thread gives the same bytes whatever there are
         tokens = np.zeros(0, dtype=np.int64)
         for batch in together(self.packs([requests[i] for i in chosen]), size):
             if batch[0].trunk is not tokens:
                 tokens = batch[0].trunk
-                trunk = computed_trunk(self.model, tokens, input_device(self.model)) if len(tokens) else None
+                of_trunk = partial(computed_trunk, self.model, tokens, input_device(self.model))
+                trunk = Once(of_trunk) if len(tokens) else None
                 self.stats.n_computed_tokens += len(tokens)
             n_tokens = sum(len(pack.tokens) for pack in batch)
-            forward = partial(tree_rows, self.model, batch, trunk=trunk, hidden=self.head is not None)
+            forward = partial(self._tree_rows, batch, trunk)
             yield partial(self._pass, forward, index=index, n_tokens=n_tokens)
+
+    def _tree_rows(self, packs: Sequence[Pack], trunk: Once[Trunk] | None) -> tuple[torch.Tensor, Reads]:
+        of_trunk = None if trunk is None else trunk()
+        return tree_rows(self.model, packs, trunk=of_trunk, hidden=self.head is not None)
 
     def _padded(self, requests: Sequence[EncodedRequest], chosen: Sequence[int], size: int) -> Iterator[_Job]:
         order = sorted(chosen, key=lambda i: (len(requests[i].ids), requests[i].ids, i))

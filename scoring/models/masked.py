@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -36,6 +37,7 @@ from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
+from pairbank.scoring.engine.threads import encoder_lanes
 from pairbank.scoring.models.batch_check import REFUSALS, allowed_nats
 from pairbank.scoring.models.last_token import last_states, text_inputs
 from pairbank.scoring.models.tokens.tokenizing import base_prompt, left_as_it_was, refuse_special_tokens, word_ends
@@ -96,6 +98,7 @@ class MaskedScorer:
         self._mask_id = tokenizer.mask_token_id
         pad_id = tokenizer.pad_token_id
         self._pad_id = pad_id if isinstance(pad_id, int) else 0
+        self._read = threading.local()  # `columns`: where the pass of this thread is read
         self._head_on_rows = False
         self._head_on_rows = self._head_takes_rows()
 
@@ -192,13 +195,14 @@ class MaskedScorer:
         """
         answers = Answers([request.n_scored for request in requests], progress)
         copies = sorted(self._copies(requests, answers), key=lambda copy: (copy.length, copy.key))
-        with scoring_mode(self.model):
+        with scoring_mode(self.model), self._head_of_rows():
             for slots, values in in_batches(
                 copies,
                 width=lambda copy: copy.length,
                 budget_tokens=1 if self.one_at_a_time else self.budget_tokens,
                 compute=self._batch,
                 model_name=self.info.name,
+                lanes=encoder_lanes(self.model, pass_tokens=0 if self._head_on_rows else self.budget_tokens),
             ):
                 answers.put(slots, values)
         return answers.by_request()
@@ -234,12 +238,30 @@ class MaskedScorer:
         """Return the logits at one position of each input, (n, output vocabulary)."""
         ids, mask = padded(inputs, pad_id=self._pad_id, device=self.model.device)
         columns = torch.tensor(positions)
+        self._read.columns = columns
+        logits: torch.Tensor = self.model(input_ids=ids, attention_mask=mask).logits
         if self._head_on_rows:
-            with _hidden_rows_only(self.model, columns):
-                logits: torch.Tensor = self.model(input_ids=ids, attention_mask=mask).logits
             return logits[:, 0]
-        logits = self.model(input_ids=ids, attention_mask=mask).logits
         return logits[torch.arange(len(ids), device=logits.device), columns.to(logits.device)]
+
+    @contextmanager
+    def _head_of_rows(self) -> Iterator[None]:
+        """Give the head one hidden row of each input, the one that is read; the model's own head path does the rest."""
+        if not self._head_on_rows:
+            yield
+            return
+
+        def keep(_module: torch.nn.Module, _args: Any, output: Any) -> Any:  # noqa: ANN401 - a ModelOutput
+            hidden = output["last_hidden_state"]
+            rows = torch.arange(len(hidden), device=hidden.device)
+            output["last_hidden_state"] = hidden[rows, self._read.columns.to(hidden.device)][:, None]
+            return output
+
+        handle = self.model.base_model.register_forward_hook(keep)
+        try:
+            yield
+        finally:
+            handle.remove()
 
     def _head_takes_rows(self) -> bool:
         """Return whether the model's head, given the hidden rows that are read, gives the logits of those rows."""
@@ -250,7 +272,8 @@ class MaskedScorer:
             try:
                 whole = self._row_logits(inputs, positions)
                 self._head_on_rows = True
-                rows = self._row_logits(inputs, positions)
+                with self._head_of_rows():
+                    rows = self._row_logits(inputs, positions)
             except REFUSALS:
                 return False
             finally:
@@ -281,20 +304,3 @@ def longest_text(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, max
         special = tokenizer(SELF_CHECK, return_special_tokens_mask=True)["special_tokens_mask"]
     n_closing = next((i for i, is_special in enumerate(reversed(special)) if not is_special), 0)
     return min(limits) - n_closing - 1 if limits else None
-
-
-@contextmanager
-def _hidden_rows_only(model: PreTrainedModel, columns: torch.Tensor) -> Iterator[None]:
-    """Give the head one hidden row of each input: the one at its column; the model's own head path does the rest."""
-
-    def keep(_module: torch.nn.Module, _args: Any, output: Any) -> Any:  # noqa: ANN401 - a ModelOutput
-        hidden = output["last_hidden_state"]
-        rows = torch.arange(len(hidden), device=hidden.device)
-        output["last_hidden_state"] = hidden[rows, columns.to(hidden.device)][:, None]
-        return output
-
-    handle = model.base_model.register_forward_hook(keep)
-    try:
-        yield
-    finally:
-        handle.remove()

@@ -40,6 +40,7 @@ from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
+from pairbank.scoring.engine.threads import encoder_lanes
 from pairbank.scoring.models.generation import Decoder, greedy
 from pairbank.scoring.models.last_token import last_states, text_inputs
 from pairbank.scoring.models.tokens.decoder_tokens import AFTER, GAP, decoder_prefix, decoder_start_id, sentinel_ids
@@ -258,6 +259,7 @@ class Seq2SeqScorer:
                 budget_tokens=1 if self.one_at_a_time else self.budget_tokens,
                 compute=lambda batch: self._batch(batch, [by_input[ids] for ids in batch]),
                 model_name=self.info.name,
+                lanes=encoder_lanes(self.model, pass_tokens=self.budget_tokens),
             ):
                 answers.put(*done)
         return answers.by_request()

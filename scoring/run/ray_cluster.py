@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import socket
 import sys
 from dataclasses import dataclass
 from importlib import import_module
@@ -20,6 +21,10 @@ LOCAL = "local"
 """In the place of an address: a Ray of this run's own, on this machine."""
 PASSED_ON = ("PYTHONPATH", "PAIRBANK_CACHE", "HF_HOME", "HF_HUB_OFFLINE", "XDG_CACHE_HOME")
 """Variables that workers get from this process. Keys are not among them: Ray shows what it was given."""
+
+
+CONNECT_S = 10.0
+_REMEDY = "start one (ray start --head --block), or use --ray local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +48,14 @@ def ray_for(address: str) -> Any:  # noqa: ANN401 - the package
 
 
 def begin(ray: Any, address: str, *, n_workers: int, needs: Needs) -> bool:  # noqa: ANN401
-    """Connect to a cluster, or start a Ray here; return whether one was started."""
+    """Connect to a cluster, or start a Ray here; return whether one was started.
+
+    Raises:
+        ModelLoadError: nobody is at the address, or it answers to nobody without its token.
+    """
     if ray.is_initialized():
         return False
+    _see_that_somebody_listens(address)
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     common: dict[str, Any] = {
         "runtime_env": {"env_vars": environment},
@@ -64,10 +74,20 @@ def begin(ray: Any, address: str, *, n_workers: int, needs: Needs) -> bool:  # n
         else:
             ray.init(address=address, **common)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        raise ModelLoadError(
-            f"no Ray at {address!r} ({error}); start one (ray start --head --block), or use --ray local"
-        ) from error
+        token = "" if "RAY_AUTH_TOKEN" in os.environ else "; one with a token needs it here too (RAY_AUTH_TOKEN)"
+        raise ModelLoadError(f"no Ray at {address!r} ({error}); {_REMEDY}{token}") from error
     return True
+
+
+def _see_that_somebody_listens(address: str) -> None:
+    """Refuse HOST:PORT where nothing is: Ray itself would try for a minute."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit() or "/" in host:
+        return  # local, auto, or an address of another kind
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
+    except (OSError, OverflowError) as error:
+        raise ModelLoadError(f"nobody listens at {address!r} ({error}); {_REMEDY}") from error
 
 
 def has_room(ray: Any, needs: Needs) -> bool:  # noqa: ANN401 - the package

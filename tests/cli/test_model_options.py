@@ -86,3 +86,14 @@ def test_batch_tokens_bound_a_pass_and_move_no_number(tmp_path: Path) -> None:
     a, b = (pairbank.score(items, model)["direct_delta"][:] for model in (small, usual))
     assert len(widths) > 5
     assert a == pytest.approx(b, abs=1e-4)
+
+
+@pytest.mark.parametrize("command", ["score", "run"])
+@pytest.mark.parametrize("option", ["--workers", "--gpus-per-worker", "--threads-per-worker"])
+def test_options_of_workers_are_refused_where_there_are_none(command: str, option: str, tmp_path: Path) -> None:
+    words = [command, "starter" if command == "score" else "demo", "--model", "fake:a", "--out", str(tmp_path / "out")]
+    with mock.patch("pairbank.scoring.models.load.load_model") as loader:
+        done = CliRunner().invoke(app, [*words, option, "2"])
+    assert done.exit_code == 2
+    assert "add --ray local" in " ".join(done.output.split())
+    loader.assert_not_called()

@@ -1,10 +1,10 @@
 """Two Ray nodes on one machine, and what may befall them; say whether the result has the bytes of one process.
 
-    PYTHONPATH=src:tests/support python tests/faults/ray_nodes.py [--models llama gpt2 mistral]
+    PYTHONPATH=src:tests/support python tests/faults/ray_nodes.py [--models llama gpt2 mistral demo]
 
-In: names of tiny random models. Out: a line a fault and model; exit code 1 where a table has other bytes, or a unit was
-scored twice. Needs ray. A node is a Ray node: a process with an object store and workers of its own. Takes about a
-minute a fault and model; the short form is in the tests.
+In: names of tiny random models, or `demo`. Out: a line a fault and model; exit code 1 where a table has other bytes, or
+a unit was scored twice. Needs ray. A node is a Ray node: a process with an object store and workers of its own. Takes
+about a minute a fault and tiny model, and several with the demo model; the short form is in the tests.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import datasets
 import pairbank
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.models.checkpoints import DEMO, demo_folder
 from pairbank.scoring.run import ray_workers
 from pairbank.scoring.run.ray_workers import RayModel
 from tiny_models import ARCHITECTURES, saved_model
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 METHODS = ("direct", "meta_question_simple")
 DRIVER = "--driver"
-PATIENCE_S = 600.0
+PATIENCE_S = 1800.0
 
 
 def small_units() -> None:
@@ -105,7 +106,7 @@ class Outcome:
     n_units: int
     n_scored_twice: int
     n_processes: int
-    """That scored something."""
+    """That scored something; where the driver died, since it was run again."""
 
 
 Befall = Callable[["Cluster", "RayModel"], None]
@@ -178,10 +179,10 @@ def driver_killed(cluster: Cluster, folder: Path, out: Path) -> Outcome:
     if first.returncode != -signal.SIGKILL or again.returncode:
         raise RuntimeError(f"{first.returncode}, {again.returncode}: {first.stderr}{again.stderr}")
     n_units = len(items()) // 16 + len(items()) // 8 + (len(items()) % 16 > 0) + (len(items()) % 8 > 0)
-    n_again = int(again.stdout.split()[-1])
+    n_again, n_processes = map(int, again.stdout.split()[-2:])
     # of the third unit the dead driver had not yet written the table
     is_twice = max(0, n_again - (n_units - 2))
-    return Outcome(table=out.read_bytes(), n_units=n_units, n_scored_twice=is_twice, n_processes=2)
+    return Outcome(table=out.read_bytes(), n_units=n_units, n_scored_twice=is_twice, n_processes=n_processes)
 
 
 def drive(folder: str, out: str, address: str, dies_after: str) -> None:
@@ -194,7 +195,7 @@ def drive(folder: str, out: str, address: str, dies_after: str) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         pairbank.score(items(), made, methods=METHODS, progress=told).save(out)
-        sys.stdout.write(f"{len(made.ledger)}\n")
+        sys.stdout.write(f"{len(made.ledger)} {len({entry.pid for entry in made.ledger})}\n")
 
 
 FAULTS: dict[str, Befall] = {
@@ -220,7 +221,7 @@ def main() -> None:
     is_right = True
     with tempfile.TemporaryDirectory() as work, one_node() as cluster:
         for name in asked.models:
-            folder = saved_model(ARCHITECTURES[name], Path(work) / name)
+            folder = _folder(name, Path(work))
             expected = in_one_process(folder, Path(work) / "one.parquet")
             for fault in asked.faults:
                 began = time.monotonic()
@@ -228,6 +229,15 @@ def main() -> None:
                     name, fault, _outcome(cluster, fault, folder, Path(work) / "ray.parquet"), expected, began
                 )
     sys.exit(not is_right)
+
+
+def _folder(name: str, work: Path) -> Path:
+    if name != DEMO:
+        return saved_model(ARCHITECTURES[name], work / name)
+    folder = demo_folder()
+    if folder is None:
+        sys.exit("the demo model's weights are not here")
+    return folder
 
 
 def _outcome(cluster: Cluster, fault: str, folder: Path, out: Path) -> Outcome:

@@ -30,6 +30,7 @@ pytestmark = [
 TOLERANCE_NATS = {"float32": 2e-3, "bfloat16": 0.5, "float16": 0.1}
 """Of a token: float32 with TF32 off; a token of SmolLM2-135M in bfloat16 moves by 0.13 nats at most."""
 MODELS = ("llama", "gpt2", "mistral", "bloom")
+DEVICE = "cuda"
 TEXTS = ["The keys to the cabinet are on the table.", "The keys to the cabinet is on the table.", "A dog barks."]
 Lines = list[str]
 
@@ -41,20 +42,29 @@ def lines() -> Iterator[Lines]:
     yield found
     page = os.environ.get("PAIRBANK_GPU_PAGE")
     if page and found:
-        name = torch.cuda.get_device_name()
-        head = [
-            "# On a GPU",
-            "",
-            f"Measured by `make gpu` on one {name}, torch {torch.__version__}, CUDA {torch.version.cuda}.",
-            "",
-            "| what | found |",
-            "| --- | --- |",
-        ]
-        Path(page).write_text("\n".join([*head, *found, ""]), encoding="utf-8")
+        Path(page).write_text(page_of(found, torch.cuda.get_device_name()), encoding="utf-8")
 
 
-def on_card(folder: Path, dtype: str) -> CausalScorer:
-    return cast("CausalScorer", pairbank.load_model(str(folder), device="cuda", dtype=dtype))
+def page_of(found: Lines, card: str) -> str:
+    """Return the page."""
+    head = [
+        "# On a GPU",
+        "",
+        f"Measured by `make gpu` on one {card}, torch {torch.__version__}, CUDA {torch.version.cuda}.",
+        "",
+        "| what | found |",
+        "| --- | --- |",
+    ]
+    return "\n".join([*head, *found, ""])
+
+
+def on_card(folder: Path | str, dtype: str) -> CausalScorer:
+    return cast("CausalScorer", pairbank.load_model(str(folder), device=DEVICE, dtype=dtype))
+
+
+def fill_card(*_: object, **__: object) -> None:
+    """Ask for a million GB: what a full card says is raised."""
+    torch.empty(1 << 50, dtype=torch.uint8, device=DEVICE)
 
 
 def nats(scorer: CausalScorer, requests: list[EncodedRequest]) -> list[Any]:
@@ -97,7 +107,7 @@ def test_a_run_goes_on_with_half_when_memory_runs_out(
 
     def limited(self: CausalScorer, *args: Any, n_tokens: int, **more: Any) -> Any:  # noqa: ANN401
         if n_tokens > first // 8:
-            torch.empty(1 << 50, dtype=torch.uint8, device="cuda")  # what a full card says
+            fill_card()
         return forward(self, *args, n_tokens=n_tokens, **more)
 
     monkeypatch.setattr(CausalScorer, "_pass", limited)
@@ -106,14 +116,14 @@ def test_a_run_goes_on_with_half_when_memory_runs_out(
     assert scorer.batch_tokens < first
     np.testing.assert_allclose(np.concatenate(found), np.concatenate(expected), atol=2e-3)
     lines.append(f"| memory runs out | the run goes on with {scorer.batch_tokens:,} of {first:,} tokens a pass |")
-    monkeypatch.setattr(CausalScorer, "_pass", lambda *_, **__: torch.empty(1 << 50, device="cuda"))
+    monkeypatch.setattr(CausalScorer, "_pass", fill_card)
     with pytest.raises(MemoryRanOutError):
         nats(scorer, requests)
 
 
 @pytest.mark.model
 def test_speed_beside_the_bare_model_and_peers(lines: Lines) -> None:
-    scorer = cast("CausalScorer", pairbank.load_model("demo", device="cuda", dtype="bfloat16"))
+    scorer = on_card("demo", "bfloat16")
     items = pairbank.load_corpus("starter", subset="minimal-pairs")
     for method in ("direct", "meta_question_simple"):
         for row in bench(scorer, items, method=method, repeats=3):

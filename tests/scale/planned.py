@@ -50,7 +50,7 @@ RANDOM = {
 }
 STUDIES = {"introspection": ("minimal-pairs", 6), "ewok-plausibility": ("contexts", 6)}
 """Each study's methods, on so many of the starter's items of its kind."""
-N_TOKENS = 1_500
+N_TOKENS = 4_000
 """Of the model that measures the machine."""
 
 

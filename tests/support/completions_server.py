@@ -17,7 +17,7 @@ from typing import Any, Literal, Self
 
 import torch
 
-Fault = Literal["429", "500", "503", "cut", "slow", "html", "nan", "lacks"]
+Fault = Literal["429", "500", "503", "cut", "half", "garbled", "slow", "html", "nan", "lacks"]
 Dialect = Literal["vllm", "vllm-2025", "echo", "llama.cpp", "nothing", "constant", "processed"]
 MOST_LOGPROBS = 20
 MOST_LAST_TOKENS = 128
@@ -48,6 +48,12 @@ class CompletionsServer:
     most_at_once: int = 0
     dies_after: int | None = None
     """Questions after which every connection is cut: the server is gone."""
+    fails: Callable[[dict[str, Any], int], Fault | None] = lambda _body, _n_before: None
+    """What befalls a question that was asked so many times before, beside what `faults` plans."""
+    retry_after: str = "0"
+    """What refusals say of the pause."""
+    port: int = 0
+    """0: any that is free."""
     tokenizes: bool = True
     tells_length: bool = True
     chat_logprobs: bool = True
@@ -55,9 +61,10 @@ class CompletionsServer:
 
     def __post_init__(self) -> None:
         self._lock, self._model_lock, self._n_now = threading.Lock(), threading.Lock(), 0
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = ThreadingHTTPServer(("127.0.0.1", self.port), _handler(self))
         self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        self.port = self._server.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
@@ -170,10 +177,11 @@ class CompletionsServer:
             self.paths.append(path)
             if "completions" not in path:
                 return None
+            n_before = self.log.count(body)
             self.log.append(body)
             if self.dies_after is not None and len(self.log) > self.dies_after:
                 return "cut"
-            return self.faults.pop(0) if self.faults else None
+            return self.faults.pop(0) if self.faults else self.fails(body, n_before)
 
     def left(self) -> None:
         with self._lock:
@@ -204,17 +212,28 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.close()
         elif fault in ("429", "500", "503"):
-            self._send(int(fault), {"error": {"message": f"planned {fault}"}}, {"Retry-After": "0"})
+            told = {"Retry-After": self.plan.retry_after}
+            self._send(int(fault), {"error": {"message": f"planned {fault}"}}, told)
         elif fault == "html":
             self._send(200, "<html>a proxy's page</html>")
         else:
             time.sleep(SLOW_S if fault == "slow" else 0)
+            if fault == "half":
+                self.close_connection = True
             try:
-                self._send(200, _spoilt(self.plan.answer(verb, self.path, dict(self.headers.items()), body), fault))
+                made = _spoilt(self.plan.answer(verb, self.path, dict(self.headers.items()), body), fault)
+                self._send(200, made, {"Content-Encoding": "gzip"} if fault == "garbled" else {}, fault=fault)
             except RefusedError as refusal:
                 self._send(refusal.status, {"error": {"message": str(refusal)}})
 
-    def _send(self, status: int, made: Any, headers: Mapping[str, str] | None = None) -> None:  # noqa: ANN401
+    def _send(
+        self,
+        status: int,
+        made: Any,  # noqa: ANN401 - JSON is any
+        headers: Mapping[str, str] | None = None,
+        *,
+        fault: Fault | None = None,
+    ) -> None:
         data = made.encode() if isinstance(made, str) else json.dumps(made).encode()
         try:
             self.send_response(status)
@@ -222,7 +241,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(data)
+            self.wfile.write(data[: len(data) // 2] if fault == "half" else data)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # who asked has gone
 

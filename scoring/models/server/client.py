@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import httpx2
 
@@ -22,7 +22,7 @@ from pairbank.errors import ModelLoadError, ScoringError
 KEY_VARIABLE = "PAIRBANK_API_KEY"
 TRIES = 6
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
-"""Before the second try, and before any later one; a pause is twice the one before, or what the server asks for."""
+"""Before the second try, and before any later one; a pause is twice the one before, or longer if the server asks."""
 PASSING = (408, 409, 425, 429)
 """Refusals that are worth another try, beside all of 500 and above."""
 SHOWN_CHARACTERS = 300
@@ -122,7 +122,7 @@ class Client:
             asked_for_s = 0.0
             try:
                 answer = http.request(verb, address, json=body)
-            except httpx2.TransportError as error:
+            except httpx2.RequestError as error:
                 problem, status = f"{type(error).__name__}: {error}", None
             else:
                 if answer.status_code == httpx2.codes.OK:
@@ -176,8 +176,8 @@ def client_for(address: str, *, concurrency: int, timeout_s: float) -> Client:
     Raises:
         ModelLoadError: an address with a key, a password or a query in it, or numbers out of range.
     """
-    parts = urlsplit(address)
-    if parts.username or parts.password or parts.query or parts.fragment or not parts.hostname:
+    parts = _parts(address)
+    if parts is None or parts.username or parts.password or parts.query or parts.fragment or not parts.hostname:
         raise ModelLoadError(
             f"the address of a server is http://HOST:PORT/v1, with no user, key or query in it (they would stand in "
             f"files); put the key into the environment variable {KEY_VARIABLE}"
@@ -189,6 +189,16 @@ def client_for(address: str, *, concurrency: int, timeout_s: float) -> Client:
     path = parts.path.rstrip("/") or "/v1"
     url = f"{parts.scheme}://{parts.netloc}{path}"
     return Client(url=url, concurrency=concurrency, timeout_s=timeout_s, key=os.environ.get(KEY_VARIABLE, "").strip())
+
+
+def _parts(address: str) -> SplitResult | None:
+    """Return the parts of an address; None where its host or its port can be none."""
+    try:
+        parts = urlsplit(address)
+        (parts.hostname or "").encode("idna")
+        return parts if parts.port != 0 else None
+    except ValueError:
+        return None
 
 
 def _seconds(text: str) -> float:

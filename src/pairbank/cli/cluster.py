@@ -63,8 +63,17 @@ Cluster = Callable[[str, LoadOptions], contextlib.AbstractContextManager["Scorer
 
 
 def cluster_of(*, ray: str | None, workers: int, gpus_per_worker: float, threads_per_worker: int) -> Cluster | None:
-    """Return what starts the workers that a command was asked for; None where this process scores."""
+    """Return what starts the workers that a command was asked for; None where this process scores.
+
+    Raises:
+        typer.BadParameter: something about workers without any.
+    """
     if ray is None:
+        if (workers, gpus_per_worker, threads_per_worker) != (1, 0.0, 1):
+            raise typer.BadParameter(
+                "--workers, --gpus-per-worker and --threads-per-worker are of Ray's workers; add --ray local (this "
+                "machine), --ray auto or an address"
+            )
         return None
     return functools.partial(
         _in_workers, ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker

@@ -112,6 +112,9 @@ def score(
     for path in out:
         refuse_other_suffixes(path)
     chosen = part_of(part)
+    cluster = cluster_of(
+        ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
+    )
     for path in out if chosen is None and revisions is None else ():
         refuse_other_than_a_file(path)  # before hours of scoring, not after
     places = [] if revisions is None else checkpoints_of(model, revisions, options, out=out)
@@ -135,9 +138,6 @@ def score(
         if revisions is not None:
             score_checkpoints(items, places, out[0], asked, load=load)
             return
-        cluster = cluster_of(
-            ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
-        )
         scorer = load(model, **options) if cluster is None else stack.enter_context(cluster(model, options))
         with bars(work_of(scorer)) as bar:
             tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)

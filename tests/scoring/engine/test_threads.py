@@ -5,16 +5,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import torch
+import transformers
+from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditionalGeneration
 
 from pairbank.scoring.api.requests import Request
-from pairbank.scoring.engine.threads import MOST_LANES, n_lanes, side_by_side
+from pairbank.scoring.engine.threads import MOST_LANES, encoder_lanes, n_lanes, side_by_side
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import load_model
+from tiny_architectures import MASKED, SEQ2SEQ, made
+from tiny_bidirectional_models import bert_tokenizer, saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
 from tiny_tokenizers import SENTENCES
 
@@ -63,10 +70,10 @@ def test_an_error_comes_when_its_turn_has_come_and_nothing_runs_on() -> None:
     assert [next(results), next(results), next(results)] == [0, 1, 2]
 
 
-def test_threads_are_shared_out_and_the_callers_stay_as_they_were() -> None:
+def test_a_lane_has_one_thread_and_the_callers_stay_as_they_were() -> None:
     before = torch.get_num_threads()
     each = list(side_by_side(lambda _: torch.get_num_threads(), iter(range(8)), n=2))
-    assert set(each) == {max(1, before // 2)}
+    assert set(each) == {1}
     assert torch.get_num_threads() == before
     later: list[int] = []
     thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
@@ -106,6 +113,72 @@ def test_every_bit_is_the_same_for_any_number_of_lanes(
         monkeypatch.setattr(model, "_n_lanes", n)
         found.append(np.concatenate(model.token_logprobs(requests, progress=lambda _n: None)).tobytes())
     assert len(set(found)) == 1
+
+
+def wide(family: str, folder: Path) -> str:
+    """Return a folder with a model whose matrix products several threads share, were they let."""
+    torch.manual_seed(0)
+    sizes: dict[str, Any]
+    if family == "gpt2":
+        config = {"n_embd": 256, "n_layer": 2, "n_head": 4, "n_positions": 512}
+        return str(saved_model(replace(ARCHITECTURES["gpt2"], config=config), folder))
+    if family == "bert":
+        tokenizer = bert_tokenizer()
+        sizes = {"hidden_size": 256, "intermediate_size": 1024, "num_hidden_layers": 2, "num_attention_heads": 4}
+        return str(saved(BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), **sizes)), tokenizer, folder))
+    small, tokenizer = t5_model()
+    sizes = {"d_model": 256, "d_kv": 64, "d_ff": 1024, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0}
+    of_t5 = T5Config(vocab_size=small.config.vocab_size, **sizes)
+    return str(saved(T5ForConditionalGeneration(of_t5), tokenizer, folder))
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "t5"])
+def test_every_bit_is_the_same_for_any_number_of_threads(family: str, tmp_path: Path) -> None:
+    """Long questions with many answers, so that a causal model computes their beginning by itself."""
+    folder, before = wide(family, tmp_path / family), torch.get_num_threads()
+    context = "Which sentence is a better English sentence? The keys to the cabinet are on the table. " * 3
+    texts = [f"{noun} {verb} {i}." for noun in ("The keys", "My answer") for verb in ("is", "are") for i in range(15)]
+    found = set()
+    try:
+        for n_threads in (1, 2, 3):
+            torch.set_num_threads(n_threads)
+            model: Any = load_model(folder, device="cpu")
+            requests = [Request(context=context, target=" 1"), *(Request(context="", target=one) for one in texts)]
+            requests += [Request(context=context, target=f" {one}") for one in texts]
+            read = model.token_logprobs(model.encode(requests), progress=lambda _n: None)
+            found.add(np.concatenate(read).tobytes())
+    finally:
+        torch.set_num_threads(before)
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("name", ["funnel", "longformer", "switch", "t5gemma"])
+def test_a_model_that_may_keep_something_of_a_pass_has_one_lane(name: str) -> None:
+    config = getattr(transformers, {**MASKED, **SEQ2SEQ}[name].model_class).config_class
+    assert encoder_lanes(cast("Any", SimpleNamespace(config=config)), pass_tokens=0) == 1
+
+
+@pytest.mark.parametrize("name", ["albert", "deberta-v2", "roberta", "bart", "t5"])
+def test_encoders_give_every_bit_the_same_for_any_number_of_lanes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scorer: Any = load_model(made({**MASKED, **SEQ2SEQ}[name], tmp_path / name), device="cpu")
+    texts = [f"{start} {end} {i}." for i in range(6) for start in SENTENCES[:4] for end in ("again", "and again")]
+    requests = scorer.encode([Request(context="", target=text) for text in texts])
+    found = []
+    for n in (1, 2, 5):
+        monkeypatch.setattr("pairbank.scoring.engine.threads.n_lanes", lambda *_, n=n: n)
+        found.append(np.concatenate(scorer.token_logprobs(requests, progress=lambda _n: None)))
+    assert [float(np.abs(other - found[0]).max()) for other in found] == [0, 0, 0]
+
+
+def test_a_large_vocabulary_leaves_fewer_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, _ = t5_model()
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 12)
+    assert encoder_lanes(model, pass_tokens=1024) == n_lanes(model) == 12
+    model.config.vocab_size = 250_000
+    assert encoder_lanes(model, pass_tokens=0) == 12
+    assert encoder_lanes(model, pass_tokens=1024) == 4
 
 
 def test_which_models_get_lanes(demo_model: CausalScorer, monkeypatch: pytest.MonkeyPatch) -> None:

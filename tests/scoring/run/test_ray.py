@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import CliRunner
@@ -21,6 +23,7 @@ from pairbank.cli import app
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.run.ray_cluster import Needs, begin
 from tiny_bidirectional_models import saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -204,3 +207,33 @@ def test_without_ray_there_is_one_line_that_says_what_to_install() -> None:
 
     with pytest.raises(ModelLoadError, match=r"pip install 'pairbank\[ray\]'"):
         RayModel("demo", n_workers=2)
+
+
+def no_ray(error: Exception) -> Any:  # noqa: ANN401 - stands for the package
+    """Return a Ray that is nowhere."""
+
+    def init(**_: object) -> None:
+        raise error
+
+    return SimpleNamespace(is_initialized=lambda: False, init=init)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+def test_an_address_where_nobody_listens_is_refused_before_ray_tries_for_a_minute(host: str) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"{host}:{free.getsockname()[1]}"
+        with pytest.raises(ModelLoadError, match=r"nobody listens at .*; start one"):
+            begin(no_ray(AssertionError("asked")), address, n_workers=1, needs=Needs(n_cpus=1, n_gpus=0))
+
+
+def test_a_ray_that_refuses_a_run_without_a_token_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere, needs = no_ray(ConnectionError("Failed to connect")), Needs(n_cpus=1, n_gpus=0)
+    with socket.create_server(("127.0.0.1", 0)) as there:
+        address = f"127.0.0.1:{there.getsockname()[1]}"
+        monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
+        with pytest.raises(ModelLoadError, match=r"no Ray at .* needs it here too \(RAY_AUTH_TOKEN\)"):
+            begin(nowhere, address, n_workers=1, needs=needs)
+        monkeypatch.setenv("RAY_AUTH_TOKEN", "a")
+        with pytest.raises(ModelLoadError, match=r"--ray local$"):
+            begin(nowhere, "auto", n_workers=1, needs=needs)

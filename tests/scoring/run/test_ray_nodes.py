@@ -1,4 +1,4 @@
-"""Two Ray nodes: one is killed while its worker scores, and the result has the bytes of one process.
+"""Two Ray nodes: one is killed, one joins, the driver dies, and the result has the bytes of one process.
 
 The long form, with other faults and several models, is `python tests/faults/ray_nodes.py`.
 """
@@ -6,6 +6,7 @@ The long form, with other faults and several models, is `python tests/faults/ray
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,13 +31,15 @@ SCRIPT = Path(__file__).resolve().parents[2] / "faults" / "ray_nodes.py"
 
 
 @pytest.fixture(scope="module")
-def nodes() -> ModuleType:
+def nodes() -> Iterator[ModuleType]:
     spec = importlib.util.spec_from_file_location("ray_nodes", SCRIPT)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look themselves up
     spec.loader.exec_module(module)
-    return module
+    yield module
+    del sys.modules[spec.name]
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +66,14 @@ def test_nodes_that_leave_or_join_change_no_byte(
     assert found.table == expected
     assert found.n_scored_twice == 0
     assert found.n_processes == 2 or fault == "node killed"
+
+
+def test_a_driver_that_is_killed_goes_on_with_the_same_nodes(
+    nodes: ModuleType, cluster: Cluster, tmp_path: Path
+) -> None:
+    folder = saved_model(ARCHITECTURES["mistral"], tmp_path / "mistral")
+    expected = nodes.in_one_process(folder, tmp_path / "one.parquet")
+    nodes.with_nodes(cluster, 2)
+    found = nodes.driver_killed(cluster, folder, tmp_path / "ray.parquet")
+    assert found.table == expected
+    assert found.n_scored_twice == 0

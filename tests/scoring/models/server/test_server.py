@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import pairbank
-from completions_server import CompletionsServer, Fault
+from completions_server import Fault
 from pairbank.cli import app
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import Ask
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.methods.unigrams import count_unigrams
-from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.generation import write
 from pairbank.scoring.models.server import client
 from pairbank.scoring.models.server.scorer import ServerScorer
 from prompt_files import BOTH_ORDERS
-from tiny_models import ARCHITECTURES, saved_model
+from served_models import MODELS, Here, Serve, models_here, serving
 
 if TYPE_CHECKING:
     import datasets
 
-MODELS = ("llama", "gpt2", "qwen2", "mistral")
-"""Tokenizers with BPE over metaspaces and a chat template, byte BPE, byte BPE with a template, Unigram."""
 ENGLISH = [
     ("The keys to the cabinet are on the table.", "The keys to the cabinet is on the table."),
     ("A dog barks.", "A dog bark."),
@@ -50,25 +46,12 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Here:
-    folder = tmp_path_factory.mktemp("models")
-    made = {name: saved_model(ARCHITECTURES[name], folder / name) for name in MODELS}
-    return {name: (path, cast("CausalScorer", pairbank.load_model(str(path)))) for name, path in made.items()}
-
-
-Serve = Callable[..., tuple[CompletionsServer, str]]
-Here = dict[str, tuple[Path, CausalScorer]]
+    return models_here(tmp_path_factory.mktemp("models"))
 
 
 @pytest.fixture
-def serve(here: dict[str, tuple[Path, CausalScorer]]) -> Iterator[Serve]:
-    """Yield a function that serves a model, and gives the server and the path of its tokenizer."""
-    with ExitStack() as stack:
-
-        def run(model: str = "llama", **how: Any) -> tuple[CompletionsServer, str]:  # noqa: ANN401 - its fields
-            path, scorer = here[model]
-            server = CompletionsServer(model=scorer.model, tokenizer=scorer.tokenizer, **how)
-            return stack.enter_context(server), str(path)
-
+def serve(here: Here) -> Iterator[Serve]:
+    with serving(here) as run:
         yield run
 
 

@@ -1,0 +1,38 @@
+"""Tiny models of four tokenizers, each here and behind a server that answers as vLLM does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pairbank
+from completions_server import CompletionsServer
+from pairbank.scoring.models.causal import CausalScorer
+from tiny_models import ARCHITECTURES, saved_model
+
+MODELS = ("llama", "gpt2", "qwen2", "mistral")
+"""Tokenizers with BPE over metaspaces and a chat template, byte BPE, byte BPE with a template, Unigram."""
+Here = dict[str, tuple[Path, CausalScorer]]
+"""A model's folder, and the model."""
+Serve = Callable[..., tuple[CompletionsServer, str]]
+"""Serves a model by name, with fields of the server; gives the server and the path of its tokenizer."""
+
+
+def models_here(folder: Path) -> Here:
+    made = {name: saved_model(ARCHITECTURES[name], folder / name) for name in MODELS}
+    return {name: (path, cast("CausalScorer", pairbank.load_model(str(path)))) for name, path in made.items()}
+
+
+@contextmanager
+def serving(here: Here) -> Iterator[Serve]:
+    """Yield what serves models; in the end all servers are gone."""
+    with ExitStack() as stack:
+
+        def run(model: str = "llama", **how: Any) -> tuple[CompletionsServer, str]:  # noqa: ANN401 - its fields
+            path, scorer = here[model]
+            server = CompletionsServer(model=scorer.model, tokenizer=scorer.tokenizer, **how)
+            return stack.enter_context(server), str(path)
+
+        yield run
