@@ -136,8 +136,8 @@ def say_plan(plan: Plan) -> None:
             "corpus": one.name,
             "items": f"{len(one.items):,}",
             "languages": ", ".join(sorted(set(one.items["language"][:]))),
-            "model": name,
             "methods": f"{len(fitting[one.name])} of {len(plan.study.methods)}",
+            "model": name,
             "in the bank": "yes" if slug(name) in plan.stored.get(one.name, ()) else "no",
         }
         for one in plan.corpora
