@@ -98,6 +98,25 @@ def methods_as_before(items: datasets.Dataset, names: Sequence[str], *, prompts:
     )
 
 
+def why_not_asked(
+    items: datasets.Dataset, methods: Sequence[str], *, prompts: Sequence[str | Path] = ()
+) -> dict[str, str]:
+    """Return the methods that apply to no item, each with the reason.
+
+    Args:
+        items: in the shared schema.
+        methods: by name.
+        prompts: files with prompts of the user's own.
+
+    Raises:
+        UnknownNameError: a method that does not exist.
+    """
+    kinds = _kinds(items)
+    known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
+    asked = {name: known[MethodName.parsed(name).id] for name in in_order(methods, known) if name not in FAMILIES}
+    return {name: _why_not(prompt, kinds) for name, prompt in asked.items() if not _n_fitting(prompt, kinds)}
+
+
 def _kinds(items: datasets.Dataset) -> Counter[tuple[str, str]]:
     """Return how many items there are of each task and language."""
     return Counter(zip(*(items[name][:] for name in _KIND), strict=True))

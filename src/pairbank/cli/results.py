@@ -54,8 +54,10 @@ if TYPE_CHECKING:
 
 
 def report(
-    scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote.")],
-    out: Annotated[Path | None, typer.Option(help="Folder for report.md and its tables.")] = None,
+    scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote, or folders of banks.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for report.html, report.md, their tables and figures.")
+    ] = None,
     title: Annotated[
         str | None, typer.Option(help="Heading of the report. [default: the study's]", show_default=False)
     ] = None,
@@ -80,7 +82,8 @@ def report(
 ) -> None:
     """Compute every estimate of scored files: accuracy, agreement, correlation with people, with intervals.
 
-    Example: pairbank report scored.parquet --analysis comparisons --out report
+    Example: pairbank report scored.parquet --out report
+    Example: pairbank report BANK --analysis comparisons --out report
     """
     import pairbank
     from pairbank.stats.report.report import N_RESAMPLES, SEED
@@ -88,6 +91,7 @@ def report(
     from pairbank.study.model_list import all_features, load_list
     from pairbank.study.raters import as_frames, means_only, ratings_beside, ratings_of, wants_ratings
     from pairbank.study.run import with_given
+    from pairbank.study.scored_files import scored_files
 
     plan = None if study is None else load_study(study)
     asked = list(dict.fromkeys([*(plan.analyses if plan else ()), *(analysis or ())]))
@@ -96,11 +100,12 @@ def report(
         chosen.setdefault(name, {}).update(own)
     features = all_features(plan.models if plan else (), [one for name in models or () for one in load_list(name)])
     with quiet_bars(), status("computing estimates"):
-        tables = [pairbank.read_scored(path) for path in scored]
+        files = scored_files(scored)
+        tables = [pairbank.read_scored(path) for path in files]
         names = [table.corpus for table in tables]
         ratings: tuple[pd.DataFrame, ...] = ()
         if wants_ratings(asked) and not chosen.get("raters", {}).get("ratings"):
-            held = ratings_beside(scored, names) if data_dir is None else ratings_of(names, data_dir)
+            held = ratings_beside(files, names) if data_dir is None else ratings_of(names, data_dir)
             ratings = as_frames(held)
         made = pairbank.report(
             tables,
@@ -119,7 +124,7 @@ def report(
     if out is not None:
         folder = made.save(out)
         answer(report=folder / "report.md")
-        say(f"{folder}/report.md")
+        say(f"\n{folder}/report.html, and the same as report.md; tables beside it, {len(made.figures)} in figures/")
 
 
 def bank(
@@ -170,6 +175,10 @@ def run(
     corpus: Corpora = None,
     limit: Limit = None,
     unigrams: UnigramFiles = None,
+    analysis: Annotated[
+        list[str] | None,
+        typer.Option(help="A further analysis of the report, beside the study's (comparisons, say); may be repeated."),
+    ] = None,
     part: PartOption = None,
     ray: Ray = None,
     workers: Workers = 1,
@@ -188,7 +197,7 @@ def run(
 
     Example: pairbank run demo --model demo --out demo-bank
     """
-    from pairbank.study.declaration import limited, load_study, with_corpora
+    from pairbank.study.declaration import limited, load_study, with_analyses, with_corpora
     from pairbank.study.one_model import Failure
     from pairbank.study.preflight import planned
     from pairbank.study.run import carried_out
@@ -198,6 +207,7 @@ def run(
         wanted = with_corpora(wanted, corpus)
     if limit is not None:
         wanted = limited(wanted, limit)
+    wanted = with_analyses(wanted, analysis or [])
     chosen, of_run = chosen_models(wanted, model or [], models or [], options), part_of(part)
     cluster = cluster_of(
         ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker

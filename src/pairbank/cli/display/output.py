@@ -7,14 +7,16 @@ words on the standard error; with `--quiet` nothing is said but results, warning
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import functools
 import inspect
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
@@ -116,11 +118,23 @@ def takes_output_options(command: Callable[..., None], *, as_json: bool = True) 
                 raise
 
     with_plain_words([*own.parameters.values(), *more])
-    keyword = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    keyword = [_as_written(one).replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
     run.__signature__ = own.replace(parameters=[*keyword, *more])  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in (*keyword, *more)} | {"return": None}
     del run.__wrapped__
     return run
+
+
+def _as_written(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter whose help text is shown as it is written: `[[models]]` is not taken for rich's markup."""
+    if get_origin(parameter.annotation) is not Annotated:
+        return parameter
+    kind, info, *more = get_args(parameter.annotation)
+    if not getattr(info, "help", None):
+        return parameter
+    own = copy.copy(info)
+    own.help = re.sub(r"\[(?=[a-z#/@])", r"\\[", info.help)
+    return parameter.replace(annotation=Annotated[kind, own, *more])
 
 
 def _flag(name: str, *declared: str, help_text: str) -> inspect.Parameter:
