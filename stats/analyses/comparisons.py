@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 MODELS, METHODS = "models", "methods"
 SIGNIFICANCE = 0.05
 PARADIGM = "paradigm"
+MOST_FAMILIES = 4
+"""Corpora and kinds of comparison that the first page tells one by one."""
+MOST_NAMED = 3
+"""Differences that are named in the text; the table has all."""
 TYPES = {
     "corpus": "string",
     "compared": "string",
@@ -117,8 +121,10 @@ def section(
         id="comparisons",
         title="Differences between models and between methods",
         text=_text(found, margin=margin),
+        answer=_answer(found, margin=margin),
         definitions=DEFINITIONS,
-        tables={"comparisons": found},
+        tables={"first": first_table(found), "comparisons": found},
+        main_table="first",
         figures=tuple(comparison_figures(found)),
         references=(
             "McNemar 1947, Psychometrika 12:153-157",
@@ -215,11 +221,30 @@ def _cells(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _text(table: pd.DataFrame, *, margin: float) -> str:
-    parts = [
+def _families(table: pd.DataFrame, *, margin: float) -> list[str]:
+    return [
         _family_said(str(corpus), str(compared), part, margin=margin)
         for (corpus, compared), part in table.groupby(["corpus", "compared"], sort=False)
     ]
+
+
+def _answer(table: pd.DataFrame, *, margin: float) -> str:
+    """Return what the first page has: all families where they are few, else how many differ and the largest of them."""
+    families = _families(table, margin=margin)
+    if len(families) <= MOST_FAMILIES:
+        return "\n\n".join(families)
+    differ = table["p_mid_holm"] < SIGNIFICANCE
+    said = (
+        f"{int(differ.sum()):,} of {len(table):,} comparisons of models and of methods on {table['corpus'].nunique()} "
+        f"corpora differ on such items at {SIGNIFICANCE} by McNemar's mid-p test after Holm's correction within each "
+        "kind and corpus."
+    )
+    tested = table[table["p_mid"].notna()]
+    return said + (_named(tested) if len(tested) else "")
+
+
+def _text(table: pd.DataFrame, *, margin: float) -> str:
+    parts = _families(table, margin=margin)
     parts.append("Comparisons are paired, on the items that both have scored; pairs with identical sides are left out.")
     return "\n\n".join(parts)
 
@@ -233,14 +258,56 @@ def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: floa
         f"McNemar's mid-p test after Holm's correction ({by_bh:,} after Benjamini and Hochberg's){_beyond_said(part)}."
     )
     n_same = int((part["p_equivalent_holm"] < SIGNIFICANCE).sum())
-    said += f" {n_same:,} are equivalent on such items: their accuracies are shown to differ by less than {margin:g}"
+    said += f" {n_same:,} {'is' if n_same == 1 else 'are'} equivalent on such items: their accuracies are shown to"
+    said += f" differ by less than {margin:g}"
     said += " (Holm)."
     if tested.empty:
         return said
-    (most,) = tested.loc[[tested["difference"].abs().idxmax()]].to_dict("records")
-    said += f" Largest of {len(tested):,}: {_difference_said(most)}."
+    said += _named(tested)
+    if untested := len(part) - len(tested):
+        whose = "one has" if untested == 1 else f"{untested:,} have"
+        said += f" {whose[0].upper()}{whose[1:]} no test: {'; '.join(dict.fromkeys(_why_not(part)))}."
     detectable = tested["detectable"].dropna()
     return said + (f" Median detectable difference: {detectable.median():z.3f}." if len(detectable) else "")
+
+
+def _named(tested: pd.DataFrame) -> str:
+    """Name those that differ, the largest differences first; the largest of all only where none differs."""
+    by_size = tested.loc[tested["difference"].abs().sort_values(ascending=False, kind="stable").index]
+    differ = by_size[by_size["p_mid_holm"] < SIGNIFICANCE]
+    if differ.empty:
+        (most,) = by_size.head(1).to_dict("records")
+        return f" The largest difference, which is not told from none: {_difference_said(most)}."
+    named = "; ".join(_difference_said(row) for row in differ.head(MOST_NAMED).to_dict("records"))
+    more = "" if len(differ) <= MOST_NAMED else f"; and {len(differ) - MOST_NAMED:,} smaller, in the table"
+    return f" These differ: {named}{more}." if len(differ) > 1 else f" This one differs: {named}."
+
+
+def _why_not(part: pd.DataFrame) -> Iterator[str]:
+    for row in part[part["p_mid"].isna()].to_dict("records"):
+        yield str(row["reason"]) if not pd.isna(row["reason"]) else "no item is right for one of both only"
+
+
+def first_table(found: pd.DataFrame) -> pd.DataFrame:
+    """Return what a page has of the comparisons: the first columns of the table, those that differ first.
+
+    Args:
+        found: The table of `comparisons`.
+    """
+    order = found.assign(
+        n_th=found.groupby(["corpus", "compared"], sort=False).ngroup(),
+        p=found["p_mid_holm"].fillna(2.0),
+        size=-found["difference"].abs().fillna(0.0),
+    ).sort_values(["n_th", "p", "size"], kind="stable")
+    rows = found.loc[order.index]
+    kept = rows[["corpus", "within", "a", "b"]].copy()
+    kept["difference"] = [
+        "undefined" if pd.isna(row["difference"]) else f"{row['difference']:+.2f}{_interval(row)}"
+        for row in rows.to_dict("records")
+    ]
+    kept["n"] = rows["n"]
+    kept["Holm's p"] = ["" if pd.isna(p) else _p_said(p) for p in rows["p_mid_holm"]]
+    return kept.reset_index(drop=True)
 
 
 def _beyond_said(part: pd.DataFrame) -> str:
@@ -253,9 +320,23 @@ def _beyond_said(part: pd.DataFrame) -> str:
 
 
 def _difference_said(row: Mapping[Any, Any]) -> str:
-    interval = "" if pd.isna(row["low"]) else f" [{row['low']:+z.2f}, {row['high']:+z.2f}]"
-    p = f"Holm's p {'< .001' if row['p_mid_holm'] < 0.001 else '= ' + format(row['p_mid_holm'], 'z.3f').lstrip('0')}"
-    return f"`{row['a']}` - `{row['b']}` ({row['within']}) = {row['difference']:+z.2f}{interval}, {p}"
+    p = _p_said(row["p_mid_holm"])
+    p = p if p.startswith("<") else f"= {p}"
+    where = f"`{row['within']}`, {row['corpus']}, n = {row['n']:,}"
+    return f"`{row['a']}` - `{row['b']}` ({where}) = {row['difference']:+z.2f}{_interval(row)}, Holm's p {p}"
+
+
+def _interval(row: Mapping[Any, Any]) -> str:
+    return "" if pd.isna(row["low"]) else f" [{row['low']:+z.2f}, {row['high']:+z.2f}]"
+
+
+def _p_said(p: float) -> str:
+    """Return a p-value with three digits.
+
+    >>> _p_said(0.0004), _p_said(0.0451), _p_said(1.0)
+    ('< .001', '.045', '1.000')
+    """
+    return "< .001" if p < 0.001 else f"{p:z.3f}".removeprefix("0")
 
 
 DEFINITIONS = f"""\

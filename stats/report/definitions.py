@@ -6,7 +6,9 @@ DEFINITIONS = """\
 - **orders pooled**: every presentation is one trial: right if the correct option is the most probable.
   For judgments of single sentences this is balanced accuracy. The interval counts items, not trials.
 - **first option chosen**: share of presentations in which the option shown first is the most probable (.5 = no bias
-  where both orders are asked; with a fixed order, the share of items).
+  where both orders are asked; with a fixed order, the share of items). Where it is .95 or more, or .05 or less, and
+  the correct option is shown in both places, the answers name a place and not a side: the accuracy that the first page
+  gives is then that with **orders pooled**.
 - **of likeliest ratings**: share of items whose better side gets the higher of the two most probable ratings, ties
   counted one half. For ratings, **accuracy** compares expected ratings, in points of the scale.
 - **no answer found**: where the model writes its answer, the share of texts in which none was found, over all items;
@@ -16,7 +18,10 @@ DEFINITIONS = """\
 - **Pearson r, Spearman rho**: between the differences of the method and of `direct` (or of people: mean judgment of
   the better sentence - of the worse one) over the items that both have. **Cohen's kappa, same choice**: between the
   signs of the differences; ties left out.
+- **cannot read**: said of a model and corpus where more than 5 % of the items hold characters that the tokenizer has
+  no token for (flag `unknown_token`), or more than 5 % of the pairs are the same tokens on both sides
+  (`identical_tokens`).
 - Intervals are at level .95: Wilson for shares, clustered by items where each has several presentations; Student t for
-  means; jackknife on the z scale for Pearson and Spearman (from 10 items on); asymptotic on the z scale for kappa
-  (where both choices occur 5 times or more). Items with identical sides are left out and counted as excluded.
+  means; jackknife on the z scale for Pearson (from 4 items on) and Spearman (from 10 on); asymptotic on the z scale for
+  kappa (where both choices occur 5 times or more). Items with identical sides are left out and counted as excluded.
 """

@@ -16,12 +16,13 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.analyses.ranges import said_once
+from pairbank.stats.analyses.ranges import counts, said_once
 from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.report.one_place import KEYS, POOLED, by_place, place_said, places_said, pooled_range
 from pairbank.stats.report.overview_figures import PEOPLE, overview_figures
+from pairbank.stats.report.with_people import people_said
 from pairbank.stats.scored_table.frame import ScoredFrame, flagged
 
-POOLED = "accuracy_pooled"
 MOST_LINES = 25
 """Of the table on the first page; a longer one becomes a line a corpus, with the range over models."""
 MOST_INTERVALS = 4
@@ -57,6 +58,8 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     own = own_accuracies(summary, layouts)
     without = [table.corpus for table in tables if len(table.frame) and flagged(table.frame, "flags", NO_TRUTH).all()]
     besides = list(_besides(summary, labels, without=list(dict.fromkeys(without))))
+    if said := people_said(summary, layouts, labels):
+        besides.insert(0, said)
     if ratings := [labels.get(name, f"`{name}`") for name, layout in layouts.items() if layout.kind == "rating"]:
         besides.append(f"Of ratings ({', '.join(ratings)}) the mean over the scale counts here, not the likeliest.")
     return Section(
@@ -78,11 +81,16 @@ def own_accuracies(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -
         layouts: The methods, by name.
 
     Returns:
-        Rows of the summary, at most one a model, corpus, group and method.
+        Rows of the summary, at most one a model, corpus, group and method; of models that answer by place
+        (`pairbank.stats.report.one_place`) the pooled ones, with their share of first options in `first_option`.
     """
     is_pooled = summary["method"].isin([name for name, layout in layouts.items() if layout.accuracy == "pooled"])
+    shares = by_place(summary, layouts)
+    keys = pd.MultiIndex.from_frame(summary[KEYS])
+    is_pooled |= keys.isin(shares.index)
     of_method = ((summary["metric"] == "accuracy") & ~is_pooled) | ((summary["metric"] == POOLED) & is_pooled)
-    return summary[of_method | (summary["metric"] == "human_accuracy")].reset_index(drop=True)
+    found = summary.assign(first_option=shares.reindex(keys).to_numpy(dtype=float))
+    return found[of_method | (summary["metric"] == "human_accuracy")].reset_index(drop=True)
 
 
 def _layouts(tables: Sequence[ScoredFrame]) -> dict[str, MethodLayout]:
@@ -101,15 +109,20 @@ def _answer(
         return html_as_text(" ".join(besides)) or "No accuracy: no item with two sides was scored."
     asked = whole["method"].map(lambda name: name in layouts and layouts[name].is_prompted)
     people = whole["method"] == HUMAN
+    one_place = whole["first_option"].notna()
     kinds = (
         ("By probability (`direct`)", whole[whole["method"] == DIRECT]),
         ("By other functions of probability", whole[~asked & ~people & (whole["method"] != DIRECT)]),
-        ("Asked", whole[asked]),
+        ("Asked", whole[asked & ~one_place]),
     )
     said = [f"{kind}, {_of_models(part, labels)}." for kind, part in kinds if len(part)]
+    if len(part := whole[one_place]):
+        named = places_said(part, labels, n_asked=int(asked.sum()), pooled=pooled_range(part))
+        said.append(f"{named} ({_where(part)}).")
     raters = whole[people].drop_duplicates(["corpus", "value"])
     if len(raters):
-        said.append(f"People on average prefer it in {_range(raters, {})}.")
+        n = f" ({counts(raters)})" if raters["n"].nunique() == 1 else ""
+        said.append(f"People on average prefer it in {_range(raters, {})}{n}.")
     return html_as_text(" ".join([*said, *besides]))
 
 
@@ -124,11 +137,15 @@ def _besides(summary: pd.DataFrame, labels: Mapping[str, str], *, without: Seque
 
 
 def _of_models(part: pd.DataFrame, labels: Mapping[str, str]) -> str:
-    models, corpora = (list(dict.fromkeys(part[key])) for key in ("model", "corpus"))
+    models = list(dict.fromkeys(part["model"]))
     who = f"{models[0]} prefers" if len(models) == 1 else f"{len(models)} models prefer"
-    n = f"n = {part['n'].max():,}"
-    where = f"{corpora[0]}, {n}" if len(corpora) == 1 else f"{len(corpora)} corpora, {n} at most"
-    return f"{who} the better side in {_range(part, labels)} of items ({where})"
+    return f"{who} the better side in {_range(part, labels)} of items ({_where(part)})"
+
+
+def _where(part: pd.DataFrame) -> str:
+    """Return the corpora, and how many items the numbers rest on."""
+    corpora = list(dict.fromkeys(part["corpus"]))
+    return f"{corpora[0] if len(corpora) == 1 else f'{len(corpora)} corpora'}, {counts(part)}"
 
 
 def _range(part: pd.DataFrame, labels: Mapping[str, str]) -> str:
@@ -139,9 +156,15 @@ def _range(part: pd.DataFrame, labels: Mapping[str, str]) -> str:
         return same
     by_value = part.sort_values("value", kind="stable")
     ends = (by_value.iloc[0], by_value.iloc[-1])
+    own_n = part["n"].nunique() > 1
     return " to ".join(
-        f"{_number(row)} ({', '.join(labels.get(row[key], str(row[key])) for key in keys)})" for row in ends
+        f"{_number(row)} ({', '.join([*(labels.get(row[key], str(row[key])) for key in keys), *_n(row, said=own_n)])})"
+        for row in ends
     )
+
+
+def _n(row: Mapping[str, Any] | pd.Series[Any], *, said: bool) -> list[str]:
+    return [f"n = {row['n']:,}"] if said else []
 
 
 def _number(row: Mapping[str, Any] | pd.Series[Any], *, interval: bool = True) -> str:
@@ -149,6 +172,13 @@ def _number(row: Mapping[str, Any] | pd.Series[Any], *, interval: bool = True) -
         return "undefined"
     shown = f"{row['value']:z.2f}"
     return f"{shown} [{row['low']:z.2f}, {row['high']:z.2f}]" if interval and not pd.isna(row["low"]) else shown
+
+
+def _cell(row: Mapping[str, Any] | pd.Series[Any], *, n: int, interval: bool = True) -> str:
+    """Return an accuracy with its own n, where that is not the row's, and what it is of where orders are pooled."""
+    share = row.get("first_option")
+    besides = [*_n(row, said=row["n"] != n), *([] if pd.isna(share) else [f"{place_said(share)}; orders pooled"])]
+    return _number(row, interval=interval) + (f" ({'; '.join(besides)})" if besides else "")
 
 
 def _first_table(own: pd.DataFrame) -> pd.DataFrame:
@@ -169,12 +199,13 @@ def _first_table(own: pd.DataFrame) -> pd.DataFrame:
         for method in methods:
             values = part[part["method"] == method]
             if len(values) == 1 or of_models:
-                row[method] = "".join(_number(x, interval=len(methods) <= MOST_INTERVALS) for _, x in values.iterrows())
+                shown = (_cell(x, n=row["n"], interval=len(methods) <= MOST_INTERVALS) for _, x in values.iterrows())
+                row[method] = "".join(shown)
             else:
                 known = values["value"].dropna()
                 row[method] = f"{known.min():z.2f} to {known.max():z.2f}" if len(known) else "undefined"
         rows.append(row)
-    return pd.DataFrame(rows, columns=[*keys, "n", *methods])
+    return pd.DataFrame(rows, columns=[*keys, "n", *methods]).rename(columns={HUMAN: PEOPLE})
 
 
 def _by_method(whole: pd.DataFrame) -> pd.DataFrame:
@@ -187,12 +218,13 @@ def _by_method(whole: pd.DataFrame) -> pd.DataFrame:
     for (corpus, method), part in whole[whole["method"] != HUMAN].groupby(["corpus", "method"], sort=False):
         row: dict[str, Any] = {"corpus": str(corpus), "method": method, "n": int(part["n"].max())}
         if apart:
-            row |= {x["model"]: _number(x, interval=len(models) <= MOST_INTERVALS) for _, x in part.iterrows()}
+            few = len(models) <= MOST_INTERVALS
+            row |= {x["model"]: _cell(x, n=row["n"], interval=few) for _, x in part.iterrows()}
         else:
             row |= _extremes(part[part["value"].notna()].sort_values("value", kind="stable"))
         mine = people[people["corpus"] == corpus]
         if len(mine) and all(one["corpus"] != corpus for one in rows):
-            row[PEOPLE] = _number(mine.iloc[0])
+            row[PEOPLE] = _cell(mine.iloc[0], n=row["n"])
         rows.append(row)
     return pd.DataFrame(rows, columns=[*shown, *([PEOPLE] if len(people) else [])]).fillna("")
 

@@ -20,6 +20,7 @@ from pairbank.stats.figures.scatter_cells import scatter_cells
 from pairbank.stats.figures.scatters import scatter_panels
 from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said, pages
 from pairbank.stats.report.wide_tables import headline
+from pairbank.stats.report.with_people import people_figures
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 
@@ -39,7 +40,12 @@ def overview_figures(
         accuracies: Those of its rows that are a method's accuracy by its own paper's definition.
         tables: The scored tables.
     """
-    return (*_accuracy(_placed(accuracies)), *_agreement(_placed(summary)), *_scatters(tables))
+    return (
+        *_accuracy(_placed(accuracies)),
+        *_agreement(_placed(summary)),
+        *_scatters(tables),
+        *people_figures(tables),
+    )
 
 
 def _placed(summary: pd.DataFrame) -> pd.DataFrame:
@@ -71,9 +77,24 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
             caption=(
                 f"Accuracy on {place} ({n_said(part['n'])} items), each method's by its paper's definition: share of "
                 f"items whose better side scores higher, or of presentations answered rightly; ties one half. {said}"
+                f"{_one_place_said(part)}"
             ),
             draw=draw,
         )
+
+
+def _one_place_said(part: pd.DataFrame) -> str:
+    """Return which accuracies are of pooled orders because the answers name a place, not a side."""
+    placed = part[part["first_option"].notna()]
+    if placed.empty:
+        return ""
+    methods = {f"`{name}`": list(dict.fromkeys(rows["model"])) for name, rows in placed.groupby("method", sort=False)}
+    several = part.loc[part["model"] != PEOPLE, "model"].nunique() > 1
+    named = "; ".join(
+        f"{name} ({', '.join(models) if len(models) < MOST_SERIES else f'{len(models)} models'})" if several else name
+        for name, models in methods.items()
+    )
+    return f" Orders are pooled where the answer is one option, whichever side that is: {named}."
 
 
 def _of_people(part: pd.DataFrame) -> str:

@@ -14,8 +14,10 @@ import pandas as pd
 
 from pairbank.markdown import html_as_text, to_markdown
 from pairbank.shown import spelt_out
+from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.report.definitions import DEFINITIONS
+from pairbank.stats.report.overview_figures import PEOPLE
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline
 from pairbank.stats.scored_table.scored_table import GROUPINGS
 
@@ -26,9 +28,9 @@ if TYPE_CHECKING:
 FIRST, APPENDIX, FIGURES = "report.md", "appendix", "figures"
 MOST_ROWS = 40
 """A longer table is cut in an appendix; its CSV file is whole."""
-MOST_FIRST_ROWS = 25
+MOST_FIRST_ROWS = 40
 """The same on the first page."""
-_NAMED = ("method", "versus", "other", "first", "second")
+_NAMED = ("method", "versus", "other", "first", "second", "within", "a", "b")
 """Columns whose values may be names of methods."""
 
 
@@ -50,11 +52,12 @@ def _first(report: Report, appendices: Sequence[str]) -> Iterator[str]:
     yield f"# {html_as_text(report.title)}"
     if report.description:
         yield html_as_text(report.description)
-    yield from (f"> {warning}" for warning in report.warnings)
+    cautions = (in_words(caution, report.labels) for caution in report.cautions)
+    yield from (f"> {warning}" for warning in (*report.warnings, *cautions))
     yield from lead
-    if report.notes:
+    if notes := [*report.notes, *(in_words(one, report.labels) for one in report.unasked)]:
         yield "## Notes"
-        yield "\n".join(f"- {note}" for note in report.notes)
+        yield "\n".join(f"- {note}" for note in notes)
     for part in others:
         yield from part
     yield "## Everything else"
@@ -73,7 +76,7 @@ def _short(section: Section, labels: Mapping[str, str]) -> Iterator[str]:
     yield in_words(section.lead, labels)
     if (figure := section.first_figure) is not None:
         yield from _figures([figure], FIGURES, labels)
-    if section.main_table:
+    if section.main_table and len(section.tables[section.main_table]):
         table = section.tables[section.main_table].dropna(axis="columns", how="all")
         if len(table):
             yield _table(table.head(MOST_FIRST_ROWS), labels)
@@ -87,10 +90,13 @@ def _short(section: Section, labels: Mapping[str, str]) -> Iterator[str]:
 def _appendix(section: Section, report: Report) -> Iterator[str]:
     yield f"# {section.title}"
     yield "[Back to the report](../report.md)"
-    yield from (in_words(part, report.labels) for part in (section.answer, section.text) if part)
+    said = (section.answer if section.answer not in section.text else "", section.text)
+    yield from (in_words(part, report.labels) for part in said if part)
     for name, table in section.tables.items():
+        if table.empty:
+            continue
         yield f"## {name.replace('_', ' ').capitalize()}"
-        yield _table(table.head(MOST_ROWS), report.labels) if len(table) else "None."
+        yield _table(table.head(MOST_ROWS), report.labels)
         if len(table) > MOST_ROWS:
             yield f"The first {MOST_ROWS} of {len(table):,} rows; all are in `{section.id}_{name}.csv`."
     yield from _figures(section.figures, f"../{FIGURES}", report.labels)
@@ -118,7 +124,8 @@ def _how(report: Report) -> Iterator[str]:
     if report.imported:
         yield "## Scores computed elsewhere"
         yield "\n".join(f"- {line}" for line in report.imported)
-    yield f"Seed {report.seed}, {report.n_resamples} bootstrap resamples."
+    if report.resamples:
+        yield f"Seed {report.seed}, {report.n_resamples} draws of items or labels in {_listed(report.resamples)}."
     if report.labels:
         yield "## Methods"
         yield to_markdown(pd.DataFrame([{"method": label, "id": name} for name, label in report.labels.items()]))
@@ -128,6 +135,10 @@ def _how(report: Report) -> Iterator[str]:
         yield "\n".join(f"- {reference}" for reference in references)
     yield "## Signatures"
     yield "\n".join(f"- `{line}`" for line in report.signatures)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def in_words(text: str, labels: Mapping[str, str]) -> str:
@@ -147,6 +158,9 @@ def _figures(figures: Sequence[Figure], folder: str, labels: Mapping[str, str]) 
 
 def _table(table: pd.DataFrame, labels: Mapping[str, str]) -> str:
     """Return a table as Markdown, numbers rounded, methods by the names that people call them."""
+    if table.empty:
+        return "There are none."
+    labels = {HUMAN: PEOPLE, **labels}
     shown = table.astype(object).rename(columns=dict(labels))
     for name, column in zip(shown.columns, (table[column] for column in table.columns), strict=True):
         if pd.api.types.is_float_dtype(column):

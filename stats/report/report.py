@@ -25,8 +25,10 @@ from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.shown import spelt_out
 from pairbank.stats.analyses.asked_for import checked_options, section_or_note, takes
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.registry import DRAWING
 from pairbank.stats.figures.figure import CAPTIONS, Figure
 from pairbank.stats.figures.style import ENDINGS, named, save_figure
+from pairbank.stats.report.cautions import cautions, unasked
 from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.report.html import page_of_html, shown_in_notebook
 from pairbank.stats.report.item_sets import item_set_notes
@@ -35,7 +37,13 @@ from pairbank.stats.report.overview import labels_of, overview_section
 from pairbank.stats.report.page import APPENDIX, FIGURES, FIRST, in_words, pages_of
 from pairbank.stats.report.parallel import on_all_cores
 from pairbank.stats.report.summary import summarise
-from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline
+from pairbank.stats.report.wide_tables import (
+    accuracy_numbers,
+    accuracy_table,
+    agreement_numbers,
+    agreement_table,
+    headline,
+)
 from pairbank.stats.scored_table.frame import ScoredFrame
 
 if TYPE_CHECKING:
@@ -63,6 +71,10 @@ class Report:
     """What was done, in a sentence, under the title."""
     warnings: tuple[str, ...] = ()
     """What stands before the answer: models that failed, items that models do not share."""
+    cautions: tuple[str, ...] = ()
+    """Which texts a model cannot read."""
+    unasked: tuple[str, ...] = ()
+    """Which methods apply to no item of a corpus."""
     notes: tuple[str, ...] = ()
     """Deviations and limits that a reader must know."""
     sections: tuple[Section, ...] = ()
@@ -78,6 +90,11 @@ class Report:
         if self.sections and not self.sections[0].reason:
             return (self.sections[0], self.overview, *self.sections[1:])
         return (self.overview, *self.sections)
+
+    @property
+    def resamples(self) -> tuple[str, ...]:
+        """The parts whose intervals are of resamples; no others are drawn."""
+        return tuple(section.id for section in self.sections if not section.reason and section.id in DRAWING)
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -132,8 +149,8 @@ class Report:
         self._save_figures(root / FIGURES)
         tables = {
             "summary": self.summary,
-            "accuracy": accuracy_table(self.summary),
-            "agreement": agreement_table(self.summary),
+            "accuracy": accuracy_numbers(self.summary),
+            "agreement": agreement_numbers(self.summary),
         }
         for section in self.parts:
             tables |= {f"{section.id}_{name}": table for name, table in section.tables.items()}
@@ -218,6 +235,8 @@ def report(
         seed=seed,
         n_resamples=n_resamples,
         warnings=(*warnings, *item_set_notes(frames), *_unpinned(scored)),
+        cautions=cautions(frames),
+        unasked=unasked(frames),
         notes=(*notes, *([order] if order else [])),
         sections=(
             *(
@@ -268,7 +287,7 @@ def _saved(figure: Figure, *, folder: Path, names: Mapping[str, str]) -> list[Pa
 
 
 def _csv(table: pd.DataFrame) -> str:
-    """Return a table as CSV; a cell that a spreadsheet would run as a formula is defused with an apostrophe."""
+    """Return a table as CSV; text that a spreadsheet would run as a formula is defused with an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([defused(spelt_out(str(name))) for name in table.columns])

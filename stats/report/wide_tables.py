@@ -13,6 +13,9 @@ import pandas as pd
 from pairbank.stats.estimates.metrics import headings
 from pairbank.stats.scored_table.scored_table import MOST_SUBSETS
 
+_BESIDE = ("low", "high", "n")
+"""What stands beside a value in a CSV file."""
+
 
 def headline(summary: pd.DataFrame) -> pd.DataFrame:
     """Return the rows for a first look: whole corpora, or their subsets where these are few and differ in kind.
@@ -70,6 +73,49 @@ def agreement_table(summary: pd.DataFrame) -> pd.DataFrame:
     [['subset: binding', 'undefined', "Cohen's kappa: no items"]]
     """
     return _wide(summary, headings("agreement"), ["model", "corpus", "group_by", "group", "method", "versus"])
+
+
+def accuracy_numbers(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `accuracy_table` as numbers, with all digits: value, low, high and n of each column.
+
+    Args:
+        summary: What `summarise` returned.
+
+    >>> row = {"model": "gpt2", "corpus": "toy", "group_by": "all", "group": "", "method": "direct",
+    ...        "versus": "", "metric": "accuracy", "value": 0.8231, "low": 0.788, "high": 0.851, "n": 640,
+    ...        "n_excluded": 0, "ci_method": "wilson", "reason": None}
+    >>> found = accuracy_numbers(pd.DataFrame([row]))
+    >>> found[["accuracy", "accuracy low", "accuracy high", "accuracy n"]].values.tolist()
+    [[0.8231, 0.788, 0.851, 640.0]]
+    """
+    shown = headings("accuracy", present=set(summary["metric"]))
+    return _as_numbers(summary, shown, ["model", "corpus", "group_by", "group", "method"])
+
+
+def agreement_numbers(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `agreement_table` as numbers, with all digits: value, low, high and n of each column.
+
+    Args:
+        summary: What `summarise` returned.
+    """
+    return _as_numbers(summary, headings("agreement"), ["model", "corpus", "group_by", "group", "method", "versus"])
+
+
+def _as_numbers(summary: pd.DataFrame, shown: Mapping[str, str], keys: list[str]) -> pd.DataFrame:
+    wide = _wide(summary, shown, keys)
+    chosen = summary[summary["metric"].isin(list(shown))]
+    numbers: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for one in chosen.to_dict("records"):
+        row = numbers.setdefault(tuple(one[name] for name in keys), {})
+        heading = shown[one["metric"]]
+        row |= {heading: one["value"]} | {f"{heading} {name}": one[name] for name in _BESIDE}
+    columns = [
+        name for heading in dict.fromkeys(shown.values()) for name in (heading, *(f"{heading} {x}" for x in _BESIDE))
+    ]
+    found = pd.DataFrame(list(numbers.values()), columns=columns).astype(float)
+    found = found.astype({name: "Int64" for name in columns if name.endswith(" n")})
+    labels = [name for name in keys if name != "group_by"]
+    return pd.concat([wide[[*labels, "n", "excluded"]], found, wide[["notes"]]], axis="columns")
 
 
 def _wide(summary: pd.DataFrame, shown: Mapping[str, str], keys: list[str]) -> pd.DataFrame:

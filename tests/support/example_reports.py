@@ -29,6 +29,8 @@ RUNS: Mapping[str, tuple[str, ...]] = {
     "ivanova-2024": ("ivanova-2024", "--models", "models.toml", "--corpus", STARTER, "--limit", "6"),
     "ewok-plausibility": ("ewok-plausibility", "--models", "models.toml", "--corpus", STARTER, "--limit", "6"),
     "grammaticality": ("studies/grammaticality.toml", "--models", "models.toml", "--models", "not-causal.toml"),
+    "raters": ("studies/raters.toml", "--models", "models.toml"),
+    "syntaxgym": ("syntaxgym", "--models", "models.toml"),
 }
 """Report -> study and options; names of files stand in docs/reports."""
 WIDTH, COLOURS = 1100, 256

@@ -19,6 +19,8 @@ from pairbank.cli.display.tables import show
 from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:
+    import datasets
+
     from pairbank.scoring.api.model import Scorer, ScoringStats
     from pairbank.study.declaration import Study
     from pairbank.study.model_list import ModelChoice
@@ -128,11 +130,13 @@ def say_plan(plan: Plan) -> None:
     from pairbank.study.preflight import name_of
 
     names = [name_of(model) for model in plan.models]
+    fitting = {one.name: _applying(plan.study, one.items) for one in plan.corpora}
     rows = [
         {
             "corpus": one.name,
             "items": f"{len(one.items):,}",
             "languages": ", ".join(sorted(set(one.items["language"][:]))),
+            "methods": f"{len(fitting[one.name])} of {len(plan.study.methods)}",
             "model": name,
             "in the bank": "yes" if slug(name) in plan.stored.get(one.name, ()) else "no",
         }
@@ -141,15 +145,37 @@ def say_plan(plan: Plan) -> None:
     ]
     show(pd.DataFrame(rows), name="planned", whole=["corpus"])
     study = plan.study
-    answer(study=study.name, methods=study.methods, analyses=study.analyses, notes=plan.notes, out=plan.out)
+    answer(
+        study=study.name,
+        methods=study.methods,
+        methods_of=fitting,
+        analyses=study.analyses,
+        notes=plan.notes,
+        out=plan.out,
+    )
     say(f"\n{study.title}")
     say(f"methods ({len(study.methods)}): {', '.join(study.methods)}")
+    for corpus, own in fitting.items():
+        if missing := [name for name in study.methods if name not in own]:
+            say(f"not asked of {corpus}, to none of whose items they apply: {', '.join(missing)}")
     say(f"analyses: {', '.join(study.analyses) or 'none'}; probes by: {', '.join(study.probe) or 'nothing'}")
     n_items = sum(len(one.items) for one in plan.corpora)
-    say(f"{n_items:,} items of {len(plan.corpora)} corpora, {len(names)} models, {len(study.methods)} methods")
+    n_scores = sum(len(one.items) * len(fitting[one.name]) for one in plan.corpora) * len(names)
+    say(
+        f"{n_items:,} items of {len(plan.corpora)} corpora, {len(names)} models, {len(study.methods)} methods: "
+        f"at most {n_scores:,} scores of items"
+    )
     others = sorted({x for found in plan.stored.values() for x in found} - {slug(name) for name in names})
     say(f"to {plan.out}" + (f", which has {', '.join(others)} too: the report is of all" if others else ""))
     for text in plan.notes:
         say(text)
     say("what is in the store of scores, and not in the bank yet, is found when its model is loaded")
     say("dry run: nothing was scored or written")
+
+
+def _applying(study: Study, items: datasets.Dataset) -> list[str]:
+    """Return the methods of a study that apply to some of a corpus's items."""
+    from pairbank.scoring.applicability import why_not_asked
+
+    missing = why_not_asked(items, study.methods, prompts=study.prompts)
+    return [name for name in study.methods if name not in missing]

@@ -42,6 +42,7 @@ from pairbank.cli.options import (
     studies_named,
     takes_model_options,
 )
+from pairbank.cli.publishing import say_what_publishing_lacks
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -53,8 +54,10 @@ if TYPE_CHECKING:
 
 
 def report(
-    scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote.")],
-    out: Annotated[Path | None, typer.Option(help="Folder for report.md and its tables.")] = None,
+    scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote, or folders of banks.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for report.html, report.md, their tables and figures.")
+    ] = None,
     title: Annotated[
         str | None, typer.Option(help="Heading of the report. [default: the study's]", show_default=False)
     ] = None,
@@ -79,14 +82,16 @@ def report(
 ) -> None:
     """Compute every estimate of scored files: accuracy, agreement, correlation with people, with intervals.
 
-    Example: pairbank report scored.parquet --analysis comparisons --out report
+    Example: pairbank report scored.parquet --out report
+    Example: pairbank report BANK --analysis comparisons --out report
     """
     import pairbank
     from pairbank.stats.report.report import N_RESAMPLES, SEED
     from pairbank.study.declaration import load_study
     from pairbank.study.model_list import all_features, load_list
-    from pairbank.study.raters import as_frames, ratings_beside, ratings_of, wants_ratings
+    from pairbank.study.raters import as_frames, means_only, ratings_beside, ratings_of, wants_ratings
     from pairbank.study.run import with_given
+    from pairbank.study.scored_files import scored_files
 
     plan = None if study is None else load_study(study)
     asked = list(dict.fromkeys([*(plan.analyses if plan else ()), *(analysis or ())]))
@@ -95,11 +100,12 @@ def report(
         chosen.setdefault(name, {}).update(own)
     features = all_features(plan.models if plan else (), [one for name in models or () for one in load_list(name)])
     with quiet_bars(), status("computing estimates"):
-        tables = [pairbank.read_scored(path) for path in scored]
+        files = scored_files(scored)
+        tables = [pairbank.read_scored(path) for path in files]
         names = [table.corpus for table in tables]
         ratings: tuple[pd.DataFrame, ...] = ()
         if wants_ratings(asked) and not chosen.get("raters", {}).get("ratings"):
-            held = ratings_beside(scored, names) if data_dir is None else ratings_of(names, data_dir)
+            held = ratings_beside(files, names) if data_dir is None else ratings_of(names, data_dir)
             ratings = as_frames(held)
         made = pairbank.report(
             tables,
@@ -108,7 +114,9 @@ def report(
             n_resamples=plan.n_resamples if plan else N_RESAMPLES,
             notes=[text for text in (plan.description, *plan.notes) if text] if plan else (),
             analyses=asked,
-            options=with_given(asked, chosen, {"features": features, "ratings": ratings}),
+            options=with_given(
+                asked, chosen, {"features": features, "ratings": ratings, "mean_ratings": means_only(names)}
+            ),
             features=features,
         )
     say_report(made)
@@ -116,7 +124,7 @@ def report(
     if out is not None:
         folder = made.save(out)
         answer(report=folder / "report.md")
-        say(f"{folder}/report.md")
+        say(f"\n{folder}/report.html, and the same as report.md; tables beside it, {len(made.figures)} in figures/")
 
 
 def bank(
@@ -152,6 +160,7 @@ def bank(
             contact=contact,
         )
     say_next_steps(folder)
+    say_what_publishing_lacks(folder)
 
 
 @takes_model_options
@@ -166,6 +175,10 @@ def run(
     corpus: Corpora = None,
     limit: Limit = None,
     unigrams: UnigramFiles = None,
+    analysis: Annotated[
+        list[str] | None,
+        typer.Option(help="A further analysis of the report, beside the study's (comparisons, say); may be repeated."),
+    ] = None,
     part: PartOption = None,
     ray: Ray = None,
     workers: Workers = 1,
@@ -184,7 +197,7 @@ def run(
 
     Example: pairbank run demo --model demo --out demo-bank
     """
-    from pairbank.study.declaration import limited, load_study, with_corpora
+    from pairbank.study.declaration import limited, load_study, with_analyses, with_corpora
     from pairbank.study.one_model import Failure
     from pairbank.study.preflight import planned
     from pairbank.study.run import carried_out
@@ -194,6 +207,7 @@ def run(
         wanted = with_corpora(wanted, corpus)
     if limit is not None:
         wanted = limited(wanted, limit)
+    wanted = with_analyses(wanted, analysis or [])
     chosen, of_run = chosen_models(wanted, model or [], models or [], options), part_of(part)
     cluster = cluster_of(
         ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker

@@ -116,6 +116,11 @@ def with_corpora(study: Study, names: Sequence[str]) -> Study:
     return replace(study, corpora=corpora, description=here, notes=(*study.notes, note))
 
 
+def with_analyses(study: Study, names: Sequence[str]) -> Study:
+    """Return the study with further analyses of its report, behind its own."""
+    return replace(study, analyses=tuple(dict.fromkeys([*study.analyses, *names])))
+
+
 def _chosen(known: CorpusChoice | None, name: str, subset: str | None) -> CorpusChoice:
     """Return a corpus that the user names, with the embedding model and counts that the study has for it."""
     if known is None:

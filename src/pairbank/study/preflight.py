@@ -6,7 +6,7 @@ What would end the run is an error here, before the first model is loaded. `pair
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,7 +104,7 @@ def planned(
         counts=counts_for(study, corpora.found, unigrams, data_dir),
         features=features,
         notes=(*corpora.missing, *_unprobed(study, corpora.found)),
-        warnings=tuple(_locked(corpora.found)),
+        warnings=(*_locked(corpora.found), *_unfitting(study, corpora.found)),
         stored={name: sorted(found) for name, found in held["scores"].items()},
         ratings=ratings_of_items(corpora.found, data_dir, bank=root, progress=downloads),
     )
@@ -209,6 +209,18 @@ def _check_bank(
 def _unprobed(study: Study, corpora: Sequence[ChosenItems]) -> list[str]:
     lacking = {one.name: [x for x in study.probe if x not in one.items.column_names] for one in corpora}
     return [f"Not probed: {name}, which has no column {x[0]} to probe by." for name, x in lacking.items() if x]
+
+
+def _unfitting(study: Study, corpora: Sequence[ChosenItems]) -> Iterator[str]:
+    """Yield which methods apply to no item of a corpus, and why: its tables will have no such rows."""
+    from pairbank.scoring.applicability import why_not_asked
+
+    for one in corpora:
+        why = why_not_asked(one.items, study.methods, prompts=study.prompts)
+        if why:
+            first, reason = next(iter(why.items()))
+            names = ", ".join(why)
+            yield f"{one.name} is not asked by {names}: {first} applies to no item of it, {reason}"
 
 
 def _locked(corpora: Sequence[ChosenItems]) -> list[str]:

@@ -18,7 +18,7 @@ from pairbank.stats.analyses.audit.answers import answer_checks
 from pairbank.stats.analyses.audit.looked import Looked, audited
 from pairbank.stats.analyses.audit.numbers import constant_scores, copies
 from pairbank.stats.analyses.audit.prompts import changed_between, changed_items, changed_within
-from pairbank.stats.analyses.audit.texts import identical_tokens, item_checks, length_choice
+from pairbank.stats.analyses.audit.texts import identical_tokens, item_checks, length_choice, unknown_tokens
 from pairbank.stats.analyses.audit.words import CHECKS, DEFINITIONS, answer_of, lines_of, not_checked_of, text_of
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.figures.charts import intervals
@@ -89,6 +89,7 @@ def look(tables: Sequence[ScoredFrame]) -> Iterator[Looked]:
             yield from answer_checks(one)
             yield length_choice(one)
             yield identical_tokens(one)
+            yield unknown_tokens(one)
             yield constant_scores(one)
         yield from copies(flat)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.api.names import IDENTICAL_TOKENS
+from pairbank.scoring.api.names import IDENTICAL_TOKENS, UNKNOWN_TOKEN
 from pairbank.stats.analyses.audit.looked import LEAST_EFFECT, LEAST_ITEMS, Audited, Looked, mean_share_p, share_said
 from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS, beyond_clusters_p
 from pairbank.stats.scored_table.frame import flagged
@@ -91,6 +91,24 @@ def identical_tokens(one: Audited) -> Looked:
     said = f"cannot tell the sides of {n:,} of {one.n:,} pairs apart: its tokenizer makes the same tokens of both"
     return Looked(
         check="tokens", outcome="found", said=said, n=one.n, n_concerned=n, headline=one.accuracy,
+        without=float(kept.mean()) if kept.size else np.nan, items=one.some(which), **one.place,
+    )  # fmt: skip
+
+
+def unknown_tokens(one: Audited) -> Looked:
+    """Items with characters that a model's tokenizer has no token for: it is not asked about what stands there."""
+    name = ScoreColumns(one.layout.method).flags
+    if name not in one.table.frame.columns:
+        why = "the table has no flags of this method"
+        return Looked(check="unknown", outcome="not checked", said=why, n=one.n, headline=one.accuracy, **one.place)
+    which = flagged(one.table.frame, name, UNKNOWN_TOKEN) & one.scored
+    n = int(which.sum())
+    if not n:
+        return Looked(check="unknown", n=one.n, headline=one.accuracy, **one.place)
+    kept = one.credit[one.scored & ~which]
+    said = f"has no token for some characters of {n:,} of {one.n:,} items, and is given an unknown token in their place"
+    return Looked(
+        check="unknown", outcome="found", said=said, n=one.n, n_concerned=n, headline=one.accuracy,
         without=float(kept.mean()) if kept.size else np.nan, items=one.some(which), **one.place,
     )  # fmt: skip
 

@@ -32,6 +32,7 @@ CHECKS = {
     "copies": Check(title="scores of another model", drops=True),
     "identical": Check(title="identical sides"),
     "tokens": Check(title="identical tokens"),
+    "unknown": Check(title="unknown tokens"),
     "repeated": Check(title="repeated pairs"),
     "lengths": Check(title="length tells the better side", is_test=True),
     "length_choice": Check(title="choice goes with length", is_test=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,24 @@ def test_ties_are_counted_apart(tmp_path: Path) -> None:
     found = missed(pairbank.score(items, FakeScorer(), methods=["direct"]), 3)
     assert found.n_tied == 1
     assert ", 1 tied" in "\n".join(lines(found, width=200))
+
+
+class AlwaysFirst(FakeScorer):
+    """A model that names option 1, whatever it is shown."""
+
+    def _logprob(self, ids: Sequence[int]) -> float:
+        return super()._logprob(ids) / 100 - (5.0 if ids[-1] == ord("2") else 0.0)
+
+
+def test_answers_by_place_are_said_above_the_list() -> None:
+    items = pairbank.load_corpus("starter", subset="minimal-pairs", language="en", limit=1)
+    methods = ["direct", "meta_question_simple"]
+    table = pairbank.score(items, AlwaysFirst(name="always-first"), methods=methods)
+    shown = " ".join("\n".join(lines(missed(table, 2, "meta_question_simple"), width=80)).split())
+    assert "Its answers name always the first option (100%), whichever side that is: 0.50 right with orders" in shown
+    assert "first option" not in "\n".join(lines(missed(table, 2, "direct"), width=80))
+    usual = pairbank.score(items, FakeScorer(), methods=methods)
+    assert "first option" not in "\n".join(lines(missed(usual, 2, "meta_question_simple"), width=80))
 
 
 def test_a_method_that_was_not_scored_is_named() -> None:

@@ -85,3 +85,46 @@ def test_the_text_counts_equivalent_pairs_at_the_margin_that_is_asked_for() -> N
     assert "2 are equivalent on such items: their accuracies are shown to differ by less than 0.02 (Holm)" in found.text
     with pytest.raises(BankError, match="margin is 2"):
         section(same, seed=0, n_resamples=20, margin=2)
+
+
+def test_the_text_names_those_that_differ_and_the_largest_other_only_where_none_does() -> None:
+    known = rated_table(400, model="knows")
+    frame = known.frame.assign(direct_delta=np.where(np.arange(400) % 10 < 9, 1.0, -1.0))
+    better = replace(known, frame=frame, layouts=(DIRECT,))
+    others = [replace(rated_table(400, seed=seed, model=f"m{seed}"), layouts=(DIRECT,)) for seed in (1, 2, 3, 4)]
+    few = replace(others[0], model="few", frame=others[0].frame.head(6))
+    found = section([better, *others[:2], few], seed=0, n_resamples=0)
+    assert "2 of 6 comparisons differ" in found.text
+    assert "These differ: `knows` - `m" in found.text
+    assert found.text.count("(`direct`, toy, n = 399)") == 2
+    assert found.answer == found.text.rpartition("\n\n")[0]
+    assert "Largest" not in found.text
+    none = section(others[:2], seed=0, n_resamples=0)
+    assert "0 of 1 comparisons differ" in none.text
+    assert "The largest difference, which is not told from none: `m1` - `m2`" in none.text
+    many = section([better, *others], seed=0, n_resamples=0)
+    assert "; and 1 smaller, in the table." in many.text
+
+
+def test_of_many_corpora_the_answer_tells_how_many_differ() -> None:
+    tables = [rated_table(60, seed=seed, corpus=f"c{seed}", model=model) for seed in range(5) for model in ("a", "b")]
+    found = section(tables, seed=0, n_resamples=0)
+    n = (found.tables["comparisons"]["p_mid_holm"] < 0.05).sum()
+    assert found.answer.startswith(f"{n} of 20 comparisons of models and of methods on 5 corpora differ on such items")
+
+
+def test_comparisons_without_a_test_are_counted_with_the_reason() -> None:
+    first, second = (replace(table, layouts=(DIRECT,)) for table in models(2))
+    apart = replace(second, model="apart", frame=second.frame.assign(item_id=[f"other/{i}" for i in range(200)]))
+    found = section([first, second, apart], seed=0, n_resamples=0)
+    assert "2 have no test: they share no scored items." in found.text
+
+
+def test_the_first_page_has_seven_columns_with_those_that_differ_on_top() -> None:
+    found = section(models(), seed=0, n_resamples=0)
+    first, whole = (found.tables[name] for name in ("first", "comparisons"))
+    assert list(first) == ["corpus", "within", "a", "b", "difference", "n", "Holm's p"]
+    assert len(first) == len(whole)
+    assert found.main_table == "first"
+    p = whole[whole["compared"] == "models"].sort_values("p_mid_holm")["p_mid_holm"]
+    assert first["Holm's p"][0] in (f"{p.iloc[0]:.3f}".removeprefix("0"), "< .001")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,10 +43,14 @@ def _without_folders(argument: str) -> str:
 
 def say_report(made: Report) -> None:
     """Print the headline tables of a report, a model at a time."""
+    from pairbank.stats.estimates.metrics import HUMAN
+    from pairbank.stats.report.overview_figures import PEOPLE
+    from pairbank.stats.report.page import in_words
     from pairbank.stats.report.wide_tables import headline
 
     sections = [{"id": one.id, "title": one.title, "text": one.text} for one in made.sections]
-    answer(results=headline(made.summary), sections=sections, warnings=made.warnings)
+    answer(results=headline(made.summary), sections=sections, warnings=[*made.warnings, *made.cautions, *made.unasked])
+    answer(said=made.overview.answer)
     if not len(made.accuracy):
         say("\nNo item is a choice between two sides: there are scores, but no accuracy and no agreement.")
     for heading, table in (
@@ -56,17 +60,35 @@ def say_report(made: Report) -> None:
         for model, part in table.groupby("model", sort=False):
             if not output().as_json:
                 say(f"\n{heading}: {model}")
-            show(part.drop(columns=["model", "notes"]), whole=["method"])
+            shown = part.drop(columns=["model", "notes"]).replace({"method": {HUMAN: PEOPLE}})
+            if "versus" in shown:
+                shown["versus"] = shown["versus"].replace({HUMAN: PEOPLE})
+            show(shown, whole=["method"])
     for section in made.sections:
         if not output().as_json:
             said = f"{section.answer}\n" if section.answer and section.answer not in section.text else ""
-            say(f"\n{section.title}: {said}{section.text}")
+            say(f"\n{section.title}: {in_words(f'{said}{section.text}', made.labels)}")
+    if not output().as_json:
+        _say_answer(made)
+
+
+def _say_answer(made: Report) -> None:
+    """Print models and corpora side by side, what the numbers say, and what speaks against reading them so."""
+    from pairbank.stats.report.page import in_words
+
+    table = made.overview.tables["accuracies"]
+    if len(table) > 1:
+        say("\nSide by side")
+        show(table)
+    for text in (made.overview.answer, *made.cautions, *made.unasked):
+        say(f"\n{in_words(text, made.labels).replace('**', '')}")
 
 
 def say_work(work: Work) -> None:
     """Say on the standard error how much was computed, and what sharing saved (causal models count it)."""
     for model, stats in work.items():
         if stats is None:
+            note(f"{model}: scored (how many tokens is not counted of such models)")
             continue
         if not stats.n_computed_tokens:
             note(f"{model}: nothing to compute, every number was in the store")
@@ -86,15 +108,23 @@ def say_next_steps(folder: Path) -> None:
     answer(bank=folder, scores=found)
     if not found:
         return
-    path = found[0]
-    name, split = path.parent.name, path.stem
-    load = f"load_dataset({str(folder)!r}, {name + '_scored'!r}, split={split!r})"
-    say(f"\n{folder}: {pq.ParquetFile(path).metadata.num_rows:,} scored items in {name}.")
+    path, place = found[0], shlex.quote(str(folder))
+    load = f"load_dataset({str(folder)!r}, {path.parent.name + '_scored'!r}, split={path.stem!r})"
+    corpora = {one.parent.name: pq.ParquetFile(one).metadata.num_rows for one in found}
+    models = sorted({one.stem for one in found})
+    items = ", ".join(f"{n:,} items of {name}" for name, n in corpora.items())
+    say(f"\n{folder}: {items}, scored by {_some(models)}.")
     hint("Try next:")
+    hint(f"  pairbank browse {place}")
+    hint(f"  pairbank site {place} --out site")
+    hint(f"  pairbank report {place} --analysis comparisons --out report")
+    hint(f"  pairbank report {shlex.quote(str(path))} --wrong 10")
     hint(f'  python -c "from datasets import load_dataset; print({load}[0])"')
-    hint(f"  pairbank browse {shlex.quote(str(folder))}")
-    hint(f"  pairbank report {path} --wrong 10")
-    hint("  pairbank score my_pairs.csv --model demo --out scored.parquet")
+
+
+def _some(names: Sequence[str], *, most: int = 3) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more models"
 
 
 @contextlib.contextmanager

@@ -7,17 +7,20 @@ words on the standard error; with `--quiet` nothing is said but results, warning
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import functools
 import inspect
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
+from pairbank.cli.display.metavars import with_plain_words
 from pairbank.shown import spelt_in_json, spelt_out
 
 
@@ -114,11 +117,24 @@ def takes_output_options(command: Callable[..., None], *, as_json: bool = True) 
                     warn("\nstopped; what was scored is stored, and the same command goes on from there")
                 raise
 
-    keyword = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    with_plain_words([*own.parameters.values(), *more])
+    keyword = [_as_written(one).replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
     run.__signature__ = own.replace(parameters=[*keyword, *more])  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in (*keyword, *more)} | {"return": None}
     del run.__wrapped__
     return run
+
+
+def _as_written(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter whose help text is shown as it is written: `[[models]]` is not taken for rich's markup."""
+    if get_origin(parameter.annotation) is not Annotated:
+        return parameter
+    kind, info, *more = get_args(parameter.annotation)
+    if not getattr(info, "help", None):
+        return parameter
+    own = copy.copy(info)
+    own.help = re.sub(r"\[(?=[a-z#/@])", r"\\[", info.help)
+    return parameter.replace(annotation=Annotated[kind, own, *more])
 
 
 def _flag(name: str, *declared: str, help_text: str) -> inspect.Parameter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,6 +44,10 @@ class Missed:
     n_scored: int
     items: tuple[dict[str, Any], ...]
     """The worst, each with its delta."""
+    first_option: float = math.nan
+    """Share of first options, where the answers name a place and not a side; else NaN."""
+    pooled: float = math.nan
+    """The accuracy of such answers, orders pooled."""
 
 
 def say_wrong(tables: Sequence[Scored], n: int | None, method: str | None) -> None:
@@ -79,6 +84,7 @@ def missed(table: Scored, n: int, method: str | None = None) -> Missed:
     column: pa.ChunkedArray = table.dataset.with_format("arrow")[:][ScoreColumns(chosen).delta]
     deltas: FloatArray = column.to_numpy(zero_copy_only=False).astype(np.float64)
     order = [int(i) for i in np.argsort(deltas, kind="stable") if deltas[i] < 0][:n]
+    share, pooled = _by_place(table, next(one for one in layouts if one.method == chosen))
     columns = [name for name in _COLUMNS if name in table.dataset.column_names]
     rows: list[dict[str, Any]] = table.dataset.select_columns(columns).select(order).to_list()
     return Missed(
@@ -90,11 +96,31 @@ def missed(table: Scored, n: int, method: str | None = None) -> Missed:
         n_tied=int((deltas == 0).sum()),
         n_scored=int((~np.isnan(deltas)).sum()),
         items=tuple({"delta": float(deltas[i]), **row} for i, row in zip(order, rows, strict=True)),
+        first_option=share,
+        pooled=pooled,
     )
+
+
+def _by_place(table: Scored, layout: MethodLayout) -> tuple[float, float]:
+    """Return the share of first options and the accuracy with orders pooled, where answers name a place; else NaN."""
+    from pairbank.stats.measures.accuracy import accuracy_pooled, position_bias
+    from pairbank.stats.report.one_place import is_one_place, shows_both
+
+    name = layout.columns.logprobs
+    if not (layout.has_logprobs and shows_both(layout) and name in table.dataset.column_names):
+        return math.nan, math.nan
+    told = table.dataset.select_columns([name]).with_format("arrow")[:][name].drop_null().to_pylist()
+    if not told:
+        return math.nan, math.nan
+    logprobs = layout.reshape([[math.nan if x is None else x for x in row] for row in told])
+    share = position_bias(logprobs, layout).value
+    return (share, accuracy_pooled(logprobs, layout).value) if is_one_place(share) else (math.nan, math.nan)
 
 
 def lines(found: Missed, *, width: int) -> Iterator[str]:
     """Yield what is printed of missed items, in so many columns."""
+    from pairbank.stats.report.one_place import place_said
+
     tied = f", {found.n_tied:,} tied" if found.n_tied else ""
     yield ""
     yield from folded(
@@ -102,6 +128,12 @@ def lines(found: Missed, *, width: int) -> Iterator[str]:
         f"{found.model}; Δ = good − bad in {found.unit}, the worst {len(found.items):,}:",
         width,
     )
+    if not math.isnan(found.first_option):
+        yield from folded(
+            f"Its answers name {place_said(found.first_option)} ({found.first_option:.0%}), whichever side that is: "
+            f"{found.pooled:.2f} right with orders pooled. The differences below say how sure of that option it is.",
+            width,
+        )
     for item in found.items:
         what = dict.fromkeys(str(item[name]) for name in ("item_id", "phenomenon", "paradigm") if item.get(name))
         yield from folded(f"{item['delta']:z8.2f}  {'  '.join(what)}", width, hanging=" " * 10)

@@ -1,0 +1,98 @@
+"""What a reader of the numbers must know of the tables: in, scored tables; out, a sentence a model and corpus.
+
+Texts that a model's tokenizer cannot read are no evidence of what the model knows; a method that applies to no item of
+a corpus leaves no row in a table, and nobody would miss it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from pairbank.builders.schema.flags import IDENTICAL_SIDES
+from pairbank.markdown import html_as_text
+from pairbank.scoring.api.names import DIRECT, IDENTICAL_TOKENS, UNKNOWN_TOKEN
+from pairbank.stats.scored_table.frame import ScoredFrame, flagged
+from pairbank.stats.scored_table.method_scores import delta_of
+
+UNREAD = 0.05
+"""Share of items with unknown tokens, or with the same tokens on both sides, above which it is said."""
+MOST_LINES = 8
+"""Of a model and corpus each; of more, how many."""
+
+
+def cautions(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
+    """Return what the tables do not show by themselves, a sentence each.
+
+    Args:
+        tables: One a corpus and model.
+
+    >>> import pandas as pd
+    >>> direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
+    >>> frame = pd.DataFrame({"item_id": ["a", "b"], "direct_delta": [1.0, 0.0],
+    ...                       "direct_flags": [["unknown_token"], []]})
+    >>> cautions([ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=(direct,))])
+    ('**gpt2 cannot read some of toy**: 1 of 2 items hold characters that its tokenizer has no token for (`direct`).',)
+    """
+    unread = [said for table in tables for said in _unread(table)]
+    if len(unread) > MOST_LINES:
+        n = len(unread) - MOST_LINES
+        unread = [*unread[:MOST_LINES], f"The same holds of {n} more models and corpora; analysis `audit` names all."]
+    return tuple(unread)
+
+
+def unasked(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
+    """Return which methods have no number of any item of a corpus, a sentence a corpus.
+
+    Args:
+        tables: One a corpus and model.
+    """
+    return tuple(_not_asked(tables))
+
+
+def _unread(table: ScoredFrame) -> Iterator[str]:
+    method = _first_flagged(table)
+    if method is None:
+        return
+    flags, n = f"{method}_flags", len(table.frame)
+    is_pair = ~flagged(table.frame, "flags", IDENTICAL_SIDES) & ~np.isnan(delta_of(table.frame, method))
+    n_pairs, n_unknown = int(is_pair.sum()), int(flagged(table.frame, flags, UNKNOWN_TOKEN).sum())
+    n_same = int((flagged(table.frame, flags, IDENTICAL_TOKENS) & is_pair).sum())
+    said = []
+    if n_unknown > UNREAD * n:
+        said.append(f"{n_unknown:,} of {n:,} items hold characters that its tokenizer has no token for")
+    if n_same > UNREAD * n_pairs:
+        said.append(
+            f"{n_same:,} of {n_pairs:,} pairs are the same tokens on both sides, ties whatever it knows, which "
+            "accuracy counts one half"
+        )
+    if said:
+        place = f"{html_as_text(table.model)} cannot read some of {html_as_text(table.corpus)}"
+        yield f"**{place}**: {'; '.join(said)} (`{html_as_text(method)}`)."
+
+
+def _first_flagged(table: ScoredFrame) -> str | None:
+    """Return the method whose flags tell how the texts are cut: `direct`, or the first that has any."""
+    names = [layout.method for layout in table.layouts if f"{layout.method}_flags" in table.frame.columns]
+    return DIRECT if DIRECT in names else next(iter(names), None)
+
+
+def _not_asked(tables: Sequence[ScoredFrame]) -> Iterator[str]:
+    """Yield which methods have no number of any item of a corpus, by any model."""
+    for corpus in dict.fromkeys(table.corpus for table in tables):
+        mine = [table for table in tables if table.corpus == corpus and len(table.frame)]
+        methods = dict.fromkeys(layout.method for table in mine for layout in table.layouts)
+        empty = [name for name in methods if not any(_has_numbers(table, name) for table in mine)]
+        if empty:
+            languages = {str(x) for table in mine if "language" in table.frame.columns for x in table.frame["language"]}
+            where = f" ({', '.join(sorted(languages)[:3])})" if languages else ""
+            named = ", ".join(f"`{html_as_text(name)}`" for name in empty[:MOST_LINES])
+            more = f" and {len(empty) - MOST_LINES} more" if len(empty) > MOST_LINES else ""
+            why = f"{'they apply' if empty[1:] else 'it applies'} to none of its items and its tables lack them"
+            yield f"Not asked of {html_as_text(corpus + where)}: {named}{more}; {why}."
+
+
+def _has_numbers(table: ScoredFrame, method: str) -> bool:
+    columns = [f"{method}_{name}" for name in ("delta", "good", "unparsed", "answers", "logprobs")]
+    return any(table.frame[name].notna().any() for name in columns if name in table.frame.columns)

@@ -1,0 +1,117 @@
+"""Do models go with people? In: the long summary, scored tables with judgments; out, a sentence and scatters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.scoring.api.layout import MethodLayout
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.analyses.ranges import cell, counts, ranged
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.scatter_cells import scatter_cells
+from pairbank.stats.figures.scatters import scatter_panels
+from pairbank.stats.figures.shared import file_name, n_said, pages
+from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
+
+R = "pearson_human"
+MOST_APART = 5
+"""Methods whose r are said one by one; of more the lowest and the highest."""
+MOST_MODELS, MOST_METHODS = 10, 8
+"""In one figure of scatters."""
+LEAST_POINTS = 3
+
+
+def people_said(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str]) -> str:
+    """Return a sentence on r between the differences of models and those of people; empty where there are none.
+
+    Args:
+        summary: What `summarise` returned for all tables.
+        layouts: The methods, by name.
+        labels: What people call them.
+    """
+    rows = summary[(summary["metric"] == R) & (summary["group_by"] == "all") & summary["value"].notna()]
+    if rows.empty:
+        return ""
+    rows = rows.assign(
+        asked=rows["method"].map(lambda name: name in layouts and layouts[name].is_prompted),
+        direct=rows["method"] == DIRECT,
+        method=rows["method"].map(lambda name: labels.get(name, f"`{name}`")),
+    )
+    alone = rows["model"].nunique() == rows["corpus"].nunique() == 1 and len(rows) <= MOST_APART
+    kinds = (
+        ("by probability", rows[rows["direct"]]),
+        ("by other functions of probability", rows[~rows["direct"] & ~rows["asked"]]),
+        ("asked", rows[rows["asked"]]),
+    )
+    said = _one_by_one(rows) if alone else "; ".join(_ends(kind, part) for kind, part in kinds if len(part))
+    corpora = ", ".join(dict.fromkeys(rows["corpus"]))
+    whose = f"{rows['model'].iloc[0]}'s" if rows["model"].nunique() == 1 else f"{rows['model'].nunique()} models'"
+    return (
+        f"Pearson's r between {whose} differences and those of people's judgments ({corpora}, {counts(rows)}): {said}."
+    )
+
+
+def _one_by_one(rows: pd.DataFrame) -> str:
+    several = rows["n"].nunique() > 1
+    return "; ".join(
+        f"{row['method']} {cell(row)}" + (f" (n = {row['n']:,})" if several else "") for row in rows.to_dict("records")
+    )
+
+
+def _ends(kind: str, part: pd.DataFrame) -> str:
+    return f"{kind} {ranged(part, ['model', 'method', 'corpus'], code=())}"
+
+
+def people_figures(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
+    """Yield each item's difference against people's: a panel a method, or a row a model where there are several.
+
+    Args:
+        tables: The scored tables.
+    """
+    for corpus in dict.fromkeys(table.corpus for table in tables):
+        found = [(one.model, points) for one in tables if one.corpus == corpus and len(points := _points(one))]
+        for nth, shown in pages(found, MOST_MODELS):
+            part = pd.concat([points.assign(model=model) for model, points in shown], ignore_index=True)
+            place = [shown[0][0]] if len(found) == 1 else [nth] if len(found) > MOST_MODELS else []
+            yield _figure(corpus, part, name=file_name("with_people", corpus, *place))
+
+
+def _points(table: ScoredFrame) -> pd.DataFrame:
+    """Return x (people) and y (the model) of each item and method."""
+    if not {"human_good", "human_bad"} <= {*table.frame.columns}:
+        return pd.DataFrame()
+    read = read_table(table).choices
+    people = read.human_delta
+    if (~np.isnan(people)).sum() < LEAST_POINTS:
+        return pd.DataFrame()
+    methods = [layout.method for layout in table.layouts][:MOST_METHODS]
+    parts = [pd.DataFrame({"x": people, "y": read.delta(name), "method": name}).dropna() for name in methods]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def _figure(corpus: str, part: pd.DataFrame, *, name: str) -> Figure:
+    models = list(dict.fromkeys(part["model"]))
+    who = models[0] if len(models) == 1 else f"{len(models)} models (a row each)"
+    look: dict[str, Any] = {"x_label": "people: good - bad", "y_label": "model: good - bad"}
+    draw = (
+        partial(scatter_panels, part, x="x", y="y", panel="method", with_n=False, **look)
+        if len(models) == 1
+        else partial(scatter_cells, part, rows="model", columns="method", **look)
+    )
+    r = "" if len(models) == 1 else " The number in a cell is Pearson's r."
+    return Figure(
+        name=name,
+        caption=(
+            f"{corpus}, {who}: each item's difference by the model (up) against that of people's mean judgments "
+            f"(across), good - bad, by each method ({n_said(part.groupby(['model', 'method']).size())} items). Lines "
+            "are 0: people and model prefer the same side in the upper right and lower left quadrants."
+            f"{r}"
+        ),
+        draw=draw,
+    )

@@ -1,0 +1,174 @@
+"""What a report's first page must not hide: answers by place, each number's n, texts that were not read, people."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats import summarise
+from pairbank.stats.analyses.base import Section
+from pairbank.stats.report.cautions import cautions, unasked
+from pairbank.stats.report.overview import overview_section
+from pairbank.stats.report.wide_tables import agreement_numbers
+from pairbank.stats.scored_table.frame import ScoredFrame
+from rated_tables import META, rated_table
+
+
+def overview(*frames: ScoredFrame) -> Section:
+    parts = [summarise(frame.frame, frame.layouts, model=frame.model) for frame in frames]
+    return overview_section(pd.concat(parts, ignore_index=True), frames)
+
+
+def answering(
+    *, lean: float, sense: float = 0.0, order: float = 0.0, seed: int = 0, n_items: int = 200, model: str = "gpt2"
+) -> ScoredFrame:
+    """Return a table whose answers lean to the first option by so many nats, and know the better side by so many.
+
+    Args:
+        lean: of option 1 over option 2, in nats, in both orders.
+        sense: of the better side over the worse one.
+        order: more of the lean where the worse side stands first: what averaging the orders takes for a judgment.
+        seed: of the noise.
+        n_items: pairs.
+        model: its name.
+    """
+    table = rated_table(n_items, seed=seed, model=model)
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(size=n_items)
+    good_first = lean + sense + noise  # log-odds of option 1
+    bad_first = lean + order - sense + rng.normal(size=n_items)
+    logprobs = np.stack([-np.logaddexp(0, -x) for x in (good_first, -good_first, bad_first, -bad_first)], axis=1)
+    good, bad = logprobs[:, [0, 3]].mean(axis=1), logprobs[:, [1, 2]].mean(axis=1)
+    columns = {"meta_good": good, "meta_bad": bad, "meta_delta": good - bad, "meta_logprobs": logprobs.tolist()}
+    return replace(table, frame=table.frame.assign(**columns))
+
+
+def test_an_answer_by_place_is_told_as_one_and_counts_with_orders_pooled() -> None:
+    always = overview(answering(lean=9, order=2.0))
+    assert "Asked by meta, gpt2 names always the first option (100% of answers), whichever side" in always.answer
+    assert "0.50 [0.50, 0.50] with orders pooled (toy, n = 199)" in always.answer
+    assert "Asked, gpt2 prefers" not in always.answer
+    (cell,) = always.tables["accuracies"]["meta"]
+    assert cell == "0.50 [0.50, 0.50] (always the first option; orders pooled)"
+    caption = next(figure.caption for figure in always.figures if figure.name.startswith("accuracy"))
+    assert caption.endswith("Orders are pooled where the answer is one option, whichever side that is: `meta`.")
+    never = overview(answering(lean=-9, order=2.0))
+    assert "never the first option (0% of answers)" in never.answer
+
+
+def test_averaging_the_orders_would_have_told_a_preference_of_an_answer_by_place() -> None:
+    # the model is surer of option 1 where the worse side stands first: averaged, it "prefers" the worse side
+    found = [answering(lean=9, order=2.0, seed=seed) for seed in range(20)]
+    averaged = [float((one.frame["meta_delta"][1:] > 0).mean()) for one in found]
+    assert max(averaged) < 0.25
+    assert all("prefers the better side in 0.50" not in overview(one).answer for one in found[:3])
+    assert all("Asked by meta, gpt2 names always the first option" in overview(one).answer for one in found[:3])
+
+
+@pytest.mark.parametrize("lean", [0.0, 1.0])
+def test_a_model_that_leans_and_still_judges_is_not_said_to_answer_by_place(lean: float) -> None:
+    said = [overview(answering(lean=lean, sense=1.0, seed=seed, n_items=60)).answer for seed in range(10)]
+    assert not any("first option" in one for one in said)
+    assert all("Asked, gpt2 prefers the better side in" in one for one in said)
+
+
+def test_a_method_with_the_correct_option_in_one_place_is_right_and_not_biased() -> None:
+    fixed = MethodLayout(
+        method="meta", kind="forced_choice", presentations=("good first",), options=("1", "2"), correct=(0,)
+    )
+    table = answering(lean=9)
+    frame = table.frame.assign(meta_logprobs=[row[:2] for row in table.frame["meta_logprobs"]])
+    answer = overview(replace(table, frame=frame, layouts=(table.layouts[0], fixed))).answer
+    assert "first option" not in answer
+
+
+def test_several_models_that_answer_by_place_are_counted_and_named() -> None:
+    frames = [answering(lean=9, model="a"), answering(lean=-9, model="b"), answering(lean=0, sense=2, model="c")]
+    answer = overview(*frames).answer
+    assert "Asked, c prefers the better side in" in answer
+    assert "In 2 of 3 cases (a model asked in one way about one corpus) the answer is one option" in answer
+    assert "(always the first option: a; never the first option: b): 0.50 everywhere with orders pooled" in answer
+
+
+def test_each_number_has_its_own_n_where_they_differ() -> None:
+    table = answering(lean=0, sense=1)
+    few = table.frame["item_id"].isin(table.frame["item_id"][:120])
+    other = replace(META, method="other")
+    frame = table.frame.assign(
+        meta_delta=table.frame["meta_delta"].where(few),
+        meta_logprobs=table.frame["meta_logprobs"].where(few, None),
+        human_good=table.frame["human_good"].where(table.frame["item_id"].isin(table.frame["item_id"][:50])),
+        **{f"other_{name}": table.frame[f"meta_{name}"] for name in ("good", "bad", "delta", "logprobs")},
+    )
+    found = overview(replace(table, frame=frame, layouts=(*table.layouts, other)))
+    assert "n = 119)" in found.answer
+    assert "n = 199)" in found.answer
+    assert "of items (toy, n = 119 to 199)" in found.answer
+    assert "People on average prefer it in" in found.answer
+    assert "(n = 49)." in found.answer
+    (row,) = found.tables["accuracies"].to_dict("records")
+    assert row["n"] == 199
+    assert row["meta"].endswith("(n = 119)")
+    assert row["people"].endswith("(n = 49)")
+    assert "(n" not in row["other"]
+
+
+def test_whether_a_model_goes_with_people_is_on_the_first_page() -> None:
+    table = rated_table()
+    found = overview(table)
+    direct, people = table.frame["direct_delta"][1:], (table.frame["human_good"] - table.frame["human_bad"])[1:]
+    r = float(np.corrcoef(direct, people)[0, 1])
+    said = "Pearson's r between gpt2's differences and those of people's judgments (toy, n = 199): `direct` "
+    assert f"{said}{r:.2f} [" in found.answer
+    (figure,) = [figure for figure in found.figures if figure.name == "with_people_toy_gpt2"]
+    assert len(figure.draw().axes) >= 2
+    two = overview(table, rated_table(seed=1, model="b"))
+    assert "Pearson's r between 2 models' differences" in two.answer
+    assert any(figure.name == "with_people_toy" for figure in two.figures)
+    unrated = replace(table, frame=table.frame.assign(human_good=np.nan, human_bad=np.nan))
+    without = overview(unrated)
+    assert "people" not in without.answer.lower()
+    assert not any(figure.name.startswith("with_people") for figure in without.figures)
+
+
+def test_texts_that_a_model_cannot_read_are_told_above_a_share() -> None:
+    table = rated_table(100)
+
+    def flagged(n_unknown: int, n_same: int) -> ScoredFrame:
+        flags = [["unknown_token"] * (i < n_unknown) + ["identical_tokens"] * (1 <= i <= n_same) for i in range(100)]
+        return replace(table, frame=table.frame.assign(direct_flags=pd.Series(flags, dtype=object)))
+
+    assert cautions([flagged(5, 4)]) == ()
+    (said,) = cautions([flagged(94, 20)])
+    assert said.startswith(
+        "**gpt2 cannot read some of toy**: 94 of 100 items hold characters that its tokenizer has no"
+    )
+    assert "; 20 of 99 pairs are the same tokens on both sides" in said
+    many = [replace(flagged(94, 0), model=f"m{i}") for i in range(12)]
+    assert len(cautions(many)) == 9
+    assert cautions(many)[-1].startswith("The same holds of 4 more models and corpora")
+
+
+def test_a_method_that_applies_to_no_item_is_named() -> None:
+    table = rated_table()
+    empty = table.frame.assign(**{name: None for name in map(str, table.frame) if name.startswith("meta_")})
+    (said,) = unasked([replace(table, frame=empty)])
+    assert said.startswith("Not asked of toy (en): `meta`; it applies to none of its items")
+    assert unasked([table, replace(table, frame=empty, model="b")]) == ()
+
+
+def test_the_csv_of_agreement_has_numbers() -> None:
+    table = rated_table()
+    found = agreement_numbers(summarise(table.frame, table.layouts, model="gpt2"))
+    row = found[(found["versus"] == "direct") & (found["group"] == "all")].iloc[0]
+    numbers = [name for name in map(str, found) if name.startswith(("Pearson", "Spearman", "Cohen", "same"))]
+    assert len(numbers) == 4 * 4
+    assert all(pd.api.types.is_numeric_dtype(found[name]) for name in numbers)
+    r = float(np.corrcoef(table.frame["direct_delta"][1:], table.frame["meta_delta"][1:])[0, 1])
+    assert row["Pearson r"] == pytest.approx(r, abs=1e-12)
+    assert row["Pearson r low"] < row["Pearson r"] < row["Pearson r high"]
+    assert row["Pearson r n"] == 199
