@@ -197,7 +197,12 @@ def _declare(dataset: datasets.Dataset, corpus: Corpus, manifest: dict[str, Any]
     today = _declared_info(corpus)
     for name in ("description", "citation", "homepage", "license"):
         setattr(dataset.info, name, getattr(today, name))
-    # as JSON has it, keys in order: a signature's bytes do not depend on whether the counts come from the cache
+    carry_manifest(dataset, manifest)
+
+
+def carry_manifest(dataset: datasets.Dataset, manifest: Mapping[str, Any]) -> None:
+    """Let a Dataset carry the manifest of the corpus that its rows were built from."""
+    # as JSON has it, keys in order: a signature's bytes do not depend on where the manifest comes from
     dataset.info.download_checksums = {MANIFEST: json.loads(json.dumps(manifest, sort_keys=True))}
 
 

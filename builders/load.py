@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pairbank.builders.banked import banked, is_banked
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.corpora.map_file import map_beside, read_map
-from pairbank.builders.corpora.registry import corpus_named
+from pairbank.builders.corpora.marks import Marks
+from pairbank.builders.corpora.registry import CORPORA, corpus_named
 from pairbank.builders.corpora.tabular import READING, is_tabular, tabular_corpus
-from pairbank.builders.corpora.tabular_items import Marks, TabularOptions
+from pairbank.builders.corpora.tabular_items import TabularOptions
 from pairbank.builders.schema.columns import Task
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.sources.downloads import Progress
@@ -45,6 +47,8 @@ def load_corpus(
     encoding: str | None = None,
     marks: Marks = "refuse",
     map_file: str | Path | None = None,
+    header: Sequence[str] = (),
+    fixed: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> datasets.Dataset:
     """Return a corpus as a `datasets.Dataset` in the shared schema, every row of the source in it.
@@ -55,7 +59,8 @@ def load_corpus(
 
     Args:
         name: a built-in corpus (`pairbank corpora` lists them), or the path of a CSV, TSV, JSON, JSON-lines,
-            parquet or .xlsx file with your own items (two columns of sentences are enough: better, worse).
+            parquet or .xlsx file with your own items (two columns of sentences are enough: better, worse), or a
+            bank's items (BANK/data/CONFIG/items.parquet), which stay the corpus that they are.
         data_dir: folder with the upstream files, or a root that holds one folder a corpus; None downloads.
         subset: only this subset (for BLiMP: a paradigm).
         language: only this language (BCP-47); for your own file: its language.
@@ -65,9 +70,12 @@ def load_corpus(
         task: for your own file: its task.
         encoding: for your own file: its encoding, where that is neither UTF-8 nor said by a byte-order mark.
         marks: for your own file: what to do with a linguist's mark (*, ??) before a sentence: `refuse` the row,
-            `strip` it and flag the row, or `keep` and score it.
+            `strip` it and flag the row (a row whose better side alone has one is refused), `keep` and score it, or let
+            it `decide`: in each row the side with the mark is the worse one.
         map_file: for your own file: a TOML file that says how its columns make items (docs/column-maps.md); None
             takes `<name>.map.toml` or `map.toml` beside it, where there is one.
+        header: for your own file: names of its columns, where it has no header line (`("good", "bad")`).
+        fixed: for your own file: schema column -> what all rows have in it (`{"human_scale": "likert7"}`).
         progress: told of every piece of a file that is downloaded, perhaps from several threads.
 
     Raises:
@@ -76,13 +84,26 @@ def load_corpus(
         CorpusError: a file or rows that cannot be accepted; all problems at once.
     """
     options = BuildOptions(subset=subset, repair=repair)
-    if is_tabular(str(name)):
-        own = TabularOptions(columns=columns or {}, language=language, task=task, encoding=encoding, marks=marks)
+    if is_banked(name):
+        if subset or language or columns or task or encoding or marks != "refuse" or map_file or header or fixed:
+            raise CorpusError(f"{name}: a bank's items are taken as they are; of the options, a limit alone applies")
+        dataset = _of_bank(Path(name), data_dir, progress)
+    elif is_tabular(str(name)):
+        own = TabularOptions(
+            columns=columns or {},
+            language=language,
+            task=task,
+            encoding=encoding,
+            marks=marks,
+            header=tuple(header),
+            fixed=fixed or {},
+        )
         dataset = _own_items(Path(name), own, options, map_beside(Path(name)) if map_file is None else Path(map_file))
     else:
-        if columns or task or encoding or marks != "refuse" or map_file:
+        if columns or task or encoding or marks != "refuse" or map_file or header or fixed:
             raise CorpusError(
-                f"columns, task, encoding, marks and a map describe a file of your own; {name!r} is built in"
+                f"columns, task, encoding, marks, a header, what is fixed and a map describe a file of your own; "
+                f"{name!r} is built in"
             )
         dataset = _built_in(corpus_named(str(name)), data_dir, language, options, progress)
     return dataset if limit is None else first_of_each_paradigm(dataset, limit)
@@ -100,6 +121,27 @@ def _own_items(path: Path, table: TabularOptions, options: BuildOptions, map_fil
     facts = (manifest_of(dataset) or {})["facts"]
     logger.warning("%s: %s", path.name, "; ".join(facts[READING]))
     return dataset
+
+
+def _of_bank(path: Path, data_dir: str | Path | None, progress: Progress | None) -> datasets.Dataset:
+    """Return a bank's items; where it holds their ids alone, the same items of the corpus that they are from."""
+    found = banked(path)
+    if found.has_texts:
+        return found.items
+    facts = found.facts
+    options = BuildOptions(subset=facts.get("subset"), repair=facts.get("repair", True))
+    if found.corpus not in CORPORA:
+        raise CorpusError(
+            f"{path}: its texts were left out, and {found.corpus!r} is no corpus that ships; ask its owner"
+        )
+    corpus = corpus_named(found.corpus)
+    if corpus.version != facts.get("version"):
+        raise CorpusError(f"{path}: of {found.corpus} {facts.get('version')}, and this pairbank has {corpus.version}")
+    whole = _built_in(corpus, data_dir, None, options, progress)
+    places = {item: place for place, item in enumerate(whole["item_id"][:])}
+    if missing := [item for item in found.items["item_id"][:] if item not in places]:
+        raise CorpusError(f"{path}: {found.corpus} has no item {missing[0]!r} ({len(missing):,} are missing)")
+    return whole.select([places[item] for item in found.items["item_id"][:]])
 
 
 def _built_in(
@@ -166,12 +208,13 @@ def located_files(
 def first_of_each_paradigm(dataset: datasets.Dataset, limit: int) -> datasets.Dataset:
     """Return at most `limit` items of each paradigm (within its subset and language), in their order.
 
-    Single sentences that are labelled acceptable or not have as many of either label.
+    Items without a paradigm count by their phenomenon. Single sentences that are labelled acceptable or not have as
+    many of either label.
 
     Raises:
         CorpusError: a limit below 1.
     """
-    return dataset.select(np.flatnonzero(_places(dataset, limit, "paradigm") < limit))
+    return dataset.select(np.flatnonzero(_places(dataset, limit, _paradigms(dataset)) < limit))
 
 
 def first_of_each_subset(dataset: datasets.Dataset, limit: int) -> datasets.Dataset:
@@ -182,19 +225,27 @@ def first_of_each_subset(dataset: datasets.Dataset, limit: int) -> datasets.Data
     Raises:
         CorpusError: a limit below 1.
     """
-    in_turn = np.argsort(_places(dataset, limit, "paradigm"), kind="stable")
+    in_turn = np.argsort(_places(dataset, limit, _paradigms(dataset)), kind="stable")
     kept = in_turn[_places(dataset.select(in_turn), limit) < limit]
     return dataset.select(np.sort(kept))
 
 
-def _places(dataset: datasets.Dataset, limit: int, *more: str) -> IntArray:
+def _paradigms(dataset: datasets.Dataset) -> list[str | None]:
+    """Return the paradigm of each item, its phenomenon where it has none."""
+    paradigms: list[str | None] = dataset["paradigm"][:]
+    if "phenomenon" not in dataset.column_names or None not in paradigms:
+        return paradigms
+    return [own or wider for own, wider in zip(paradigms, dataset["phenomenon"][:], strict=True)]
+
+
+def _places(dataset: datasets.Dataset, limit: int, *more: Sequence[str | None]) -> IntArray:
     """Return the place of each item among those of its group, from 0."""
     if limit < 1:
         raise CorpusError(f"limit is {limit}, expected at least 1 item a paradigm")
-    names = ("subset", "language", *more, *(name for name in ("label",) if name in dataset.column_names))
+    names = ("subset", "language", *(name for name in ("label",) if name in dataset.column_names))
     seen: Counter[tuple[str | int | None, ...]] = Counter()
     places: list[int] = []
-    for group in zip(*(dataset[name][:] for name in names), strict=True):
+    for group in zip(*(dataset[name][:] for name in names), *more, strict=True):
         places.append(seen[group])
         seen[group] += 1
     return np.array(places, dtype=np.int64)

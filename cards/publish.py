@@ -26,7 +26,7 @@ from pairbank.cards.card.render import bank_in, card_text, croissant_of
 from pairbank.cards.check import check_publishable
 from pairbank.cards.hub.benchmark import eval_results, eval_yaml, results_path
 from pairbank.cards.hub.changes import EVAL, Base, Changes, LocalFile, compared
-from pairbank.cards.hub.repository import Remote, Repository, with_retries
+from pairbank.cards.hub.repository import Remote, Repository, why_unreachable, with_retries
 from pairbank.cards.hub.space import space_files
 from pairbank.cards.site.site import write_site
 from pairbank.errors import PublishError
@@ -77,7 +77,8 @@ def publish(
         bank: the bank's folder.
         repo_id: `org/name`; it is created where there is none.
         private: whether a new dataset is private; None = what the organisation's settings say.
-        dry_run: only work out what would change; nothing is created, uploaded or written.
+        dry_run: only work out what would change; nothing is created, uploaded or written. Where the Hub cannot be asked
+            what is there, all that the bank would write is shown, and that is said.
         space: publish the bank's site too, as the static Space of the same name; it shows the bank as of this commit.
         benchmark: publish `eval.yaml` too. The Hub refuses frameworks that it does not know; that would be all.
         eval_results_pr: propose each model's results to its own repository, as a pull request; needs `benchmark`.
@@ -113,7 +114,7 @@ def _with_space(work: _Work, repo_id: str, made: Published) -> Published:
     """Publish the bank's site as the static Space of the same name; of a private dataset, a private one."""
     # which commit a dry run would make is not known, only that it is another one
     revision = "the new commit" if work.dry_run and made.changes else made.revision
-    is_private = with_retries(f"read {repo_id}", Repository(api=work.api, repo_id=repo_id).read).private
+    is_private = with_retries(f"read {repo_id}", lambda: work.read(Repository(api=work.api, repo_id=repo_id))).private
     repository = Repository(api=work.api, repo_id=repo_id, kind="space")
     with tempfile.TemporaryDirectory() as folder:
         site = write_site(work.root, Path(folder) / "site", name=repo_id, revision=revision)
@@ -172,11 +173,12 @@ class _Work:
         told: list[str] = []
 
         def once() -> Published:
-            remote = repository.read()
+            remote = self.read(repository)
             self._check_visibility(repository, remote)
             changes = self._changes(repository, files, remote)
             shown = str(changes) if repository.kind == "dataset" else changes.brief
-            text = f"{repository.url} {'(new)' if not remote.revision else f'at {remote.revision[:12]}'}\n{shown}"
+            place = f"at {remote.revision[:12]}" if remote.revision else "(not asked)" if remote.unasked else "(new)"
+            text = f"{repository.url} {place}{remote.unasked}\n{shown}"
             if text not in told:
                 told.append(text)
                 self.tell(text)
@@ -193,6 +195,16 @@ class _Work:
             known = {path: file.etags for path, file in files.items()}
             self.remember(repository.url, {"revision": made.revision, "files": known})
         return made
+
+    def read(self, repository: Repository) -> Remote:
+        """Return a repository as it is now; in a dry run one that cannot be asked is empty, and that is said."""
+        if not self.dry_run:
+            return repository.read()
+        found = why_unreachable(repository.read)
+        if isinstance(found, Remote):
+            return found
+        unasked = f"\nThe Hub could not be asked what is there ({found}); this is all that the bank would write:"
+        return Remote(revision="", files={}, unasked=unasked)
 
     def _check_visibility(self, repository: Repository, remote: Remote) -> None:
         if self.private and remote.private is False:

@@ -75,6 +75,29 @@ def chosen_methods(
     return Chosen(methods=tuple(asked), notes=tuple(notes))
 
 
+def methods_as_before(items: datasets.Dataset, names: Sequence[str], *, prompts: Sequence[str | Path] = ()) -> Chosen:
+    """Return the methods that a bank's models were scored with on these items; those that fit no item stay empty.
+
+    Args:
+        items: in the shared schema.
+        names: the methods; none takes the usual ones.
+        prompts: files with prompts of the user's own.
+
+    Raises:
+        UnknownNameError: a method that neither ships nor stands in the files.
+    """
+    if not names:
+        return chosen_methods(items, None, prompts=prompts)
+    known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in names if name not in FAMILIES])
+    kinds = _kinds(items)
+    asked = [name for name in in_order(names, known) if name not in FAMILIES]
+    empty = [name for name in asked if not _n_fitting(known[MethodName.parsed(name).id], kinds)]
+    said = f"methods as in the bank: {', '.join(names)}"
+    return Chosen(
+        methods=tuple(names), notes=(f"{said} (no score by {', '.join(empty)}: for no item here)" if empty else said,)
+    )
+
+
 def why_not_asked(
     items: datasets.Dataset, methods: Sequence[str], *, prompts: Sequence[str | Path] = ()
 ) -> dict[str, str]:

@@ -63,13 +63,43 @@ def write_scored(path: Path, table: pa.Table, signature: Mapping[str, Any], *, b
         metadata = {**(table.schema.metadata or {}), METADATA_KEY: signature_json(signature)}
         write_parquet(path, table.replace_schema_metadata(metadata))
         return
-    _WRITERS[kind](path, table, bom)
-    write_json(signature_beside(path), dict(signature))
+    write_copy(path, table, signature, bom=bom)
+
+
+def write_copy(path: Path, table: pa.Table, signature: Mapping[str, Any] | None, *, bom: bool = False) -> None:
+    """Write a table as a file for another program.
+
+    Args:
+        path: the file; its suffix is one of `COPIES`.
+        table: any table of pairbank's.
+        signature: of its numbers, where it has scores.
+        bom: as for `write_scored`.
+
+    Raises:
+        OutputError: more than a sheet takes.
+    """
+    _WRITERS[path.suffix.lower()](path, table, bom)
+    if signature is not None:
+        write_json(signature_beside(path), dict(signature))
 
 
 def signature_beside(path: Path) -> Path:
     """Return where the signature of a copy stands."""
     return path.with_name(f"{path.name}.signature.json")
+
+
+def write_unsigned(path: Path, table: pa.Table, *, bom: bool = False) -> None:
+    """Write a table that holds no scores, such as ratings, as `write_scored` does but without a signature.
+
+    Raises:
+        OutputError: another suffix, or more than a sheet takes.
+    """
+    refuse_other_suffixes(path)
+    kind = path.suffix.lower()
+    if kind in ("", PARQUET):
+        write_parquet(path, table)
+    else:
+        _WRITERS[kind](path, table, bom)
 
 
 def _delimited(path: Path, table: pa.Table, bom: bool, *, delimiter: str = ",") -> None:  # noqa: FBT001 - as its kin

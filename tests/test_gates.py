@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import tomllib
@@ -54,3 +55,21 @@ def test_the_changelog_has_the_version_and_what_comes_next() -> None:
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert headings[:2] == ["Unreleased", version]
+
+
+def test_no_number_of_a_report_or_card_is_written_as_minus_zero() -> None:
+    """Python's own `z` makes -0.00 0.00; every format of decimals in what writes about numbers has it."""
+    assert f"{-0.004:z.2f}, {-0.006:+z.2f}" == "0.00, -0.01"
+    without = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for room in ("stats", "cards")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FormattedValue) and _is_decimal_without_z(node)
+    ]
+    assert not without, f"write :z.2f for :.2f in {without}"
+
+
+def _is_decimal_without_z(node: ast.FormattedValue) -> bool:
+    spec = ast.unparse(node.format_spec) if node.format_spec else ""
+    return bool(re.search(r"\.\d+f", spec)) and "z" not in spec

@@ -21,12 +21,15 @@ from pairbank.builders.corpora.cells import (
     foreign_letters,
     has_comma,
     label_in,
+    mark_before,
     number_in,
 )
 from pairbank.builders.corpora.column_map import ColumnMap
 from pairbank.builders.corpora.column_roles import MAPPABLE, SYNONYMS, Roles, roles_of
+from pairbank.builders.corpora.column_use import not_used
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
 from pairbank.builders.corpora.mapped_table import LABEL, MappedTable, kept_names
+from pairbank.builders.corpora.marks import SIDES, MarkedRowError, MarkedRows
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.corpora.tabular_items import (
     DEFAULT_LANGUAGE,
@@ -89,7 +92,7 @@ def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Located
         languages=(own.language,),
         tasks=("sentence_pair",),
         n_items=0,
-        human=", ".join(f"column {columns[name]!r}" for name in RATINGS if name in columns),
+        human=_human(columns),
         subsets=(),
         rows=own.rows,
         extra_columns=own.extra_columns(),
@@ -107,6 +110,17 @@ def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Located
     with reading(path, CorpusError):
         digest = sha256_of_file(path)
     return corpus, LocatedFile(path=path, name=path.name, sha256=digest, verified=True)
+
+
+def _human(columns: Mapping[str, str]) -> str:
+    """Return which columns hold people's judgments.
+
+    >>> _human({"human_good": "Mittel gut", "human_bad": "Mittel schlecht"}), _human({})
+    ("columns 'Mittel gut' (of the better side), 'Mittel schlecht' (of the worse side)", '')
+    """
+    sides = zip(RATINGS, ("better", "worse"), strict=True)
+    found = [f"{columns[name]!r} (of the {side} side)" for name, side in sides if name in columns]
+    return f"column{'s' if len(found) > 1 else ''} {', '.join(found)}" if found else ""
 
 
 def own_name(path: Path) -> str:
@@ -138,6 +152,8 @@ class _Met:
     n_without_language: int = 0
     n_commas: int = 0
     n_stripped: int = 0
+    n_turned: int = 0
+    """Rows whose marks exchanged the sides."""
     n_lost: int = 0
     tags: dict[str, str] = field(default_factory=dict)
     """Language tag as the file has it -> in its standard form."""
@@ -161,6 +177,8 @@ class OwnFile:
     kept: Mapping[str, str]
     """The file's column -> its name in the corpus, where the schema has no place for it."""
     options: TabularOptions
+    unused: str = ""
+    """What is to be said of columns that were not used."""
     met: _Met | None = None
     """None before the rows were read."""
 
@@ -170,15 +188,19 @@ class OwnFile:
         slug = own_name(path)
         check_options(options)
         column_map = options.map
+        how = NOTHING_SAID if column_map is None else column_map.format
         table = open_table(
-            path, encoding=options.encoding, how=NOTHING_SAID if column_map is None else column_map.format
+            path, encoding=options.encoding, how=replace(how, header=options.header) if options.header else how
         )
         options = replace(options, decimal_commas=table.delimiter not in ("", ","))
         language = language_tag(DEFAULT_LANGUAGE if options.language is None else options.language)
         if column_map is not None:
             mapped = MappedTable.of(table, with_options(column_map, options))
             roles = Roles(columns={name: name for name in mapped.columns}, said="columns as the map says")
+            if options.marks == "decide" and "target_bad" not in roles.columns:
+                raise CorpusError(f"{path}: marks cannot decide between sides of single sentences; type --marks strip")
             kept = {name: name for name in mapped.kept_columns}
+            options = replace(options, fixed={})  # the map has them now
             return cls(
                 table=table, mapped=mapped, slug=slug, language=language, roles=roles, kept=kept, options=options
             )
@@ -186,7 +208,13 @@ class OwnFile:
         if not first:
             next(table.rows(), None)
             raise CorpusError(f"{path}: no rows; expected a header and at least one row")
-        roles = roles_of(path, table.columns, [row for _, row in first], options.columns)
+        rows = [row for _, row in first]
+        roles = roles_of(path, table.columns, rows, options.columns)
+        if both := [name for name in options.fixed if name in roles.columns]:
+            raise CorpusError(
+                f"{path}: {both[0]} is column {roles.columns[both[0]]!r}, and fixed to "
+                f"{options.fixed[both[0]]!r} (--fixed); leave one out, or rename the column"
+            )
         return cls(
             table=table,
             mapped=None,
@@ -195,6 +223,7 @@ class OwnFile:
             roles=roles,
             kept=kept_names([name for name in table.columns if name not in roles.columns.values()]),
             options=options,
+            unused=not_used(table.columns, rows, {**options.fixed, **roles.columns}),
         )
 
     def extra_columns(self) -> tuple[Column, ...]:
@@ -209,6 +238,12 @@ class OwnFile:
     def rows(self, _files: Mapping[str, LocatedFile], build: BuildOptions) -> Iterator[Item]:
         """Yield the items; every row that cannot be accepted is in one error at the end."""
         bad, met, subsets = BadRows(self.table.path), _Met(), set[str]()
+        marked = MarkedRows(
+            path=self.table.path,
+            mapping=self.roles.columns,
+            treatment=self.options.marks,
+            by_map=self.mapped is not None,
+        )
 
         def blank(_number: int) -> None:
             met.n_blank += 1
@@ -216,6 +251,9 @@ class OwnFile:
         for number, (line, row) in enumerate((self.mapped or self.table).rows(bad.note, blank), 1):
             try:
                 item = self._item(row, number, f"{self.table.path}, row {line}")
+            except MarkedRowError as error:
+                marked.rows.append((line, error.found))
+                continue
             except CorpusError as error:
                 bad.note(error)
                 continue
@@ -223,6 +261,8 @@ class OwnFile:
             subsets.add(item.subset)
             if wanted(item.subset, build):
                 yield item
+        if (fault := marked.fault(n_taken_off=met.n_stripped)) is not None:
+            bad.note(fault, n_rows=len(marked.rows))
         bad.raise_if_any()
         if build.subset is not None and build.subset not in subsets:
             raise unknown_name(f"subset of {self.table.path.name}", build.subset, subsets)
@@ -242,6 +282,7 @@ class OwnFile:
         columns = self.roles.columns
         met.n_rows += 1
         met.n_stripped += STRIPPED in item.flags
+        met.n_turned += self.options.marks == "decide" and self._is_turned(row)
         met.n_commas += any(has_comma(str(row.get(columns.get(name, ""), ""))) for name in RATINGS)
         met.n_lost += any(isinstance(cell, str) and "\ufffd" in cell for cell in row.values())
         met.nested |= {name for name in self.kept if isinstance(row.get(name), list | Mapping)}
@@ -253,13 +294,32 @@ class OwnFile:
             met.n_foreign += bool(letters)
             met.foreign |= letters
 
+    def _is_turned(self, row: Mapping[str, Any]) -> bool:
+        return bool(mark_before(str(row.get(self.roles.columns["target_good"]) or "")))
+
+    def _sides(self, met: _Met) -> str:
+        """Return which column was taken as which side."""
+        if self.options.marks != "decide":
+            return self.roles.said
+        good, bad = (self.roles.columns[name] for name in SIDES)
+        counts = f"{good!r} in {met.n_rows - met.n_turned:,}, {bad!r} in {met.n_turned:,}"
+        return f"better = column without a mark in its row ({counts}), worse = column with one"
+
     def said(self) -> list[str]:
         """Return how the file was read, a sentence a fact; where its rows were not read yet, they are."""
         if self.met is None:
             for _ in self.rows({}, BuildOptions()):
                 pass
         met = self.met or _Met()
-        return [self.roles.said, f"{met.n_rows:,} rows", *self._languages(met), *self.table.notes, *_oddities(met)]
+        unused = [self.unused] if self.unused else []
+        return [
+            self._sides(met),
+            f"{met.n_rows:,} rows",
+            *self._languages(met),
+            *self.table.notes,
+            *_oddities(met),
+            *unused,
+        ]
 
     def _languages(self, met: _Met) -> Iterator[str]:
         stated = self.options.language
@@ -283,7 +343,8 @@ def with_options(column_map: ColumnMap, options: TabularOptions) -> ColumnMap:
             raise unknown_name("schema column", name, MAPPABLE)
     typed = {"language": options.language, "task": options.task}
     kept = {name: value for name, value in column_map.fixed.items() if typed.get(name) is None}
-    return replace(column_map, columns={**column_map.columns, **options.columns}, fixed=kept)
+    columns = {name: column for name, column in column_map.columns.items() if name not in options.fixed}
+    return replace(column_map, columns={**columns, **options.columns}, fixed={**kept, **options.fixed})
 
 
 def _oddities(met: _Met) -> Iterator[str]:

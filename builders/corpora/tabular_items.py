@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from pairbank.builders.corpora.cells import count_in, kept_in, label_in, mark_before, number_in, sentence_in
 from pairbank.builders.corpora.column_map import ColumnMap
-from pairbank.builders.corpora.column_roles import SIDES, line_to_type
-from pairbank.builders.schema.columns import TASKS, Item, Task
+from pairbank.builders.corpora.marks import SIDES, MarkedRowError, Marks, is_turned
+from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, Task
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.errors import CorpusError, UnknownNameError, unknown_name
 
-Marks = Literal["refuse", "strip", "keep"]
 DEFAULT_LANGUAGE = "en"
 STRIPPED = "repaired:mark"
 """Flag: a linguist's mark before a sentence (*, ??) was taken off, as the user asked."""
@@ -35,9 +34,14 @@ class TabularOptions:
     encoding: str | None = None
     """Of a text file that is neither UTF-8 nor has a byte-order mark."""
     marks: Marks = "keep"
-    """What to do with a linguist's mark before a sentence: refuse it (where it would be scored), strip or keep it."""
+    """What to do with a linguist's mark before a sentence: refuse it (where it would be scored), strip or keep it, or
+    let it decide which side is the worse one."""
     map: ColumnMap | None = None
     """Of a file whose columns a map says."""
+    header: tuple[str, ...] = ()
+    """Names of the columns of a file that has no header line."""
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    """Schema column -> what all rows have in it: {"human_scale": "likert7"}."""
     decimal_commas: bool = False
     """Whether `6,4` is a number (files that are not separated by commas)."""
 
@@ -48,11 +52,12 @@ class BadRows:
     def __init__(self, path: Path, *, shown: int = 20) -> None:
         self._path, self._shown = path, shown
         self._first: list[str] = []
-        self._n_bad = 0
+        self._n_noted = self._n_bad = 0
 
-    def note(self, error: CorpusError) -> None:
-        """Take a row's fault."""
-        self._n_bad += 1
+    def note(self, error: CorpusError, *, n_rows: int = 1) -> None:
+        """Take the fault of a row, or one that several rows have."""
+        self._n_noted += 1
+        self._n_bad += n_rows
         if len(self._first) < self._shown:
             self._first.append(str(error))
 
@@ -62,22 +67,27 @@ class BadRows:
         Raises:
             CorpusError: there was one.
         """
-        if self._n_bad == 1:
+        if self._n_noted == 1:
             raise CorpusError(self._first[0])
-        if self._n_bad:
+        if self._n_noted:
             lines = "".join(f"\n  {text.removeprefix(f'{self._path}, ')}" for text in self._first)
-            more = f"\n  ... and {self._n_bad - len(self._first)} more" if self._n_bad > len(self._first) else ""
+            n_more = self._n_noted - len(self._first)
+            more = f"\n  ... and {n_more} more" if n_more else ""
             raise CorpusError(
                 f"{self._path}: {self._n_bad} rows cannot be accepted; correct them and build again:{lines}{more}"
             )
 
 
 def check_options(options: TabularOptions) -> None:
-    """Refuse a task or treatment of marks that there is not."""
+    """Refuse a task or treatment of marks that there is not, and a side that all rows would share."""
     if options.task is not None and options.task not in TASKS:
         raise unknown_name("task", options.task, TASKS)
     if options.marks not in get_args(Marks):
         raise unknown_name("treatment of marks", options.marks, get_args(Marks))
+    fixable = [column.name for column in COLUMNS if column.name not in ("item_id", "corpus", *SIDES)]
+    for name in options.fixed:
+        if name not in fixable:
+            raise unknown_name("schema column that can be fixed", name, fixable)
 
 
 def tabular_item(
@@ -108,6 +118,7 @@ def tabular_item(
         name: (sentence_in if name in SENTENCES else label_in)(row.get(column), where, column)
         for name, column in mapping.items()
     }
+    cells |= options.fixed
     sides = [name for name in SIDES if name in mapping]
     for name in sides:
         if not (cells[name] or "").strip():
@@ -115,7 +126,7 @@ def tabular_item(
                 f"{where}: column {mapping[name]!r} is empty; expected a sentence: fill or delete the row"
             )
     one_sided = "target_bad" not in mapping
-    flags = _without_marks(cells, where, mapping, options.marks)
+    flags = _without_marks(cells, where, options.marks, one_sided=one_sided)
     context = cells.get("context_good") or ""
     subset = cells.get("subset") or "all"
     ratings = {
@@ -163,26 +174,32 @@ def _task(text: str, where: str) -> Task:
     return text
 
 
-def _without_marks(
-    cells: dict[str, str | None], where: str, mapping: Mapping[str, str], marks: Marks
-) -> tuple[str, ...]:
+def _without_marks(cells: dict[str, str | None], where: str, marks: Marks, *, one_sided: bool) -> tuple[str, ...]:
     """Take linguists' marks off both sides in place, where that is asked for; return the flag that says so.
 
+    Where they decide, the side with the mark becomes the worse one, with what stands in the cells of that side.
+
     Raises:
-        CorpusError: there is a mark, and nobody said what to do with it.
+        MarkedRowError: there is a mark and nobody said what to do with it; the better side has one that the worse one
+            has not; or marks decide, and there is not one.
     """
     found = {name: mark for name in SIDES if (mark := mark_before(cells.get(name) or ""))}
-    if marks == "keep" or not found:
+    if marks == "keep" or not (found or marks == "decide"):
         return ()
-    if marks == "strip":
-        for name, mark in found.items():
-            cells[name] = (cells[name] or "")[len(mark) :]
-        return (STRIPPED,)
-    name, mark = next(iter(found.items()))
-    hint = ""
-    if [*found] == ["target_good"] and "target_bad" in mapping:
-        hint = f"; if it is the worse one, type {line_to_type(mapping['target_bad'], mapping['target_good'])} too"
-    raise CorpusError(
-        f"{where}: column {mapping[name]!r} begins with the mark {mark.strip()!r}, which would be scored with the "
-        f"sentence: type --marks strip, or --marks keep (marks='strip'){hint}"
-    )
+    refused = marks == "refuse" or (marks == "strip" and not one_sided and is_turned(found))
+    if refused or (marks == "decide" and len(found) != 1):
+        raise MarkedRowError(where, found)
+    for name, mark in found.items():
+        cells[name] = (cells[name] or "")[len(mark) :]
+    if marks == "decide" and "target_good" in found:
+        _exchange(cells)
+    return (STRIPPED,)
+
+
+def _exchange(cells: dict[str, str | None]) -> None:
+    """Exchange the two sides of a row in place: sentences, contexts of their own, ratings."""
+    stems = ["target", *(["context"] if "context_bad" in cells else []), "human"]
+    for stem in stems:
+        good, bad = f"{stem}_good", f"{stem}_bad"
+        if good in cells or bad in cells:
+            cells[good], cells[bad] = cells.get(bad), cells.get(good)

@@ -22,7 +22,12 @@ RATING_COLUMNS: tuple[Column, ...] = (
     Column(name="item_id", type="string", nullable=False, meaning="the item that was judged"),
     Column(name="side", type="string", nullable=False, meaning="good or bad; of a forced choice: good"),
     Column(name="rater", type="int32", nullable=False, meaning="number of the rater within the corpus, from 0"),
-    Column(name="value", type="float64", nullable=False, meaning="the rating, on the scale"),
+    Column(
+        name="value",
+        type="float64",
+        nullable=False,
+        meaning="the rating; of a forced choice 1 = this side was chosen, 0 = not",
+    ),
     Column(name="scale", type="string", nullable=False, meaning="likert7, binary, forced-choice (1 = chose good) …"),
 )
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,27 @@ def decode(data: bytes, where: str, encoding: str = "utf-8-sig", *, remedy: str 
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         row = data.count(b"\n", 0, error.start) + 1
-        bad = data[error.start : error.start + 4]
+        bad = data[error.start : error.start + 1]
         name = error.encoding.upper()
-        raise CorpusError(f"{where}, row {row}: byte {bad!r} is not {name}; {remedy}") from error
+        raise CorpusError(
+            f"{where}, row {row}: byte {bad!r} is not {name}; {remedy}{_as_cp1252(data, error.start)}"
+        ) from error
+
+
+def _as_cp1252(data: bytes, place: int) -> str:
+    r"""Return the word around a byte as Windows writes it in Western Europe; "" where that makes no letter of it.
+
+    >>> _as_cp1252(b"Nr;Ph\xe4nomen;x", 5), _as_cp1252(b"a\x81b", 1)
+    ("; in cp1252 the word would be 'Phänomen'", '')
+    """
+    before, after = (
+        re.split(rb"[\s,;\"]", part) for part in (data[max(0, place - 20) : place], data[place : place + 20])
+    )
+    try:
+        text, letter = (before[-1] + after[0]).decode("cp1252"), data[place : place + 1].decode("cp1252")
+    except UnicodeDecodeError:
+        return ""
+    return f"; in cp1252 the word would be {text!r}" if letter.isalpha() and text.isprintable() else ""
 
 
 def read_delimited(

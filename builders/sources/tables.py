@@ -83,6 +83,8 @@ def open_table(path: Path, *, encoding: str | None = None, how: TableFormat = NO
     """
     suffix = path.suffix.lower()
     encoding = encoding or how.encoding
+    if how.header and suffix in (".parquet", ".json", ".jsonl"):
+        raise CorpusError(f"{path}: a {suffix} file names its columns itself; leave out --header (header=)")
     if suffix in (".parquet", ".xlsx"):
         if encoding is not None:
             what = "a parquet file" if suffix == ".parquet" else "a workbook"

@@ -38,6 +38,8 @@ IDENTITY = (
 )
 """Values of a signature that make a model another one, with other numbers."""
 
+CUT = "keep what all tables have: pairbank cut FILE FILE … --out alike, and a bank of the files in alike"
+
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
@@ -131,12 +133,14 @@ def _check_alike(table: Scored, slug: str, other: Mapping[str, Any]) -> None:
     """Refuse two models whose tables differ in items or methods: splits of one config must have one form."""
     where = f"corpus {table.corpus!r}: models {table.model_slug} and {slug}"
     if other["corpus"]["items_sha256"] != table.signature["corpus"]["items_sha256"]:
-        raise BankError(f"{where} were scored on different items; score both on the same corpus version and limit")
+        raise BankError(
+            f"{where} were scored on different items; score both on the same corpus version and limit, or {CUT}"
+        )
     hashes = [method_hashes(signature) for signature in (other, table.signature)]
     if hashes[0] != hashes[1]:
         raise BankError(
             f"{where} were scored with different methods, or other wordings of them ({', '.join(table.methods)} and "
-            f"{', '.join(other['methods'])}); score both with the same ones"
+            f"{', '.join(other['methods'])}); score both with the same ones, or {CUT}"
         )
 
 

@@ -81,7 +81,7 @@ def _invented(cell: str, keys: list[Key]) -> str:
 
 def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any], where: str) -> Iterator[str]:
     expected = [float(known[name]) for name in ("value", "low", "high")]
-    if _numbers(cell) != tuple(None if math.isnan(number) else f"{number:.2f}" for number in expected):
+    if _numbers(cell) != tuple(None if math.isnan(number) else f"{number:z.2f}" for number in expected):
         yield f"{where}: the card says {cell}, the results {_text(expected)}"
     n = re.search(r"\(n = (\d+)\)", cell)
     if int(n[1] if n else row.get("n", "-1")) != known["n"]:
@@ -89,15 +89,22 @@ def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any], where: str) ->
 
 
 def _numbers(cell: str) -> tuple[str | None, ...]:
-    """Return value, low and high of a cell as they are written; None where it says that there is none."""
+    """Return value, low and high of a cell as they are written; None where it says that there is none.
+
+    Cards of before have -0.00 where others have 0.00.
+
+    >>> _numbers("-0.00 [-0.20, 0.10]")
+    ('0.00', '-0.20', '0.10')
+    """
     if cell == "undefined" or cell.startswith("undefined ("):
         return None, None, None
+    cell = re.sub(r"-(0\.00)\b", r"\1", cell)
     found = re.match(rf"({_NUMBER}) \[(?:({_NUMBER}), ({_NUMBER})|no interval)\](?: \(n = \d+\))?$", cell)
     return found.groups() if found else (cell,)
 
 
 def _text(numbers: list[float]) -> str:
-    return f"{numbers[0]:.4f} [{numbers[1]:.4f}, {numbers[2]:.4f}]"
+    return f"{numbers[0]:z.4f} [{numbers[1]:z.4f}, {numbers[2]:z.4f}]"
 
 
 def _rating_problems(tables: list[list[dict[str, str]]], ratings: Mapping[str, Any]) -> Iterator[str]:

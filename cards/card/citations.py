@@ -26,7 +26,13 @@ def bibtex_of(manifest: Mapping[str, Any]) -> list[str]:
     wanted = {key for signature in signatures for key in _keys(signature)}
     papers = [entry for key, entry in known.items() if key in wanted]  # a manifest's own order is not kept on disk
     by_key: dict[str, str] = {}
-    for text in [known["pairbank"], *cited, *papers]:
+    stated = manifest.get("pairbank")
+    own = (
+        known["pairbank"].removesuffix("}").rstrip() + f",\n  version = {{{stated}}}\n}}"
+        if stated
+        else known["pairbank"]
+    )
+    for text in [own, *cited, *papers]:
         for key, entry in entries(text).items():
             by_key.setdefault(key, entry)
     return list(by_key.values())

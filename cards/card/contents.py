@@ -42,7 +42,7 @@ class Spread:
     """95th percentile."""
 
     def __str__(self) -> str:
-        return f"{self.median:.0f} ({self.low:.0f} to {self.high:.0f})"
+        return f"{self.median:z.0f} ({self.low:z.0f} to {self.high:z.0f})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +70,8 @@ class Contents:
     edits: Spread | None
     """Characters to insert, delete or replace to make one side of the other; None where items have one side."""
     judged: tuple[Judged, ...] = ()
+    languages: tuple[str, ...] = ()
+    """Of the items that are here, which may be fewer than the corpus has."""
 
 
 def contents_of(root: Path, manifest: Mapping[str, Any]) -> dict[str, Contents]:
@@ -109,6 +111,7 @@ def _contents(root: Path, corpus: str, manifest: Mapping[str, Any]) -> Contents:
         characters=_spread([len(text) for texts in sides or () for text in texts if text is not None]),
         edits=_edits(*sides) if sides else None,
         judged=_judged(table),
+        languages=tuple(sorted(set(table["language"].to_pylist()))) if "language" in columns else (),
     )
 
 

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pairbank.cards.bank.redistribution import licence_of
+from pairbank.cards.card.dictionary import SUMMARY
 from pairbank.cards.card.foreign_text import shown
 from pairbank.cards.card.hub_values import hub_licence
+from pairbank.cards.card.tables import languages_of
 from pairbank.cards.card.uses import BIASES, INTENDED, LIMITATIONS, SENSITIVE, UNSUITABLE
 from pairbank.shown import spelt_out
 
@@ -76,7 +78,7 @@ class Described:
 def croissant_text(bank: Described) -> str:
     """Return croissant.json."""
     corpora = bank.manifest["corpora"]
-    languages = sorted({str(tag) for facts in corpora.values() for tag in facts.get("languages", [])})
+    languages = sorted({tag for name, facts in corpora.items() for tag in languages_of(name, facts, bank.contents)})
     found: dict[str, Any] = {
         "@context": dict(CONTEXT),
         "@type": "sc:Dataset",
@@ -213,6 +215,8 @@ def _field(bank: Described, root: str, column: str, kind: str, where: Mapping[st
     data_type = DATA_TYPES.get(inner, "sc:Integer" if inner.startswith(("int", "uint")) else "sc:Text")
     known = bank.entries.get(column)
     told = f"{known.meaning}{f' ({known.unit})' if known.unit else ''}" if known else ""
+    if root == "summary":
+        told = SUMMARY.get(column, "")
     return {
         "@type": "cr:Field",
         "@id": f"{root}/{quote(column, safe='')}",

@@ -22,7 +22,7 @@ METHOD = "METHOD"
 """Stands for a method's name."""
 SIDES = "good", "bad"
 MEANINGS: Mapping[str, tuple[str, str]] = {
-    "good": ("score", "score of the better side"),
+    "good": ("score", "score of the better side; of a prompt, what its answers say for it (below)"),
     "bad": ("score", "score of the worse side; null where there is none"),
     "delta": ("score", "better side - worse side; above 0 = right"),
     "good_n": ("tokens", "tokens scored of the better side"),
@@ -34,7 +34,7 @@ MEANINGS: Mapping[str, tuple[str, str]] = {
     "good_after": ("nats", "log-probability of a word's edge after the target of the better side"),
     "bad_after": ("nats", "log-probability of a word's edge after the target of the worse side"),
     "by_region": ("nats", "log-probability of each region of a sentence, in their order"),
-    "logprobs": ("nats", "log-probabilities of the answer options: presentations x options, row-major"),
+    "logprobs": ("nats", "log-probabilities of the answers: for each presentation, each option; the order is below"),
     "argmax_good": ("points", "most probable rating of the better side"),
     "argmax_bad": ("points", "most probable rating of the worse side"),
     "first_choice": ("share", "of the presentations, those in which the option shown first is the more probable"),
@@ -55,6 +55,26 @@ OTHERS: Mapping[str, tuple[str, str]] = {
 """Columns that are neither in the schema nor a method's."""
 RATINGS: Mapping[str, tuple[str, str]] = {column.name: ("", column.meaning) for column in RATING_COLUMNS}
 """Columns of a config of single raters' ratings."""
+SUMMARY: Mapping[str, str] = {
+    "model": "the model; empty where the number is of people",
+    "corpus": "the corpus",
+    "group_by": "by what the items are grouped: subset, task, language, phenomenon …; a whole corpus is "
+    'group_by="all", group=""',
+    "group": "which of these groups",
+    "method": "how the items were scored; human = people's mean judgments",
+    "versus": "what the method is compared with (direct, human); empty where it is compared with nothing",
+    "metric": "accuracy (of mean differences), accuracy_pooled (every presentation a trial), position_bias (first "
+    "option chosen), pearson, spearman, kappa, raw_agreement (same choice), with people as …_human, and others",
+    "value": "the estimate; null where there is none",
+    "low": "lower end of the 95 % interval; null where there is none",
+    "high": "upper end of the 95 % interval",
+    "n": "items that the number is of",
+    "n_excluded": "items that the method applies to and that the number is not of: identical sides, no score, for a "
+    "comparison no value of the other",
+    "ci_method": "how the interval was made",
+    "reason": "why there is no value or no interval",
+}
+"""Column of the results -> meaning."""
 UNITS = {"human_good": "points of human_scale", "human_bad": "points of human_scale", "human_n": "people"}
 UNDESCRIBED = "as in the file that the corpus was read from"
 

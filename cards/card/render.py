@@ -24,20 +24,25 @@ from pairbank.cards.bank.layout import (
     ratings_path,
     scores_path,
 )
-from pairbank.cards.bank.redistribution import is_left_out, licence_of
+from pairbank.cards.bank.redistribution import is_left_out, licence_of, locked
 from pairbank.cards.card import foreign_text, hub_values
+from pairbank.cards.card.add_model import commands_for
 from pairbank.cards.card.citations import bibtex_of
 from pairbank.cards.card.contents import Contents, columns_in, contents_of
 from pairbank.cards.card.croissant import Described, croissant_text
 from pairbank.cards.card.dictionary import described
+from pairbank.cards.card.flags import flags_in
 from pairbank.cards.card.signatures import imported_in_words, models_in_words
 from pairbank.cards.card.tables import (
     columns_table,
     corpus_table,
     judged_table,
+    languages_of,
     licence_id,
+    prompts_table,
     ratings_table,
     sizes_table,
+    summary_columns_table,
 )
 from pairbank.cards.card.uses import INTENDED, LIMITATIONS, UNSUITABLE
 from pairbank.errors import BankError
@@ -130,7 +135,7 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
     from jinja2 import Environment
 
     corpora: Mapping[str, Any] = bank.manifest["corpora"]
-    tags = {str(tag) for facts in corpora.values() for tag in facts.get("languages", [])}
+    tags = {tag for name, facts in corpora.items() for tag in languages_of(name, facts, bank.contents)}
     regional = sorted(tag for tag in tags if re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})+", tag))
     tasks = {task for facts in corpora.values() for task in facts.get("tasks", [])}
     head = DatasetCardData(
@@ -222,14 +227,16 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
     shown = None if bank.summary is None else results_shown(bank.summary)
     example = next((n for n, models in scores.items() if models), next(iter(corpora)))
     judged = judged_table(corpora, bank.contents)
+    add = commands_for(bank.manifest, name)
     return {
         "title": pretty_name(corpora),
         "name": name,
         "is_placeholder": name == THIS_BANK,
         "has_scores": bool(signatures),
-        "corpus_table": foreign_text.table(corpus_table(corpora, scores)),
+        "corpus_table": foreign_text.table(corpus_table(corpora, scores, bank.contents)),
         "ratings_table": foreign_text.table(ratings_table(bank.manifest[RATINGS])) if RATINGS in bank.manifest else "",
         "example_ratings": next((config_name(n) for n in bank.manifest.get(RATINGS, {})), ""),
+        "locked": locked(corpora),
         "left_out": [n for n, facts in corpora.items() if is_left_out(facts)],
         "accuracy_table": "" if shown is None else foreign_text.table(accuracy_table(shown)),
         "agreement_table": "" if shown is None else foreign_text.table(agreement_table(shown)),
@@ -243,6 +250,10 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "citations": "\n\n".join(bibtex_of(bank.manifest)),
         "columns_table": foreign_text.table(columns_table(bank.manifest, bank.contents)),
         "examples": _examples(bank),
+        "summary_columns": foreign_text.table(summary_columns_table()) if signatures else "",
+        "prompts_table": foreign_text.table(asked) if len(asked := prompts_table(signatures)) else "",
+        "flags": flags_in(bank.manifest),
+        "cited_models": sorted({str(s["model"]["model_id"]) for s in signatures}),
         "sizes_table": foreign_text.table(sizes_table(bank.contents)),
         "judged_table": foreign_text.table(judged) if len(judged) else "",
         "intended": INTENDED,
@@ -254,7 +265,8 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "example_scores": scores_path(example, min(scores[example])) if scores.get(example) else "",
         "where": name if name == THIS_BANK else f"hf://datasets/{name}",
         "download": name if name == THIS_BANK else f"https://huggingface.co/datasets/{name}/resolve/main",
-        "add_corpus": example,
+        "add": "\n".join([*add.fetch, *add.score, *add.bank, *add.merge]),
+        "own_copy": add.own_copy,
         "add_methods": list(next((s["methods"] for s in signatures), {})),
         "example_config": config_name(example),
         "example_slug": next(iter(sorted(scores.get(example, {}))), ""),

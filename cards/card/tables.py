@@ -5,14 +5,14 @@ Every foreign text passes `pairbank.cards.card.foreign_text`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.bank.layout import config_name
-from pairbank.cards.bank.redistribution import is_left_out, licence_of
+from pairbank.cards.bank.redistribution import is_left_out, licence_of, may_publish
 from pairbank.cards.card import foreign_text
 from pairbank.cards.card.contents import Contents, Judged
-from pairbank.cards.card.dictionary import dictionary
+from pairbank.cards.card.dictionary import SUMMARY, dictionary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,15 @@ def licence_id(corpus: str, facts: Mapping[str, Any]) -> str:
     return licence_of(corpus, facts).split(". ")[0]
 
 
-def corpus_table(corpora: Mapping[str, Any], scores: Mapping[str, Any]) -> pd.DataFrame:
+def languages_of(corpus: str, facts: Mapping[str, Any], contents: Mapping[str, Contents]) -> list[str]:
+    """Return the languages of the items that are here; those of the corpus where its items do not say theirs."""
+    held = contents[corpus].languages if corpus in contents else ()
+    return [str(tag) for tag in held or facts.get("languages", [])]
+
+
+def corpus_table(
+    corpora: Mapping[str, Any], scores: Mapping[str, Any], contents: Mapping[str, Contents]
+) -> pd.DataFrame:
     """Return what the card says of the corpora, a row each."""
     import pandas as pd
 
@@ -36,14 +44,44 @@ def corpus_table(corpora: Mapping[str, Any], scores: Mapping[str, Any]) -> pd.Da
                 "items": f"{facts['n_items']:,}",
                 "of": f"{facts['n_rows']:,}" if "n_rows" in facts else "",
                 "models": f"{len(scores.get(name, {})):,}",
-                "languages": few([str(tag) for tag in facts.get("languages", [])]),
+                "languages": few(languages_of(name, facts, contents)),
                 "human judgments": foreign_text.shown(str(facts.get("human") or "none")),
                 "licence": licence_id(name, facts),
-                "texts": "left out" if is_left_out(facts) else "yes",
+                "texts": _texts(name, facts),
             }
             for name, facts in corpora.items()
         ]
     )
+
+
+def _texts(corpus: str, facts: Mapping[str, Any]) -> str:
+    if is_left_out(facts):
+        return "left out"
+    return "yes" if may_publish(corpus, facts) else "here, not to be passed on"
+
+
+def summary_columns_table() -> pd.DataFrame:
+    """Return the columns of the results, and what each means."""
+    import pandas as pd
+
+    return pd.DataFrame([{"column": name, "meaning": meaning} for name, meaning in SUMMARY.items()])
+
+
+def prompts_table(signatures: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return in which order the log-probabilities of the answers stand, a row a method that has such a column."""
+    import pandas as pd
+
+    layouts = {m: d["layout"] for signature in signatures for m, d in signature["methods"].items()}
+    rows = [
+        {
+            "column": f"{method}_logprobs",
+            "presentations": few([str(one) for one in layout["presentations"]], limit=40),
+            "options of each": few([str(one) for one in layout["options"]], limit=40),
+        }
+        for method, layout in layouts.items()
+        if layout.get("presentations") and layout.get("options")
+    ]
+    return pd.DataFrame(rows, columns=["column", "presentations", "options of each"])
 
 
 def columns_table(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> pd.DataFrame:
@@ -136,8 +174,8 @@ def alpha_text(alpha: Mapping[str, Any]) -> str:
     value, low, high = (alpha.get(name) for name in ("value", "low", "high"))
     if value is None:
         return f"undefined ({foreign_text.shown(alpha.get('reason') or 'no reason given')})"
-    ends = "no interval" if low is None or high is None else f"{low:.2f}, {high:.2f}"
-    return f"{value:.2f} [{ends}]"
+    ends = "no interval" if low is None or high is None else f"{low:z.2f}, {high:z.2f}"
+    return f"{value:z.2f} [{ends}]"
 
 
 def few(tags: list[str], *, limit: int = 20) -> str:

@@ -111,7 +111,7 @@ def is_on_hub(signature: Mapping[str, Any]) -> bool:
 
 def _notes(row: Mapping[Any, Any], signature: Mapping[str, Any]) -> str:
     low, high = (100 * row[name] for name in ("low", "high"))
-    interval = "" if math.isnan(low) else f", 95 % interval {low:.2f} to {high:.2f}"
+    interval = "" if math.isnan(low) else f", 95 % interval {low:z.2f} to {high:z.2f}"
     return f"accuracy in per cent, n = {row['n']}{interval}; {shown(signature_line(signature), limit=600)}"
 
 

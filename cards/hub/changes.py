@@ -175,4 +175,4 @@ def size_text(n_bytes: int) -> str:
     >>> size_text(12), size_text(3_500_000)
     ('12 B', '3.3 MiB')
     """
-    return next((f"{n_bytes / unit:.1f} {name}" for unit, name in UNITS if n_bytes >= unit), f"{n_bytes} B")
+    return next((f"{n_bytes / unit:z.1f} {name}" for unit, name in UNITS if n_bytes >= unit), f"{n_bytes} B")

@@ -36,6 +36,8 @@ class Remote:
     """Commit of main; "" = there is no such repository."""
     files: Mapping[str, RemoteFile]
     private: bool | None = None
+    unasked: str = ""
+    """Why this is not what is there: the Hub could not be asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +131,24 @@ def with_retries(what: str, call: Callable[[], T], *, pauses_seconds: Sequence[f
             logger.info("%s; trying again in %g s", scrubbed(str(cause)).splitlines()[0], pause)
         time.sleep(pause)
     raise AssertionError  # the last round returns or raises
+
+
+def why_unreachable(call: Callable[[], T]) -> T | str:
+    """Return what a call gives, or in words why the Hub could not be asked; what the Hub answers is no such reason.
+
+    Raises:
+        HfHubHTTPError: the Hub answered, and refused.
+    """
+    from huggingface_hub.errors import HfHubHTTPError
+
+    http_error: type[Exception] = HfHubHTTPError.__bases__[0]
+    try:
+        return call()
+    except (http_error, OSError) as error:
+        cause = _http_cause(error, http_error)
+        if status_of(cause) is not None:
+            raise
+        return scrubbed(str(cause)).splitlines()[0]
 
 
 def _http_cause(error: BaseException, http_error: type[Exception]) -> BaseException:

@@ -10,7 +10,7 @@ import contextlib
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from pairbank.cards.bank.layout import SUMMARY, config_name, items_path, scores_path
 from pairbank.cards.bank.redistribution import is_left_out, may_publish, refuse_quoted_texts
 from pairbank.cards.bank.tables import read_table
+from pairbank.cards.card.add_model import commands_for
 from pairbank.cards.site.columns import SUFFIX, write_packed
 from pairbank.cards.site.corpus_data import CorpusWritten, write_corpus
 from pairbank.cards.site.report_pages import write_reports
@@ -149,6 +150,7 @@ def _facts(
         "methods": list(dict.fromkeys(method for one in corpora.values() for method in one.deltas)),
         "n_methods": len({m for slugs in scores.values() for s in slugs.values() for m in s["methods"]}),
         "bibtex": citations(manifest),
+        "add": asdict(commands_for(manifest, shown.name)),
     }
 
 

@@ -2,8 +2,8 @@
 
 The public verbs, in the order the data flows: `load_corpus`, `load_model`, `score` (or
 `import_scores` and `import_logs`, for numbers computed elsewhere), `report`, `write_bank`, `publish` (and
-`merge_banks`, `strip_texts`, `export_results`). Beside items: `load_ratings` (what single raters said). Beside scores:
-`probe` (a model's hidden states) and `add_minimalness` (how little the sides of a pair differ).
+`merge_banks`, `strip_texts`, `cut_alike`, `export_results`). Beside items: `load_ratings` (what single raters said).
+Beside scores: `probe` (a model's hidden states) and `add_minimalness` (how little the sides of a pair differ).
 Importing this package imports neither torch nor transformers nor datasets; each verb does when it is called.
 """
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pairbank.cards.site.site import write_site
     from pairbank.cards.write import strip_texts, write_bank
     from pairbank.probing import probe
+    from pairbank.scoring.cut import cut_alike
     from pairbank.scoring.importing.from_logs import Imports, import_logs
     from pairbank.scoring.importing.scores import import_scores
     from pairbank.scoring.methods.unigrams import Unigrams, count_unigrams, read_unigrams
@@ -52,6 +53,7 @@ _VERBS = {
     "load_model": "pairbank.scoring.models.load",
     "add_minimalness": "pairbank.scoring.minimalness",
     "score": "pairbank.scoring.score",
+    "cut_alike": "pairbank.scoring.cut",
     "import_logs": "pairbank.scoring.importing.from_logs",
     "Imports": "pairbank.scoring.importing.from_logs",
     "import_scores": "pairbank.scoring.importing.scores",
@@ -84,6 +86,7 @@ __all__ = [
     "add_minimalness",
     "check_bank",
     "count_unigrams",
+    "cut_alike",
     "export_results",
     "import_logs",
     "import_scores",

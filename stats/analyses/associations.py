@@ -227,8 +227,8 @@ def _text(made: dict[str, pd.DataFrame]) -> str:
     ):
         for corpus, part in made[name].groupby("corpus", sort=False):
             rows = [
-                f"`{method}` {mine['value'].mean():.2f}"
-                + (f" ({mine['value'].min():.2f} to {mine['value'].max():.2f})" if len(mine) > 1 else _interval(mine))
+                f"`{method}` {mine['value'].mean():z.2f}"
+                + (f" ({mine['value'].min():z.2f} to {mine['value'].max():z.2f})" if len(mine) > 1 else _interval(mine))
                 for method, mine in part[part["value"].notna()].groupby("method", sort=False)
             ]
             parts.append(f"**{corpus}**, r of {said} ({part['n'].max():,} items): {'; '.join(rows) or 'undefined'}.")
@@ -242,19 +242,19 @@ def _predicted_said(part: pd.DataFrame) -> str:
     first = part.iloc[0]
     of = f"({len(part)} predictors, {first['n']:,} items)"
     if not first["p_all"] < SIGNIFICANCE:
-        p = f"p = {first['p_all']:.2f}"
+        p = f"p = {first['p_all']:z.2f}"
         return f"that anything of people's differences is predicted is not shown {of}: F test, {p}."
     ranked = part.sort_values("importance", ascending=False, kind="stable")
     shares = "; ".join(f"`{row.predictor}` {row.share:.0%}" for row in ranked.itertuples())
     return (
         f"{first['r2_adjusted']:.1%} of the variance of people's differences is predicted, corrected for the number of "
-        f"predictors {of}. Parts of R^2 = {first['r2']:.3f}: {shares}."
+        f"predictors {of}. Parts of R^2 = {first['r2']:z.3f}: {shares}."
     )
 
 
 def _interval(part: pd.DataFrame) -> str:
     (row,) = part.to_dict("records")
-    return "" if pd.isna(row["low"]) else f" [{row['low']:.2f}, {row['high']:.2f}]"
+    return "" if pd.isna(row["low"]) else f" [{row['low']:z.2f}, {row['high']:z.2f}]"
 
 
 DEFINITIONS = f"""\

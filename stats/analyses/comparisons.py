@@ -268,7 +268,7 @@ def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: floa
         whose = "one has" if untested == 1 else f"{untested:,} have"
         said += f" {whose[0].upper()}{whose[1:]} no test: {'; '.join(dict.fromkeys(_why_not(part)))}."
     detectable = tested["detectable"].dropna()
-    return said + (f" Median detectable difference: {detectable.median():.3f}." if len(detectable) else "")
+    return said + (f" Median detectable difference: {detectable.median():z.3f}." if len(detectable) else "")
 
 
 def _named(tested: pd.DataFrame) -> str:
@@ -323,11 +323,11 @@ def _difference_said(row: Mapping[Any, Any]) -> str:
     p = _p_said(row["p_mid_holm"])
     p = p if p.startswith("<") else f"= {p}"
     where = f"`{row['within']}`, {row['corpus']}, n = {row['n']:,}"
-    return f"`{row['a']}` - `{row['b']}` ({where}) = {row['difference']:+.2f}{_interval(row)}, Holm's p {p}"
+    return f"`{row['a']}` - `{row['b']}` ({where}) = {row['difference']:+z.2f}{_interval(row)}, Holm's p {p}"
 
 
 def _interval(row: Mapping[Any, Any]) -> str:
-    return "" if pd.isna(row["low"]) else f" [{row['low']:+.2f}, {row['high']:+.2f}]"
+    return "" if pd.isna(row["low"]) else f" [{row['low']:+z.2f}, {row['high']:+z.2f}]"
 
 
 def _p_said(p: float) -> str:
@@ -336,7 +336,7 @@ def _p_said(p: float) -> str:
     >>> _p_said(0.0004), _p_said(0.0451), _p_said(1.0)
     ('< .001', '.045', '1.000')
     """
-    return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+    return "< .001" if p < 0.001 else f"{p:z.3f}".removeprefix("0")
 
 
 DEFINITIONS = f"""\

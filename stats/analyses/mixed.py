@@ -222,12 +222,12 @@ def _said(rows: pd.DataFrame, cells: _Cells) -> str:
         for term, mine in part.groupby("term", sort=False):
             (most,) = mine.loc[[mine["value"].abs().idxmax()]].to_dict("records")
             differ = int((mine["p_holm"] < SIGNIFICANCE).sum())
-            p = "p < .001" if most["p_holm"] < 0.001 else f"p = {most['p_holm']:.3f}".replace("0.", ".")
+            p = "p < .001" if most["p_holm"] < 0.001 else f"p = {most['p_holm']:z.3f}".replace("0.", ".")
             versus = _versus(str(most["versus"]))
             said.append(
                 f"{outcome}: of {len(mine)} {_PLURAL[str(term)]}, {differ} differ from {versus} at {SIGNIFICANCE} "
-                f"(Holm); `{most['level']}` is furthest from it, by {most['value']:+.2f} "
-                f"[{most['low']:+.2f}, {most['high']:+.2f}] {_UNITS[str(outcome)]}, Holm's {p}"
+                f"(Holm); `{most['level']}` is furthest from it, by {most['value']:+z.2f} "
+                f"[{most['low']:+z.2f}, {most['high']:+z.2f}] {_UNITS[str(outcome)]}, Holm's {p}"
             )
     return ". ".join(said) + "."
 

@@ -179,10 +179,10 @@ def _text(found: pd.DataFrame) -> str:
 
 def _low_said(name: str, rows: pd.DataFrame) -> str:
     if len(rows) > 1:
-        return f"{name} ({rows['value'].mean():.2f}; {rows['value'].min():.2f} to {rows['value'].max():.2f})"
+        return f"{name} ({rows['value'].mean():z.2f}; {rows['value'].min():z.2f} to {rows['value'].max():z.2f})"
     (row,) = rows.to_dict("records")
-    interval = "" if pd.isna(row["low"]) else f" [{row['low']:.2f}, {row['high']:.2f}]"
-    return f"{name} ({row['value']:.2f}{interval})"
+    interval = "" if pd.isna(row["low"]) else f" [{row['low']:z.2f}, {row['high']:z.2f}]"
+    return f"{name} ({row['value']:z.2f}{interval})"
 
 
 MOST_METHODS = 4

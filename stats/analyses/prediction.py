@@ -89,7 +89,7 @@ def _ends(values: pd.Series[float]) -> str:
     """Return the lowest and the highest value, one number where they are one, nothing where there is none."""
     if values.empty:
         return ""
-    low, high = f"{values.min():.2f}", f"{values.max():.2f}"
+    low, high = f"{values.min():z.2f}", f"{values.max():z.2f}"
     return low if len(values) == 1 else f"{low} to {high}"
 
 

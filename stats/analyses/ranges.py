@@ -22,8 +22,8 @@ def cell(row: Mapping[Any, Any] | pd.Series[Any], *, interval: bool = True) -> s
     """
     if pd.isna(row["value"]):
         return "undefined"
-    shown = f"{row['value']:.2f}"
-    return f"{shown} [{row['low']:.2f}, {row['high']:.2f}]" if interval and not pd.isna(row["low"]) else shown
+    shown = f"{row['value']:z.2f}"
+    return f"{shown} [{row['low']:z.2f}, {row['high']:z.2f}]" if interval and not pd.isna(row["low"]) else shown
 
 
 def ranged(rows: pd.DataFrame, keys: Sequence[str], *, code: Sequence[str] = ("method",)) -> str:
@@ -53,7 +53,7 @@ def said_once(values: pd.Series[float]) -> str | None:
     >>> said_once(pd.Series([0.501, 0.499])), said_once(pd.Series([0.5, 0.52]))
     ('0.50 everywhere', None)
     """
-    low, high = f"{values.min():.2f}", f"{values.max():.2f}"
+    low, high = f"{values.min():z.2f}", f"{values.max():z.2f}"
     return f"{low} everywhere" if low == high else None
 
 
@@ -93,7 +93,7 @@ def _cell_of(mine: pd.DataFrame, *, interval: bool) -> str:
     if len(mine) == 1:
         return cell(mine.iloc[0], interval=interval)
     known = mine["value"].dropna()
-    return f"{known.min():.2f} to {known.max():.2f}" if len(known) else "–"
+    return f"{known.min():z.2f} to {known.max():z.2f}" if len(known) else "–"
 
 
 def _whole(n: pd.Series[int]) -> str:

@@ -90,5 +90,5 @@ def said(estimate: Estimate) -> str:
     if not estimate.is_defined:
         return f"undefined ({estimate.reason})"
     if np.isnan(estimate.low):
-        return f"{estimate.value:.2f} (no interval: {estimate.reason})"
-    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
+        return f"{estimate.value:z.2f} (no interval: {estimate.reason})"
+    return f"{estimate.value:z.2f} [{estimate.low:z.2f}, {estimate.high:z.2f}]"

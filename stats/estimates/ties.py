@@ -4,6 +4,9 @@ One tolerance for all statistics that ask which of two is higher: accuracy, choi
 It is absolute, since a statistic sees a difference and not the scores behind it, and since a difference has a unit
 (nats, or points of a rating) in which 1e-9 means nothing: sums of float64 log-probabilities carry rounding noise of
 some 1e-13 nats, and a table printed with fewer digits ties exactly or differs by 1e-7 and more.
+
+A second one is for the answers of a method as a whole: those that hardly differ from item to item are one answer and
+the rounding of float32 passes, which differs from batch to batch, and have no r and no kappa.
 """
 
 from __future__ import annotations
@@ -18,6 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pairbank.arrays import BoolArray, FloatArray
+
+ROUNDING = 1e-4
+"""Standard deviation over items, in nats or points of a rating, up to which answers do not vary. Deltas of float32
+passes differ by some 1e-6 between batches for small models; tokens of larger ones lie up to 2e-4 off float64."""
 
 
 def is_tie(difference: ArrayLike) -> BoolArray:
@@ -37,6 +44,18 @@ def signs(difference: ArrayLike) -> FloatArray:
     """
     numbers = np.asarray(difference, dtype=np.float64)
     return np.where(is_tie(numbers), 0.0, np.sign(numbers))
+
+
+def varies(values: ArrayLike) -> BoolArray:
+    """Return whether the numbers of the last axis vary by more than `ROUNDING`; those of one item do not.
+
+    >>> varies([[0.3, 0.3 + 1e-6, 0.3 - 4e-5], [0.3, 0.301, 0.299]]).tolist()
+    [False, True]
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.shape[-1] < 2:
+        return np.zeros(numbers.shape[:-1], dtype=np.bool_)
+    return np.asarray(numbers.std(axis=-1) > ROUNDING, dtype=np.bool_)
 
 
 def merged(values: ArrayLike) -> FloatArray:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
     from numpy.typing import ArrayLike
 
+    from pairbank.arrays import FloatArray
+
 
 def intervals(
     table: pd.DataFrame,
@@ -64,13 +66,14 @@ def intervals(
         BankError: The table is empty.
     """
     names, kinds = levels(table, rows), levels(table, series)
+    alone = not table[[rows, series]].drop_duplicates().duplicated(rows).any()
     with styled():
-        made = drawing(DOUBLE, 1.1 + 0.3 * len(names) * max(1.0, 0.62 * len(kinds)))
+        made = drawing(DOUBLE, 1.1 + 0.3 * len(names) * (1.0 if alone else max(1.0, 0.62 * len(kinds))))
         axes = made.add_subplot(title=heading(title), xlabel=x_label)
         grid(axes, axis="x")
         for nth, kind in enumerate(kinds):
             part = table[(table[series] == kind) & table["value"].notna()]
-            at = np.array([names.index(name) for name in part[rows]]) + _offset(nth, len(kinds))
+            at = np.array([names.index(name) for name in part[rows]]) + (0 if alone else _offset(nth, len(kinds)))
             value, low, high = (part[name].to_numpy(dtype=float) for name in ("value", "low", "high"))
             error = np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None))
             look = series_look(nth) | {"label": label(kind), "markersize": 5, "elinewidth": 1.3, "linestyle": "none"}
@@ -121,18 +124,28 @@ def heat_map(
         image = axes.imshow(
             values, cmap=DIVERGING if diverging else SEQUENTIAL, vmin=limits[0], vmax=limits[1], aspect="auto"
         )
-        for row, column in np.argwhere(~np.isnan(values)):
-            number = f"{values[row, column]:.2f}".replace("0.", ".", 1)
-            red, green, blue, _ = image.to_rgba(values[row, column])
-            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
-            colour = "white" if dark else INK
-            axes.text(column, row, number, ha="center", va="center", color=colour, fontsize=8)
+        write_cells(axes, values, np.asarray(image.to_rgba(values)), size=8)
         axes.set_xticks(range(n_columns), [label(c) for c in matrix.columns], rotation=40, ha="right")
         axes.set_yticks(range(n_rows), [label(r) for r in matrix.index])
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         made.colorbar(image, ax=axes, label=value_label, shrink=0.8).outline.set_visible(False)
     return made
+
+
+def write_cells(axes: Axes, values: FloatArray, colours: FloatArray, *, size: float) -> None:
+    """Write the numbers of a heat map into its cells, light on dark ones; NaN stays empty.
+
+    Args:
+        axes: Of the map.
+        values: Shape (rows, columns).
+        colours: Red, green, blue and opacity of each cell, shape (rows, columns, 4).
+        size: Of the letters, in points.
+    """
+    for row, column in np.argwhere(~np.isnan(values)):
+        number = f"{values[row, column]:z.2f}".replace("0.", ".", 1)
+        dark = colours[row, column, :3] @ (0.299, 0.587, 0.114) < 0.55
+        axes.text(column, row, number, ha="center", va="center", color="white" if dark else INK, fontsize=size)
 
 
 def curves(
@@ -171,6 +184,7 @@ def curves(
             if part[["low", "high"]].notna().any(axis=None):
                 low, high = (part[name].to_numpy(dtype=float) for name in ("low", "high"))
                 axes.fill_between(part[x], low, high, color=look["color"], alpha=0.15, linewidth=0)
+        axes.locator_params(axis="x", integer=pd.api.types.is_integer_dtype(table[x]))
         reference(axes, y=chance, dashed=bool(chance))
         legend(made, axes, len(kinds))
     return made
@@ -191,7 +205,7 @@ def roc_curves(
     """
     if not found:
         raise BankError(f"{title or 'ROC'}: no curve to draw")
-    said = {name: f"{label(name)}: {areas[name]:.2f}" if areas else label(name) for name in found}
+    said = {name: f"{label(name)}: {areas[name]:z.2f}" if areas else label(name) for name in found}
     with styled():
         made = drawing(SINGLE + 1.3, SINGLE + 1)
         axes = made.add_subplot(

@@ -25,6 +25,7 @@ from pairbank.stats.figures.style import (
     label,
     legend,
     levels,
+    reference,
     series_look,
     styled,
 )
@@ -237,7 +238,7 @@ def _cells(axes: Axes, matrix: pd.DataFrame, *, limits: tuple[float, float] | No
     )
     if max(values.shape) <= MOST_NUMBERED:
         for row, column in np.argwhere(~np.isnan(values)):
-            number = f"{values[row, column]:.2f}".replace("0.", ".", 1)
+            number = f"{values[row, column]:z.2f}".replace("0.", ".", 1)
             red, green, blue, _ = image.to_rgba(values[row, column])
             dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
             axes.text(column, row, number, ha="center", va="center", color="white" if dark else INK, fontsize=6.5)
@@ -253,4 +254,4 @@ def _cells(axes: Axes, matrix: pd.DataFrame, *, limits: tuple[float, float] | No
 
 def _zero_or_chance(axes: Axes, chance: float | None) -> None:
     if chance is not None:
-        axes.axhline(chance, color=CHANCE, linestyle="--", linewidth=1.1)
+        reference(axes, y=chance, dashed=bool(chance))

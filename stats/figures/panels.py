@@ -64,6 +64,7 @@ def curve_panels(
                     low, high = (part[end].to_numpy(dtype=float) for end in ("low", "high"))
                     axes.fill_between(part[x], low, high, color=look["color"], alpha=0.15, linewidth=0)
             axes.tick_params(labelsize=_SMALL)
+            axes.locator_params(axis="x", integer=pd.api.types.is_integer_dtype(table[x]))
         _name_axes(made, grid_of, x_label, y_label)
         legend_below(made, grid_of[0], len(looks))
     return made

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from pairbank.stats.estimates.ties import varies
 from pairbank.stats.figures.style import COLOURS, FAINT, INK, SINGLE, drawing, heading, label, levels, styled
 
 if TYPE_CHECKING:
@@ -107,6 +108,6 @@ def _within(values: FloatArray, others: FloatArray) -> FloatArray:
 
 def _r(x: FloatArray, y: FloatArray) -> str:
     """Return Pearson's r as it is written in a cell; nothing where it is undefined."""
-    if len(x) < 3 or min(np.ptp(x), np.ptp(y)) < 1e-9:
+    if len(x) < 3 or not (varies(x) and varies(y)):
         return ""
-    return f"{np.corrcoef(x, y)[0, 1]:.2f}".replace("0.", ".", 1)
+    return f"{np.corrcoef(x, y)[0, 1]:z.2f}".replace("0.", ".", 1)

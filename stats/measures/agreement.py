@@ -4,7 +4,8 @@ Pearson's r, Spearman's rho and Cohen's kappa (Cohen 1960) on signs, each on Fis
 Wilson's interval. Deltas of models are far from normal, where Fisher's own interval covers 60 to 90 %: the standard
 error of z is the jackknife's for r (Hinkley 1978, Biometrika 65:13-21) and the infinitesimal jackknife's for rho, with
 Student's t; kappa's is that of Fleiss, Cohen & Everitt 1969. `docs/statistics.md` has the coverage.
-Hu & Levy 2023, section 3; Song et al. 2025, section 3; Ivanova et al. 2024.
+Answers that are the same but for rounding (`estimates.ties`) agree with nothing: there is no number of them, in any
+measure. Hu & Levy 2023, section 3; Song et al. 2025, section 3; Ivanova et al. 2024.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import numpy as np
 from pairbank.stats.estimates.arrays import check_level, paired_vectors
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.estimates.jackknife import deleted, half_width
-from pairbank.stats.estimates.shares import share_of_items
-from pairbank.stats.estimates.ties import merged, signs
+from pairbank.stats.estimates.shares import WILSON, share_of_items
+from pairbank.stats.estimates.ties import ROUNDING, merged, signs, varies
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -46,7 +47,8 @@ def pearson(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Estimate:
         level: Confidence level, a share.
 
     Returns:
-        r; undefined below 2 items or where either vector does not vary; without an interval below 4 items, at exactly
+        r; undefined below 2 items or where either vector varies by rounding at most (a standard deviation of 1e-4, in
+        nats or points of a rating; give other units in numbers near 1); without an interval below 4 items, at exactly
         +-1, and where all depends on one item, without which r would be undefined or exactly +-1.
 
     Raises:
@@ -87,8 +89,8 @@ def spearman(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Estimate:
         level: Confidence level, a share.
 
     Returns:
-        rho; undefined below 2 items or where either vector does not vary; without an interval below 10 items and at
-        exactly +-1.
+        rho; undefined below 2 items or where either vector varies by rounding at most; without an interval below 10
+        items and at exactly +-1.
 
     Raises:
         BankError: If the lengths differ or a number is not finite.
@@ -170,8 +172,9 @@ def cohens_kappa(delta_a: ArrayLike, delta_b: ArrayLike, *, level: float = 0.95)
     Returns:
         kappa; `n` counts the items used: where either delta is exactly 0 nothing is chosen and the item is
         left out. Undefined where either method always makes the same choice (kappa is then 0 or 0/0 whatever
-        the other does). The interval is that of the table with a quarter of an item added to each cell, on Fisher's z
-        scale; there is none where either method prefers a side on fewer than 5 items.
+        the other does), or its differences vary by rounding at most. The interval is that of the table with a quarter
+        of an item added to each cell, on Fisher's z scale; there is none where either method prefers a side on fewer
+        than 5 items.
 
     Raises:
         BankError: If the lengths differ or a number is not finite.
@@ -187,6 +190,9 @@ def cohens_kappa(delta_a: ArrayLike, delta_b: ArrayLike, *, level: float = 0.95)
         if np.unique(choices).size < 2:
             reason = f"the {name} method makes one choice only" if choices.size else "no items without a tie"
             return undefined(reason, **report)
+    for name, delta in (("first", delta_a), ("second", delta_b)):
+        if by_rounding := _why_rounding(name, delta):
+            return undefined(by_rounding, **report)
     counts = np.array([[np.sum(a & b), np.sum(a & ~b)], [np.sum(~a & b), np.sum(~a & ~b)]], dtype=np.float64)
     value = kappa_of(counts).value
     least = int(min(counts.sum(axis=0).min(), counts.sum(axis=1).min()))
@@ -240,6 +246,9 @@ def raw_agreement(delta_a: ArrayLike, delta_b: ArrayLike, *, level: float = 0.95
         delta_b: The other method's difference for the same items.
         level: Confidence level, a share.
 
+    Returns:
+        The share; undefined where either method takes now one side, now the other, by rounding alone.
+
     Raises:
         BankError: If the lengths differ or a number is not finite.
 
@@ -247,6 +256,9 @@ def raw_agreement(delta_a: ArrayLike, delta_b: ArrayLike, *, level: float = 0.95
     0.8
     """
     a, b = _choices(delta_a, delta_b)
+    for name, choices, delta in (("first", a, delta_a), ("second", b, delta_b)):
+        if np.unique(choices).size > 1 and (reason := _why_rounding(name, delta)):
+            return undefined(reason, n=a.size, method=WILSON, level=level)
     return share_of_items(a == b, level=level)
 
 
@@ -266,4 +278,11 @@ def _why_uncorrelated(x: FloatArray, y: FloatArray) -> str | None:
         # scipy's own test for "nearly constant", where r is rounding noise
         if np.linalg.norm(vector - vector.mean()) <= 1e-11 * abs(vector.mean()):
             return f"the {name} values do not vary"
+        if reason := _why_rounding(name, vector):
+            return reason
     return None
+
+
+def _why_rounding(name: str, values: ArrayLike) -> str | None:
+    """Return why numbers that vary by no more than rounding say nothing, or None."""
+    return None if varies(values) else f"the {name} values differ by rounding alone (sd at most {ROUNDING:g})"

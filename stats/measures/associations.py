@@ -22,6 +22,7 @@ from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import finite_vector, paired_vectors
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.estimates.jackknife import deleted, half_width
+from pairbank.stats.estimates.ties import varies
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -87,8 +88,8 @@ def partial_correlation(x: ArrayLike, y: ArrayLike, given: ArrayLike, *, level: 
     if z.ndim != 2 or len(z) != a.size or not np.isfinite(z).all():
         raise BankError(f"given has shape {z.shape}; expected ({a.size}, columns) of finite numbers")
     z = z[:, np.ptp(z, axis=0) > 0]
-    if a.size < z.shape[1] + _LEAST or not np.ptp(a) or not np.ptp(b):
-        reason = f"{a.size} items, {z.shape[1]} given; or a constant"
+    if a.size < z.shape[1] + _LEAST or not varies(a) or not varies(b):
+        reason = f"{a.size} items, {z.shape[1]} given; or a constant (but for rounding)"
         return undefined(reason, n=a.size, method=ROBUST, level=level)
     u, v = _residuals(a, z), _residuals(b, z)
     if min(u.var() / a.var(), v.var() / b.var()) < 1e-12:
@@ -130,8 +131,8 @@ def within_correlation(
         return undefined(reason, n=n, method=ROBUST, level=level)
     centred = frame[["x", "y"]] - frame.groupby("subject")[["x", "y"]].transform("mean")
     u, v = centred["x"].to_numpy(), centred["y"].to_numpy()
-    if not u.any() or not v.any():
-        return undefined("constant within every subject", n=n, method=ROBUST, level=level)
+    if not varies(u) or not varies(v):
+        return undefined("constant within every subject (but for rounding)", n=n, method=ROBUST, level=level)
     with all_digits() as pingouin:
         value = float(pingouin.rm_corr(frame, x="x", y="y", subject="subject")["r"].iloc[0])
     rows_of_subject = frame.groupby("subject")["x"].transform("size").to_numpy(dtype=np.float64)

@@ -170,8 +170,8 @@ def _n(row: Mapping[str, Any] | pd.Series[Any], *, said: bool) -> list[str]:
 def _number(row: Mapping[str, Any] | pd.Series[Any], *, interval: bool = True) -> str:
     if pd.isna(row["value"]):
         return "undefined"
-    shown = f"{row['value']:.2f}"
-    return f"{shown} [{row['low']:.2f}, {row['high']:.2f}]" if interval and not pd.isna(row["low"]) else shown
+    shown = f"{row['value']:z.2f}"
+    return f"{shown} [{row['low']:z.2f}, {row['high']:z.2f}]" if interval and not pd.isna(row["low"]) else shown
 
 
 def _cell(row: Mapping[str, Any] | pd.Series[Any], *, n: int, interval: bool = True) -> str:
@@ -203,7 +203,7 @@ def _first_table(own: pd.DataFrame) -> pd.DataFrame:
                 row[method] = "".join(shown)
             else:
                 known = values["value"].dropna()
-                row[method] = f"{known.min():.2f} to {known.max():.2f}" if len(known) else "undefined"
+                row[method] = f"{known.min():z.2f} to {known.max():z.2f}" if len(known) else "undefined"
         rows.append(row)
     return pd.DataFrame(rows, columns=[*keys, "n", *methods]).rename(columns={HUMAN: PEOPLE})
 

@@ -100,7 +100,7 @@ def _one_place_said(part: pd.DataFrame) -> str:
 def _of_people(part: pd.DataFrame) -> str:
     """Return what people prefer, who have no place among many models and methods."""
     said = [
-        f"{row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}] (n = {row['n']:,})" for _, row in part.iterrows()
+        f"{row['value']:z.2f} [{row['low']:z.2f}, {row['high']:z.2f}] (n = {row['n']:,})" for _, row in part.iterrows()
     ]
     return f"People's mean ratings: {' or '.join(said)}." if said else "Intervals stand in the table."
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FIRST, APPENDIX, FIGURES = "report.md", "appendix", "figures"
 MOST_ROWS = 40
 """A longer table is cut in an appendix; its CSV file is whole."""
-MOST_FIRST_ROWS = 25
+MOST_FIRST_ROWS = 40
 """The same on the first page."""
 _NAMED = ("method", "versus", "other", "first", "second", "within", "a", "b")
 """Columns whose values may be names of methods."""
@@ -76,9 +76,10 @@ def _short(section: Section, labels: Mapping[str, str]) -> Iterator[str]:
     yield in_words(section.lead, labels)
     if (figure := section.first_figure) is not None:
         yield from _figures([figure], FIGURES, labels)
-    if section.main_table:
+    if section.main_table and len(section.tables[section.main_table]):
         table = section.tables[section.main_table].dropna(axis="columns", how="all")
-        yield _table(table.head(MOST_FIRST_ROWS), labels)
+        if len(table):
+            yield _table(table.head(MOST_FIRST_ROWS), labels)
         if len(table) > MOST_FIRST_ROWS:
             yield (
                 f"The first {MOST_FIRST_ROWS} of {len(table):,} lines; all are in "
@@ -92,6 +93,8 @@ def _appendix(section: Section, report: Report) -> Iterator[str]:
     said = (section.answer if section.answer not in section.text else "", section.text)
     yield from (in_words(part, report.labels) for part in said if part)
     for name, table in section.tables.items():
+        if table.empty:
+            continue
         yield f"## {name.replace('_', ' ').capitalize()}"
         yield _table(table.head(MOST_ROWS), report.labels)
         if len(table) > MOST_ROWS:
@@ -155,11 +158,19 @@ def _figures(figures: Sequence[Figure], folder: str, labels: Mapping[str, str]) 
 
 def _table(table: pd.DataFrame, labels: Mapping[str, str]) -> str:
     """Return a table as Markdown, numbers rounded, methods by the names that people call them."""
+    if table.empty:
+        return "There are none."
     labels = {HUMAN: PEOPLE, **labels}
     shown = table.astype(object).rename(columns=dict(labels))
     for name, column in zip(shown.columns, (table[column] for column in table.columns), strict=True):
         if pd.api.types.is_float_dtype(column):
-            shown[name] = [x if pd.isna(x) else f"{x:.3g}" if 0 < abs(x) < 0.1 else f"{x:.3f}" for x in column]
+            shown[name] = [x if pd.isna(x) else f"{x:.3g}" if 0 < abs(x) < 0.1 else f"{x:z.3f}" for x in column]
         elif name in _NAMED:
-            shown[name] = [labels.get(x, x) if isinstance(x, str) else x for x in column]
+            shown[name] = [_called(x, labels) if isinstance(x, str) else x for x in column]
     return to_markdown(shown)
+
+
+def _called(method: str, labels: Mapping[str, str]) -> str:
+    """Return the name of a method, which may be followed by how its answers were read: `likert (argmax)`."""
+    known, bracket, reading = method.partition(" (")
+    return labels.get(method, labels.get(known, known) + bracket + reading)

@@ -148,5 +148,5 @@ def _number(estimate: Mapping[Any, Any]) -> str:
     if pd.isna(estimate["value"]):
         return "undefined"
     if pd.isna(estimate["low"]):
-        return f"{estimate['value']:.2f} [no interval]"
-    return f"{estimate['value']:.2f} [{estimate['low']:.2f}, {estimate['high']:.2f}]"
+        return f"{estimate['value']:z.2f} [no interval]"
+    return f"{estimate['value']:z.2f} [{estimate['low']:z.2f}, {estimate['high']:z.2f}]"

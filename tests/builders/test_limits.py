@@ -28,6 +28,15 @@ def test_a_subset_of_one_paradigm_has_as_many_as_one_of_many() -> None:
     assert Counter(first_of_each_subset(items, 35)["subset"][:]) == {"mahowald": 35, "sprouse": 30}
 
 
+def test_items_without_paradigms_count_by_their_phenomenon() -> None:
+    """MultiBLiMP and QFrBLiMP name phenomena and no paradigms: a limit takes of each."""
+    items = rows(subset=["all"] * 12, phenomenon=["SV-#", "SV-P", None] * 4)
+    assert Counter(first_of_each_paradigm(items, 1)["phenomenon"][:]) == {"SV-#": 1, "SV-P": 1, None: 1}
+    assert first_of_each_subset(items, 4)["phenomenon"][:] == ["SV-#", "SV-P", None, "SV-#"]
+    named = items.remove_columns("paradigm").add_column("paradigm", ["one"] * 12)
+    assert first_of_each_paradigm(named, 2)["phenomenon"][:] == ["SV-#", "SV-P"]
+
+
 @pytest.mark.parametrize("take", [first_of_each_paradigm, first_of_each_subset])
 def test_labelled_sentences_keep_both_labels(take: object) -> None:
     assert callable(take)

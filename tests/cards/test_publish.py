@@ -371,3 +371,19 @@ def test_results_are_proposed_to_a_models_repository_on_request_only(hub: FakeHu
     assert datasets.load_dataset(REPO, "starter", split="items").num_rows == len(table)
     pairbank.publish(bank, REPO, eval_results_pr=True)
     assert hub.repo("acme/tiny", "model").n_pull_requests == 1
+
+
+def test_a_dry_run_without_the_hub_says_what_would_be_written(
+    hub: FakeHub, bank: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(*_asked: object, **_more: object) -> None:
+        raise ConnectionError("no route to the Hub")
+
+    monkeypatch.setattr(HfApi, "repo_info", unreachable)
+    told: list[str] = []
+    made = pairbank.publish(bank, REPO, dry_run=True, space=True, tell=told.append)
+    assert "(not asked)" in told[0]
+    assert "could not be asked what is there (no route to the Hub)" in told[0]
+    assert "+ scores/starter/fake_1.parquet" in told[0]
+    assert made.dry_run
+    assert hub.repos == {}

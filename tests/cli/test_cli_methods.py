@@ -84,3 +84,15 @@ def test_a_prompt_of_ones_own_is_scored_reported_and_banked(tmp_path: Path) -> N
     assert "A: A b. B: B a.⟦ A⟧" in run(
         "methods", "show", "mine", "--prompts", str(tmp_path / "mine.toml"), "--item", "A b.", "--item", "B a."
     )
+
+
+def test_show_reads_a_file_of_ones_own_as_score_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "paare.csv"
+    path.write_bytes("Satz A;Satz B\n*Ich helfe das Mädchen.;Ich helfe dem Mädchen.\n".encode("cp1252"))
+    how = ("--encoding", "cp1252", "--language", "de", "--marks", "strip")
+    named = ("--column", "target_good=Satz B", "--column", "target_bad=Satz A")
+    shown = run("methods", "show", "better_sentence", "--corpus", str(path), *how, *named)
+    assert "Ich helfe dem Mädchen." in shown
+    assert "*" not in shown
+    contexts = ("--context", "Mia trusts Leo.", "--context", "Mia doubts Leo.", "--item", "She waves.")
+    assert '1. "Mia doubts Leo."' in run("methods", "show", "social24_choice", *contexts, "--text", "target_number=2")

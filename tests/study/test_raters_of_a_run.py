@@ -61,3 +61,15 @@ def test_a_run_without_the_analysis_fills_the_bank_and_a_report_needs_no_files_t
         pages.append((out / "report.md").read_text(encoding="utf-8"))
     assert "all raters" in pages[0]
     assert pages[0] == pages[1]
+
+
+def test_a_corpus_of_means_alone_says_so_in_a_run_and_in_a_report(tmp_path: Path, corpora: Path) -> None:
+    path = tmp_path / "judged.toml"
+    path.write_text(STUDY.format(corpus="li", analyses='"raters"').replace("20", "1"), encoding="utf-8")
+    bank, report = run_study(load_study(str(path)), [FakeScorer(name="one")], tmp_path / "bank", data_dir=corpora)
+    (section,) = [one for one in report.sections if one.id == "raters"]
+    assert "Of li mean ratings are published and no single ones" in section.answer
+    said = ["report", str(bank / "scores" / "li" / "one.parquet"), "--analysis", "raters", "--out", str(tmp_path / "r")]
+    made = CliRunner().invoke(app, said)
+    assert made.exit_code == 0, made.output
+    assert section.answer.split("`")[0] in (tmp_path / "r" / "report.md").read_text(encoding="utf-8")

@@ -29,10 +29,12 @@ RUNS: Mapping[str, tuple[str, ...]] = {
     "ivanova-2024": ("ivanova-2024", "--models", "models.toml", "--corpus", STARTER, "--limit", "6"),
     "ewok-plausibility": ("ewok-plausibility", "--models", "models.toml", "--corpus", STARTER, "--limit", "6"),
     "grammaticality": ("studies/grammaticality.toml", "--models", "models.toml", "--models", "not-causal.toml"),
+    "raters": ("studies/raters.toml", "--models", "models.toml"),
+    "syntaxgym": ("syntaxgym", "--models", "models.toml"),
 }
 """Report -> study and options; names of files stand in docs/reports."""
-WIDTH, COLOURS = 1100, 64
-"""Of the copied figures, in pixels: reports have them at 300 dpi."""
+WIDTH, COLOURS = 1100, 256
+"""Of the copied figures, in pixels: reports have them at 300 dpi. With fewer colours, colour bars lose their ends."""
 FIGURE = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)")
 
 

@@ -3,7 +3,7 @@
 import { closer } from "./compare.js";
 import { empty, h, methodName, note, pick } from "./dom.js";
 import { chosen } from "./rows.js";
-import { choices, compare, kappa, matrix, mcnemarExact, pearson } from "./statistics.js";
+import { compare, kappa, matrix, pearson, signs } from "./statistics.js";
 import { interval, pValue, share, whole } from "./text.js";
 import { HUMAN, MEASURES } from "./view.js";
 
@@ -113,22 +113,26 @@ export function estimate(name, found) {
     h("td.num", {}, `n = ${whole(found.n)}`));
 }
 
+// With a row and a column of ties where there are any, so that tests can be done again from the table.
 export function counts(names, a, b, titles = names.map((name) => methodName(name))) {
-  const [upUp, upDown, downUp, downDown] = choices(a, b);
-  const ties = a.length - upUp - upDown - downUp - downDown;
-  const line = (name, x, y) => h("tr", {}, h("th", { scope: "row" }, titles[0].cloneNode(true), `: ${name}`), h("td.num", {}, whole(x)), h("td.num", {}, whole(y)));
-  return [
-    h("table.pb-table.small", {},
-      h("thead", {}, h("tr", {}, h("td"), h("th.num", { scope: "col" }, titles[1], ": better"), h("th.num", { scope: "col" }, "worse"))),
-      h("tbody", {}, line("better", upUp, upDown), line("worse", downUp, downDown))),
-    ties ? note(`Ties in either: ${whole(ties)}.`) : null,
-  ];
+  const found = signs(a, b);
+  const hasTies = found[1].some(Boolean) || found.some((row) => row[1]);
+  const shown = [["better", 0], ...(hasTies ? [["tie", 1]] : []), ["worse", 2]];
+  const line = ([name, i]) => h("tr", {}, h("th", { scope: "row" }, titles[0].cloneNode(true), `: ${name}`), shown.map(([, j]) => h("td.num", {}, whole(found[i][j]))));
+  const head = shown.map(([name, j]) => h("th.num", { scope: "col" }, j ? name : [titles[1], `: ${name}`]));
+  return h("table.pb-table.small.pb-signs", {}, h("thead", {}, h("tr", {}, h("td"), head)), h("tbody", {}, shown.map(line)));
 }
+
+// What the test does with ties; nothing where there are none.
+export const halfGains = ({ onlyA, onlyB, halfA, halfB }, first, second) => (halfA + halfB
+  ? `An item on which one of the two ties is half a gain for the other: ${whole(onlyA)} whole and ${whole(halfA)} half gains for ${first}, ${whole(onlyB)} and ${whole(halfB)} for ${second}. The test asks how often fair coins would give gains and half gains such a sum.`
+  : `${whole(onlyA)} items only ${first}, ${whole(onlyB)} only ${second}.`);
 
 // Whether one of the two is right more often, in a line.
 function paired(names, a, b) {
   if (!a.length) return null;
   const found = compare(a, b);
-  const tested = Number.isFinite(mcnemarExact(found.onlyA, found.onlyB)) ? pValue(found.exact) : "no item is right for one and wrong for the other";
-  return note(`Accuracy ${label(names[0])} − ${label(names[1])}: ${share(found.difference.value)} ${interval(found.difference.low, found.difference.high)}; McNemar, exact: ${tested}.`);
+  const [first, second] = names.map(label);
+  const tested = Number.isFinite(found.exact) ? pValue(found.exact) : "no item is right for one and wrong for the other";
+  return note(`Accuracy ${first} − ${second}, ties one half: ${share(found.difference.value)} ${interval(found.difference.low, found.difference.high)}; McNemar, exact: ${tested}. ${halfGains(found, first, second)}`);
 }

@@ -2,7 +2,7 @@
 // Blue is for agreement or the better side, orange for the other (Okabe & Ito 2008); each also has a place or a sign.
 
 import { pick, s } from "./dom.js";
-import { count, nats, niceTicks, share, tickText } from "./text.js";
+import { count, nats, niceTicks, share, tickTexts } from "./text.js";
 
 export const MOST_DOTS = 900; // with more points than this the plot counts them in hexagons
 export const PLOT_WIDTH = 600;
@@ -75,19 +75,21 @@ export function scatter({ x, y, xAxis, yAxis, idOf, tipOf, corners, selected, na
 function frame(xAxis, yAxis, width, height, mostTicks) {
   const parts = [];
   const across = niceTicks(xAxis.low, xAxis.high, mostTicks);
-  for (const tick of across) {
+  const below = tickTexts(across, xAxis.label);
+  for (const [k, tick] of across.entries()) {
     const x = (xAxis.at(tick) * width).toFixed(1);
     parts.push(s(`path.${tick === 0 ? "zero" : "grid"}`, { d: `M${x} 0V${height}` }));
-    parts.push(s("text", { x, y: height + 16, "text-anchor": "middle" }, tickText(tick, across)));
+    parts.push(s("text", { x, y: height + 16, "text-anchor": "middle" }, below.texts[k]));
   }
   const up = niceTicks(yAxis.low, yAxis.high, mostTicks);
-  for (const tick of up) {
+  const beside = tickTexts(up, yAxis.label);
+  for (const [k, tick] of up.entries()) {
     const y = (1 - yAxis.at(tick)) * height;
     parts.push(s(`path.${tick === 0 ? "zero" : "grid"}`, { d: `M0 ${y.toFixed(1)}H${width}` }));
-    parts.push(s("text", { x: -7, y: (y + 4).toFixed(1), "text-anchor": "end" }, tickText(tick, up)));
+    parts.push(s("text", { x: -7, y: (y + 4).toFixed(1), "text-anchor": "end" }, beside.texts[k]));
   }
-  parts.push(s("text.axis", { x: width / 2, y: height + 38, "text-anchor": "middle" }, xAxis.label));
-  parts.push(s("text.axis", { transform: `translate(-48 ${height / 2}) rotate(-90)`, "text-anchor": "middle" }, yAxis.label));
+  parts.push(s("text.axis", { x: width / 2, y: height + 38, "text-anchor": "middle" }, below.label));
+  parts.push(s("text.axis", { transform: `translate(-48 ${height / 2}) rotate(-90)`, "text-anchor": "middle" }, beside.label));
   return parts;
 }
 

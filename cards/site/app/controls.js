@@ -89,8 +89,8 @@ function shown(axes, method) {
   return found;
 }
 
-// The bar of controls, made once; `changed(field, value)` hears of each change.
-export function controlBar(bar, changed) {
+// The bar of controls, made once; `changed(field, value)` hears of each change, `isTyped()` says whether a search goes on.
+export function controlBar(bar, changed, isTyped) {
   const fields = {};
   for (const [name, label] of Object.entries(LABELS)) {
     const control = name === "q"
@@ -109,7 +109,7 @@ export function controlBar(bar, changed) {
         if (name === "q") {
           field.hidden = !ROW_TABS.includes(view.tab);
           // Never while it is typed in: an answer to the first letters would overwrite the next ones.
-          if (document.activeElement !== control) control.value = view.q;
+          if (document.activeElement !== control || !isTyped()) control.value = view.q;
           continue;
         }
         const offered = choices[name] ?? [];

@@ -62,7 +62,9 @@ export function withTip(element, make) {
 export const tipOf = (element) => tips.get(element)?.() ?? element.dataset.tip;
 
 export const note = (...text) => h("p.pb-note", {}, ...text);
-export const empty = (title, advice) => h("div.pb-empty", {}, h("strong", {}, title), h("p", {}, advice));
+// What stands between backticks is code.
+const withCode = (text) => text.split("`").map((part, k) => (k % 2 ? h("code", {}, part) : part));
+export const empty = (title, advice) => h("div.pb-empty", {}, h("strong", {}, title), h("p", {}, withCode(advice)));
 
 // A heading: {label, key, kind ("num" or "fig"), tip}; with a key it sorts.
 function heading({ label, key = "", kind = "", tip = "", firstUp = false, cls = "" }, sort) {

@@ -41,7 +41,8 @@ export function afterPick(now, what, value) {
   if (what === "page") return having(now, { page: /^\d+$/.test(value) ? Number(value) : 1 });
   if (what === "item") return having(now, { item: value, cell: "" });
   if (what === "cell") return having(now, { cell: value, item: "" });
-  if (["tab", "sort", "sig"].includes(what)) return having(now, { [what]: value });
+  if (what === "close") return having(now, { sig: "", figure: "" });
+  if (["tab", "sort", "sig", "part", "figure"].includes(what)) return having(now, { [what]: value });
   return now;
 }
 
@@ -61,9 +62,15 @@ async function made(asked) {
     PANELS[shown.tab].panel(bank, shown, found),
     showControls(bank, shown, found),
     link(bank, shown),
-    shown.sig ? signature(bank, shown.sig) : null,
+    dialogOf(shown),
   ]);
   return { view: shown, notices: found.notices, content, setControls, address, dialogContent };
+}
+
+// What stands above the page: where a number comes from, or a figure.
+async function dialogOf(asked) {
+  if (asked.sig) return signature(bank, asked.sig);
+  return asked.tab === "reports" && asked.figure ? reports.figure(bank, asked) : null;
 }
 
 // Show a view; `history` says what becomes of the address: "push", "replace" or "keep".
@@ -72,7 +79,7 @@ async function show(asked, history) {
   const busy = setTimeout(() => main.setAttribute("aria-busy", "true"), BUSY_MS);
   let page;
   try {
-    page = onlySignature(asked) ? await withSignature(asked) : await made(asked);
+    page = onlyDialog(asked) ? await withDialog(asked) : await made(asked);
   } catch (error) {
     if (!(error instanceof SiteError)) throw error;
     const tab = TABS[asked.tab] ? asked.tab : "grid";
@@ -91,14 +98,14 @@ async function show(asked, history) {
   place(page);
 }
 
-// Whether a view differs from the one that is shown by the signature only: the page below stays as it is.
-function onlySignature(asked) {
-  return view !== undefined && asked.sig !== view.sig && toQuery({ ...asked, sig: "" }) === toQuery({ ...view, sig: "" });
+// Whether a view differs from the one that is shown by its dialog only: the page below stays as it is.
+function onlyDialog(asked) {
+  if (view === undefined || (asked.sig === view.sig && asked.figure === view.figure)) return false;
+  return toQuery({ ...asked, sig: "", figure: "" }) === toQuery({ ...view, sig: "", figure: "" });
 }
 
-async function withSignature(asked) {
-  const dialogContent = asked.sig ? await signature(bank, asked.sig) : null;
-  return { view: asked, content: null, address: await link(bank, asked), dialogContent };
+async function withDialog(asked) {
+  return { view: asked, content: null, address: await link(bank, asked), dialogContent: await dialogOf(asked) };
 }
 
 // Put a view's address where "push" or "replace" says; "keep" leaves it, and so does a view that could not be shown.
@@ -155,7 +162,7 @@ function showDialog(content) {
     if (dialog.open) dialog.close();
     return;
   }
-  const close = h("button.pb-close", { type: "button", "data-pick": "sig", "data-value": "", "aria-label": "Close" }, "×");
+  const close = h("button.pb-close", { type: "button", "data-pick": "close", "data-value": "", "aria-label": "Close" }, "×");
   dialog.replaceChildren(h("div.pb-dialog", {}, close, ...[content].flat(Infinity).filter(Boolean)));
   if (!dialog.open) dialog.showModal();
 }
@@ -165,7 +172,7 @@ async function picked(what, value) {
   const next = afterPick(view, what, value);
   isTyped = false;
   await show(next, "push");
-  if (what === "tab" || what === "page" || what === "open") {
+  if (["tab", "page", "open", "part"].includes(what)) {
     const top = nav.getBoundingClientRect().top + window.scrollY;
     if (window.scrollY > top) window.scrollTo({ top });
   }
@@ -250,12 +257,14 @@ function moveTab(event) {
 
 function changed(name, value) {
   clearTimeout(typing);
+  typing = null;
   if (name !== "q") {
     isTyped = false;
     show(having(view, { [name]: value }), "push");
     return;
   }
   typing = setTimeout(() => {
+    typing = null;
     show(having(view, { q: value }), isTyped ? "replace" : "push");
     isTyped = true;
   }, PAUSE_MS);
@@ -268,10 +277,10 @@ async function start() {
   if (site.format !== FORMAT) throw new SiteError("The page is of another version than its data; write the site again.");
   bank = new Bank(site);
   document.getElementById("pb-head").replaceChildren(header(site));
-  showControls = controlBar(document.getElementById("pb-bar"), changed);
+  showControls = controlBar(document.getElementById("pb-bar"), changed, () => typing !== null || isTyped);
   dialog = h("dialog", { id: "pb-signature", class: "pb", "aria-labelledby": "pb-sig-title" });
-  dialog.addEventListener("cancel", (event) => { event.preventDefault(); picked("sig", ""); });
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) picked("sig", ""); });
+  dialog.addEventListener("cancel", (event) => { event.preventDefault(); picked("close", ""); });
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) picked("close", ""); });
   document.body.append(dialog, tip);
   listen();
   await show(fromQuery(location.search), "replace");

@@ -158,6 +158,13 @@ export function choices(deltaA, deltaB) {
   return [upUp, upDown, downUp, downDown];
 }
 
+// How often a is better, tied and worse (rows) where b is better, tied and worse (columns).
+export function signs(deltaA, deltaB) {
+  const found = [[0, 0, 0], [0, 0, 0], [0, 0, 0]];
+  for (let i = 0; i < deltaA.length; i++) found[1 - sign(deltaA[i])][1 - sign(deltaB[i])]++;
+  return found;
+}
+
 function kappaOf([upUp, upDown, downUp, downDown]) {
   const total = upUp + upDown + downUp + downDown;
   const shares = [[upUp / total, upDown / total], [downUp / total, downDown / total]];
@@ -240,10 +247,10 @@ function gainTest(onlyA, onlyB, halves, seen) {
 // Is A better than B on the same items? McNemar's test, exact and mid-p, and the paired difference in accuracy.
 export function compare(deltaA, deltaB) {
   const n = deltaA.length;
-  let onlyA = 0, onlyB = 0, ties = 0, halves = 0, sum = 0, squares = 0, rightA = 0, rightB = 0;
+  let onlyA = 0, onlyB = 0, ties = 0, halfA = 0, halfB = 0, sum = 0, squares = 0, rightA = 0, rightB = 0;
   for (let i = 0; i < n; i++) {
     const a = sign(deltaA[i]), b = sign(deltaB[i]);
-    if (!a !== !b) halves++;
+    if (!a !== !b) a > b ? halfA++ : halfB++;
     if (!a || !b) ties++;
     else if (a > b) onlyA++;
     else if (b > a) onlyB++;
@@ -257,11 +264,11 @@ export function compare(deltaA, deltaB) {
   const half = Z_95 * Math.sqrt(((squares + 1) / size - centre ** 2) / size);
   const value = sum / n;
   return {
-    n, onlyA, onlyB, ties, accuracyA: rightA / n, accuracyB: rightB / n,
+    n, onlyA, onlyB, ties, halfA, halfB, accuracyA: rightA / n, accuracyB: rightB / n,
     difference: {
       value, n, low: Math.min(value, Math.max(-1, centre - half)), high: Math.max(value, Math.min(1, centre + half)),
     },
-    ...gainTest(onlyA, onlyB, halves, Math.abs(Math.round(2 * sum))),
+    ...gainTest(onlyA, onlyB, halfA + halfB, Math.abs(Math.round(2 * sum))),
     detectable: detectable(n, (onlyA + onlyB) / n),
   };
 }

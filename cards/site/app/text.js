@@ -35,14 +35,22 @@ export function share(value, digits = 2) {
 
 export const interval = (low, high) => (Number.isFinite(low) ? `[${share(low)}, ${share(high)}]` : "");
 
-// A difference with its sign, which a value that rounds to nothing keeps.
+const TIE = 1e-9; // as in statistics.js
+const TINY = 0.005; // less would be shown as nothing
+
+// A difference with its sign; one that two decimals would make nothing of has its first digit, a tie has no sign.
 export function nats(value) {
   if (value === null || !Number.isFinite(value)) return "–";
-  if (value === 0) return "0.00";
-  return (value > 0 ? "+" : "−") + fixed(Math.abs(value), 2);
+  if (Math.abs(value) <= TIE) return "0.00";
+  return (value > 0 ? "+" : "−") + decimals(Math.abs(value));
 }
 
-export const logprob = (value) => (value === null || !Number.isFinite(value) ? "–" : minus(fixed(value, 2)));
+const decimals = (size) => (size < TINY ? minus(size < 0.0005 ? size.toExponential(0) : size.toPrecision(1)) : fixed(size, 2));
+
+export function logprob(value) {
+  if (value === null || !Number.isFinite(value)) return "–";
+  return value === 0 ? "0.00" : (value < 0 ? "−" : "") + decimals(Math.abs(value));
+}
 
 // By hand, for the first use of a locale costs a browser half a second on a busy machine.
 export const whole = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
@@ -65,10 +73,25 @@ export function niceTicks(low, high, most = 6) {
   return ticks;
 }
 
+const LONGEST_TICK = 6;
+const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+
+// The texts of an axis's ticks, and its label: numbers that would take too much room are in units of a power of ten.
+export function tickTexts(ticks, label) {
+  const plain = ticks.map((tick) => tickText(tick, ticks));
+  const most = Math.max(...ticks.map(Math.abs));
+  if (!(most > 0) || plain.every((text) => text.length <= LONGEST_TICK)) return { texts: plain, label };
+  const power = Math.floor(Math.log10(most) + 1e-9);
+  const inUnits = ticks.map((tick) => tick / 10 ** power);
+  const unit = `10${Array.from(String(power), (digit) => RAISED[digit]).join("")}`;
+  const named = /\)$/.test(label) ? label.replace(/\(([^()]*)\)$/, `(${unit} $1)`) : `${label} (${unit})`;
+  return { texts: inUnits.map((tick) => tickText(tick, inUnits)), label: named };
+}
+
 export function tickText(value, ticks) {
   let step = ticks.length > 1 ? Infinity : 1;
   for (let k = 1; k < ticks.length; k++) step = Math.min(step, ticks[k] - ticks[k - 1]);
-  return minus(value.toFixed(step > 0 ? Math.max(0, -Math.floor(Math.log10(step))) : 0));
+  return minus(value.toFixed(step > 0 ? Math.max(0, -Math.floor(Math.log10(step) + 1e-9)) : 0));
 }
 
 // Good and bad as lists of [text, whether it differs from the other side].

@@ -1,6 +1,6 @@
 // Head to head: in, a corpus and two of its models and methods; out, the paired test, a plot and the items they differ on.
 
-import { counts } from "./agreement.js";
+import { counts, halfGains } from "./agreement.js";
 import { axisOf } from "./charts.js";
 import { plotOf, selected, shared, split, titleOf } from "./compare.js";
 import { empty, h, isolated, methodName, note } from "./dom.js";
@@ -35,7 +35,7 @@ export async function panel(bank, view, { table, corpus }) {
   const more = table.oneSided ? null : [
     results(test),
     counts(["first", "second"], found.y, found.x, [h("span", {}, "first"), h("span", {}, "second")]),
-    note("Accuracy counts ties one half; the test leaves them out. The interval of the difference is an adjusted Wald interval for pairs. One comparison: looking at many needs a correction, as the leaderboard’s ranks have. ", titleOf(found), "."),
+    note("Accuracy counts ties one half. ", halfGains(test, "the first", "the second"), " The interval of the difference is an adjusted Wald interval for pairs. One comparison: looking at many needs a correction, as the leaderboard’s ranks have. ", titleOf(found), "."),
   ];
   return split(title, subject, await plotOf(table, view, found, plot), await selected(table, view, found, plot), view, more);
 }
@@ -69,7 +69,7 @@ function results(test) {
     line("Accuracy of the first", h("b", {}, share(test.accuracyA, 3))),
     line("Accuracy of the second", h("b", {}, share(test.accuracyB, 3))),
     line("Difference", [h("b", {}, share(difference.value, 3)), ` [${share(difference.low, 3)}, ${share(difference.high, 3)}]`], "95 % interval"),
-    line("McNemar’s test, exact", pValue(test.exact), `${whole(test.onlyA)} items only the first, ${whole(test.onlyB)} only the second`),
+    line("McNemar’s test, exact", pValue(test.exact), test.halfA + test.halfB ? "over whole and half gains" : ""),
     line("the same, mid-p", pValue(test.mid)),
     line("Detectable difference", share(test.detectable, 3), "that so many items would show with power .80"),
   ));

@@ -65,10 +65,11 @@ class _Plain(logging.Formatter):
 
 
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Data": (corpora.corpora, corpora.build, minimalness.minimalness),
+    "Data": (corpora.corpora, corpora.build, corpora.ratings, minimalness.minimalness),
     "Scoring": (
         scoring.score,
         scoring.import_,
+        scoring.cut,
         neuro.neuro,
         unigrams.unigrams,
         scoring.bench,

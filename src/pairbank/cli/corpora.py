@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from pairbank.cli.display.console import quiet_bars, status
 from pairbank.cli.display.output import answer, output, say
+from pairbank.cli.display.progress import Downloads
 from pairbank.cli.display.tables import show
-from pairbank.cli.options import ItemOptions, corpora_named, load_items, takes_item_options
+from pairbank.cli.options import DataDir, ItemOptions, Subset, corpora_named, load_items, takes_item_options
 from pairbank.files import replaced_atomically
+
+if TYPE_CHECKING:
+    from pairbank.builders.ratings.normalisation import Normalisation
 
 
 def corpora(
@@ -65,6 +69,44 @@ def build(
             items.to_parquet(str(temporary))
         answer(out=out)
         say(f"{out}: {len(items):,} items")
+
+
+def ratings(
+    corpus: Annotated[str, typer.Argument(help="A corpus with single raters.", autocompletion=corpora_named)],
+    out: Annotated[
+        Path, typer.Option(help="File to write: .csv, .tsv, .xlsx, .jsonl or .parquet; a row is one rating.")
+    ],
+    *,
+    data_dir: DataDir = None,
+    subset: Subset = None,
+    normalisation: Annotated[str, typer.Option(help="none, or z-by-rater.")] = "none",
+    bom: Annotated[bool, typer.Option("--bom", help="Begin .csv and .tsv with a byte-order mark, for Excel.")] = False,
+) -> None:
+    """Write what single raters said of a corpus: item_id, side, rater, value, scale.
+
+    In R: ratings <- read.csv("ratings.csv"); item_id joins it to `pairbank build` and `score`.
+
+    Example: pairbank ratings turblimp --data-dir ../shared/corpora --out ratings.csv
+    """
+    import pairbank
+    from pairbank.files import refuse_other_than_a_file
+    from pairbank.scoring.table_files import refuse_other_suffixes, write_unsigned
+
+    refuse_other_suffixes(out)
+    refuse_other_than_a_file(out)
+    with quiet_bars(), status(f"building {corpus}"):
+        found = pairbank.load_ratings(
+            corpus,
+            data_dir=data_dir,
+            subset=subset,
+            normalisation=cast("Normalisation", normalisation),
+            progress=Downloads().tell,
+        )
+    write_unsigned(out, found.with_format("arrow")[:], bom=bom)
+    items, raters, scales = (sorted(set(found[name][:])) for name in ("item_id", "rater", "scale"))
+    answer(out=out, n_ratings=len(found), n_items=len(items), n_raters=len(raters), scales=scales)
+    by = f"{len(items):,} items by {len(raters):,} raters"
+    say(f"{out}: {len(found):,} ratings of {by}, on {', '.join(scales)}")
 
 
 def _build_all(data_dir: Path | None, out: Path | None) -> None:

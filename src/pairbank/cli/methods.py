@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -11,7 +10,7 @@ import typer
 from pairbank.cli.display.console import quiet_bars, status
 from pairbank.cli.display.output import answer, output, say, takes_output_options
 from pairbank.cli.display.tables import show
-from pairbank.cli.options import DataDir, Language, Prompts, Subset
+from pairbank.cli.options import ItemOptions, Prompts, column_map, load_items, takes_item_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,16 +60,19 @@ def methods(
 
 @app.command("show")
 @takes_output_options
+@takes_item_options
 def show_method(
     method: Annotated[str, typer.Argument(help="A method, as `pairbank methods` lists it.")],
     item: Annotated[list[str] | None, typer.Option(help="A sentence or word; twice for a pair, better first.")] = None,
     context: Annotated[list[str] | None, typer.Option(help="What stands before it; twice if the sides differ.")] = None,
-    column: Annotated[list[str] | None, typer.Option(help="NAME=TEXT: property, concept_good, concept_bad …")] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(help="What else the --item has, NAME=TEXT: property, concept_good, concept_bad …"),
+    ] = None,
     corpus: Annotated[str | None, typer.Option(help="Take the item from this corpus or file.")] = None,
     item_id: Annotated[str | None, typer.Option(help="Its id; default: the corpus's first item it applies to.")] = None,
-    data_dir: DataDir = None,
-    subset: Subset = None,
-    language: Language = None,
+    *,
+    which: ItemOptions,
     task: Annotated[str | None, typer.Option(help="Task of the --item; default: the method's first.")] = None,
     model: Annotated[str | None, typer.Option(help="Show it in this model's own format (chat template).")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the examples of @…shot methods.")] = 0,
@@ -78,11 +80,11 @@ def show_method(
 ) -> None:
     """Print the exact strings that a method sends for one item; what is scored stands between ⟦ and ⟧.
 
-    Without --model as models without a chat template read it.
+    Without --model as models without a chat template read it. A file of your own (--corpus) is read as by `score`.
 
     Example: pairbank methods show meta_question_simple --item "The dogs bark." --item "The dogs barks."
+    Example: pairbank methods show better_sentence --corpus paare.csv --encoding cp1252 --language de
     """
-    from pairbank.cli.options import column_map
     from pairbank.scoring.methods.preview import item_for, shown
     from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, method_named
     from pairbank.scoring.models.fake import FakeScorer
@@ -99,40 +101,31 @@ def show_method(
             item or (),
             contexts=context or (),
             task=cast("Task | None", task),
-            language=language,
-            columns=column_map(column),
+            language=which["language"],
+            columns=column_map([*(which["column"] or ()), *(text or ())], option="property=TEXT"),
         )
     else:
-        row, pool = _from_corpus(corpus, item_id, prompt, data_dir=data_dir, subset=subset, language=language)
+        row, pool = _from_corpus(corpus, item_id, prompt, which)
     chosen = method_named(method, options=MethodOptions(seed=seed, pool=pool, prompts=known))
     scorer: Scorer = FakeScorer()
     if model is not None:
         from pairbank.cli.scoring import load
 
         scorer = load(model, device="auto", dtype="auto", bos="auto")
-    text = shown(chosen, row, scorer)
-    answer(method=method, item_id=row.get("item_id"), model=model, text=text)
+    exact = shown(chosen, row, scorer)
+    answer(method=method, item_id=row.get("item_id"), model=model, text=exact)
     if not output().as_json:
-        say(text)
+        say(exact)
 
 
-def _from_corpus(
-    name: str,
-    item_id: str | None,
-    prompt: Prompt | None,
-    *,
-    data_dir: Path | None,
-    subset: str | None,
-    language: str | None,
-) -> tuple[Row, Pool]:
+def _from_corpus(name: str, item_id: str | None, prompt: Prompt | None, which: ItemOptions) -> tuple[Row, Pool]:
     """Return an item of a corpus, and all its items as the pool of examples."""
-    import pairbank
     from pairbank.errors import unknown_name
     from pairbank.scoring.methods.fewshot import Pool
     from pairbank.scoring.methods.prompted import Prompted
 
     with quiet_bars(), status(f"building {name}"):
-        rows: Sequence[Row] = pairbank.load_corpus(name, data_dir=data_dir, subset=subset, language=language).to_list()
+        rows: Sequence[Row] = load_items(name, **which).to_list()
     wanted = [
         row
         for row in rows

@@ -17,7 +17,7 @@ from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 if TYPE_CHECKING:
     import datasets
 
-    from pairbank.builders.corpora.tabular_items import Marks as TreatmentOfMarks
+    from pairbank.builders.corpora.marks import Marks as TreatmentOfMarks
 
 
 def corpora_named(start: str) -> list[str]:
@@ -42,14 +42,19 @@ def methods_named(start: str) -> list[str]:
     return [name for name in (*FAMILIES, *prompts()) if name.startswith(start)]
 
 
+_WHICH, _OWN = "Which items", "A file of your own"
 DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Folder with upstream files, or a root with one folder a corpus.")
+    Path | None,
+    typer.Option(
+        "--data-dir", metavar="FOLDER", help="Folder with upstream files, or a root with one folder a corpus."
+    ),
 ]
 Methods = Annotated[
     list[str] | None,
     typer.Option(
         "--method",
         "-m",
+        metavar="METHOD",
         help="direct, a linking function, or a prompt's id; may be repeated. [default: direct, and a forced choice and "
         "a judgment in English or the items' own language]",
         show_default=False,
@@ -79,14 +84,25 @@ Corpora = Annotated[
     list[str] | None,
     typer.Option("--corpus", help="Corpora in place of the study's, as NAME or NAME:SUBSET; may be repeated."),
 ]
-Limit = Annotated[int | None, typer.Option(min=1, help="At most this many items of each paradigm.")]
+Limit = Annotated[
+    int | None, typer.Option(min=1, help="At most this many items of each paradigm.", rich_help_panel=_WHICH)
+]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", help="Your file's column for a schema column: target_good=NAME; may be repeated."),
+    typer.Option(
+        "--column",
+        metavar="NAME=COLUMN",
+        help="Your file's column for a schema column: target_good=NAME, human_good=NAME …; may be repeated.",
+        rich_help_panel=_OWN,
+    ),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(help="Your file's encoding, where it is not UTF-8: cp1252, utf-16-le …", show_default=False),
+    typer.Option(
+        help="Your file's encoding, where it is not UTF-8: cp1252, utf-16-le …",
+        show_default=False,
+        rich_help_panel=_OWN,
+    ),
 ]
 MapFile = Annotated[
     Path | None,
@@ -94,37 +110,80 @@ MapFile = Annotated[
         "--map",
         help="TOML file that says how your file's columns make items (docs/column-maps.md).",
         show_default="map.toml beside the file",
+        rich_help_panel=_OWN,
     ),
 ]
 Marks = Annotated[
     str,
-    typer.Option(help="A linguist's mark (*, ??) before a sentence of your file: refuse, strip, or keep and score."),
+    typer.Option(
+        help="A linguist's mark (*, ??) before a sentence of your file: refuse, strip, keep and score, or decide (the "
+        "sentence with it is the worse one).",
+        rich_help_panel=_OWN,
+    ),
 ]
-Subset = Annotated[str | None, typer.Option(help="Only this subset (for BLiMP: a paradigm).")]
-Language = Annotated[str | None, typer.Option(help="Only this language (BCP-47); for your own file: its language.")]
+Header = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Names of your file's columns, where it has no header line: good,bad",
+        show_default=False,
+        rich_help_panel=_OWN,
+    ),
+]
+Fixed = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=TEXT",
+        help="What all rows of your file have in a schema column: human_scale=likert7; may be repeated.",
+        rich_help_panel=_OWN,
+    ),
+]
+Subset = Annotated[str | None, typer.Option(help="Only this subset (for BLiMP: a paradigm).", rich_help_panel=_WHICH)]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TAG", help="Only this language (BCP-47); for your own file: its language.", rich_help_panel=_WHICH
+    ),
+]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, mps, cuda:1 …")]
 Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16 …")]
 
 
-def column_map(pairs: list[str] | None) -> dict[str, str] | None:
-    """Return `--column` options as a mapping from schema columns to the file's."""
+def column_map(pairs: list[str] | None, *, option: str = "target_good=Sentence") -> dict[str, str] | None:
+    """Return `--column` (or `--fixed`) options as a mapping from schema columns; `option` is an example of one."""
     if not pairs:
         return None
     if bad := [pair for pair in pairs if "=" not in pair]:
-        raise typer.BadParameter(f"{bad[0]!r}: expected SCHEMA_COLUMN=YOUR_COLUMN, as in target_good=Sentence")
+        raise typer.BadParameter(f"{bad[0]!r}: expected SCHEMA_COLUMN=…, as in {option}")
     return dict(pair.split("=", 1) for pair in pairs)
+
+
+def column_names(text: str | None) -> list[str]:
+    """Return the names of `--header`.
+
+    >>> column_names("good, bad"), column_names(None)
+    (['good', 'bad'], [])
+    """
+    if text is None:
+        return []
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise typer.BadParameter(f"{text!r}: expected the names of all columns in order, as in --header good,bad")
+    return names
 
 
 class ItemOptions(TypedDict):
     """The options of a command that reads items: which of a corpus, and how a file of the user's own is read."""
 
     data_dir: DataDir
-    subset: Subset
     language: Language
+    subset: Subset
     limit: Limit
     column: Columns
     encoding: Encoding
+    header: Header
     marks: Marks
+    fixed: Fixed
     map_file: MapFile
 
 
@@ -145,6 +204,8 @@ def load_items(corpus: str, *, repair: bool = True, **which: Unpack[ItemOptions]
         columns=column_map(which["column"]),
         encoding=which["encoding"],
         marks=cast("TreatmentOfMarks", which["marks"]),
+        header=column_names(which["header"]),
+        fixed=column_map(which["fixed"], option="human_scale=likert7"),
         map_file=which["map_file"],
         progress=Downloads().tell,
     )

@@ -13,6 +13,7 @@ from pairbank.cli.display.console import quiet_bars, say_next_steps, status
 from pairbank.cli.display.output import answer, hint, say
 
 BENCHMARK = "Publish eval.yaml too; the Hub refuses frameworks that it does not know."
+EVERY_EVAL_EVER = "every-eval-ever"
 PROPOSE = "Propose each model's results to its own repository, as a pull request; publishes eval.yaml."
 BankFolder = Annotated[Path, typer.Argument(help="Folder of a bank.")]
 
@@ -36,20 +37,32 @@ def check(
 
 
 def export(
-    scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` or `import` wrote.")],
+    scored: Annotated[list[Path], typer.Argument(help="Folders of banks, or parquet files of pairbank's.")],
     out: Annotated[Path, typer.Option(help="Folder to write to.")],
-    to: Annotated[str, typer.Option(help="The format: every-eval-ever.")] = "every-eval-ever",
-    organisation: Annotated[str, typer.Option(help="Who says so, for the record's source.")] = "not stated",
+    to: Annotated[
+        str, typer.Option(help="csv, tsv, jsonl or xlsx: a file a table, for R, a spreadsheet …; or every-eval-ever.")
+    ] = EVERY_EVAL_EVER,
+    organisation: Annotated[str, typer.Option(help="Who says so, for every-eval-ever's source.")] = "not stated",
+    bom: Annotated[bool, typer.Option("--bom", help="Begin .csv and .tsv with a byte-order mark, for Excel.")] = False,  # noqa: FBT002
 ) -> None:
-    """Write scored files in another format: one aggregate file and one of samples a table.
+    """Write tables in another format: a bank's items, scores, ratings and results, or scored files.
 
+    Example: pairbank export demo-bank --to csv --out tables
     Example: pairbank export scored.parquet --to every-eval-ever --out eee
     """
     import pairbank
+    from pairbank.cards.export.copies import KINDS, export_copies
     from pairbank.errors import unknown_name
 
-    if to != "every-eval-ever":
-        raise unknown_name("format", to, ["every-eval-ever"])
+    if to in KINDS:
+        with quiet_bars(), status("exporting"):
+            found = export_copies(scored, out, kind=to, bom=bom)
+        answer(exported=[{"out": path} for path in found])
+        for path in found:
+            say(str(path))
+        return
+    if to != EVERY_EVAL_EVER:
+        raise unknown_name("format", to, [*KINDS, EVERY_EVAL_EVER])
     with quiet_bars(), status("exporting"):
         tables = [pairbank.read_scored(path) for path in scored]
         written = pairbank.export_results(tables, out, organisation=organisation)
@@ -130,6 +143,22 @@ def strip(
         folder = pairbank.strip_texts(bank, out)
     answer(bank=folder)
     hint(f"{folder}: next, pairbank publish {folder} ORG/NAME --dry-run")
+
+
+def say_what_publishing_lacks(bank: Path) -> None:
+    """Print what a bank lacks before it may be published: licences, or the leaving out of texts."""
+    from pairbank.builders.corpora.registry import CORPORA
+    from pairbank.cards.bank.layout import read_manifest
+    from pairbank.cards.bank.redistribution import locked
+
+    names = locked(read_manifest(bank)["corpora"])
+    answer(not_publishable=names)
+    if own := [name for name in names if name not in CORPORA]:
+        options = " ".join(f"--licence {name}=cc-by-4.0" for name in own)
+        hint(f"Before it can be published, say under what licence your items are: repeat this command with {options}")
+    if theirs := [name for name in names if name in CORPORA]:
+        which = ", ".join(theirs)
+        hint(f"It holds texts of {which} that may not be passed on; a copy without: pairbank strip {bank} --out PUBLIC")
 
 
 @contextlib.contextmanager

@@ -42,6 +42,7 @@ from pairbank.cli.options import (
     studies_named,
     takes_model_options,
 )
+from pairbank.cli.publishing import say_what_publishing_lacks
 from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def report(
     from pairbank.stats.report.report import N_RESAMPLES, SEED
     from pairbank.study.declaration import load_study
     from pairbank.study.model_list import all_features, load_list
-    from pairbank.study.raters import as_frames, ratings_beside, ratings_of, wants_ratings
+    from pairbank.study.raters import as_frames, means_only, ratings_beside, ratings_of, wants_ratings
     from pairbank.study.run import with_given
     from pairbank.study.scored_files import scored_files
 
@@ -113,7 +114,9 @@ def report(
             n_resamples=plan.n_resamples if plan else N_RESAMPLES,
             notes=[text for text in (plan.description, *plan.notes) if text] if plan else (),
             analyses=asked,
-            options=with_given(asked, chosen, {"features": features, "ratings": ratings}),
+            options=with_given(
+                asked, chosen, {"features": features, "ratings": ratings, "mean_ratings": means_only(names)}
+            ),
             features=features,
         )
     say_report(made)
@@ -157,6 +160,7 @@ def bank(
             contact=contact,
         )
     say_next_steps(folder)
+    say_what_publishing_lacks(folder)
 
 
 @takes_model_options

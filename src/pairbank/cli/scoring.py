@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
     from pairbank.scoring.api.model import Scorer
 
+_MORE = "More ways of scoring"
+
 
 @takes_model_options
 @takes_item_options
@@ -53,7 +55,9 @@ def score(
     corpus: Annotated[
         str,
         typer.Argument(
-            help="A corpus, or a file of your own items (two columns are enough).", autocompletion=corpora_named
+            help="A corpus, a file of your own items (two columns are enough), or a bank's items "
+            "(BANK/data/NAME/items.parquet; without -m by the bank's methods).",
+            autocompletion=corpora_named,
         ),
     ],
     out: Annotated[
@@ -64,31 +68,42 @@ def score(
         ),
     ],
     model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id.")] = "demo",
+    *,
+    method: Methods = None,
+    wrong: Wrong = None,
+    wrong_by: WrongBy = None,
+    bom: Annotated[bool, typer.Option("--bom", help="Begin .csv and .tsv with a byte-order mark, for Excel.")] = False,
+    which: ItemOptions,
+    prompts: Prompts = None,
+    multiverse: Annotated[
+        bool,
+        typer.Option(
+            "--multiverse",
+            help="All methods that analysis multiverse needs; with -m, these prompts only.",
+            rich_help_panel=_MORE,
+        ),
+    ] = False,
     revisions: Annotated[
         str | None,
         typer.Option(
             help="Checkpoints of the model, A,B,C: revisions of a Hub id, or folders in a folder (checkpoint-100); "
             "--out is then a folder, with a file each.",
             show_default=False,
+            rich_help_panel=_MORE,
         ),
     ] = None,
-    method: Methods = None,
-    *,
-    which: ItemOptions,
     over_length: Annotated[
-        str, typer.Option(help="error, or nan for items longer than the model's context.")
+        str,
+        typer.Option(help="error, or nan for items longer than the model's context.", rich_help_panel=_MORE),
     ] = "error",
-    per_token: Annotated[bool, typer.Option("--per-token", help="Keep the log-probability of every token.")] = False,
-    multiverse: Annotated[
+    per_token: Annotated[
         bool,
-        typer.Option("--multiverse", help="All methods that analysis multiverse needs; with -m, these prompts only."),
+        typer.Option("--per-token", help="Keep the log-probability of every token.", rich_help_panel=_MORE),
     ] = False,
-    prompts: Prompts = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the examples that @…shot methods draw.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of the examples that @…shot methods draw.", rich_help_panel=_MORE)
+    ] = 0,
     unigrams: UnigramFiles = None,
-    bom: Annotated[bool, typer.Option("--bom", help="Begin .csv and .tsv with a byte-order mark, for Excel.")] = False,
-    wrong: Wrong = None,
-    wrong_by: WrongBy = None,
     part: PartOption = None,
     ray: Ray = None,
     workers: Workers = 1,
@@ -102,8 +117,9 @@ def score(
     Example: pairbank score li --limit 1 --multiverse --out li.parquet
     """
     import pairbank
+    from pairbank.builders.banked import banked, is_banked
     from pairbank.files import refuse_other_than_a_file
-    from pairbank.scoring.applicability import chosen_methods
+    from pairbank.scoring.applicability import chosen_methods, methods_as_before
     from pairbank.scoring.score import score_part
     from pairbank.scoring.table_files import refuse_other_suffixes
 
@@ -124,7 +140,11 @@ def score(
         with status(f"building {corpus}"):
             items = load_items(corpus, **which)
         wanted = multiverse_of(items, method, with_unigrams=bool(unigrams)) if multiverse else method
-        methods = chosen_methods(items, wanted, prompts=prompts or ())
+        methods = (
+            methods_as_before(items, banked(corpus).methods, prompts=prompts or ())
+            if wanted is None and is_banked(corpus)
+            else chosen_methods(items, wanted, prompts=prompts or ())
+        )
         for text in methods.notes:
             warn(f"note: {text}")
         asked: dict[str, Any] = {
@@ -229,6 +249,34 @@ def import_(
         say(f"{path}: {len(table):,} items with {', '.join(methods)}")
     for line in (*found.left_out, *found.stated):
         say(str(line))
+
+
+def cut(
+    scored: Annotated[list[Path], typer.Argument(help="Files of `pairbank score` or `import`, or of a bank.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write to: CORPUS/MODEL.parquet of each.")],
+) -> None:
+    """Cut scored tables to the items and methods that all of them have, so that they can stand in one bank.
+
+    Others' logs are often of more or fewer items, and of other methods; no number is computed or filled in. Import them
+    with --items, by the corpus that was scored.
+
+    Example: pairbank cut my-bank/scores/blimp/*.parquet imported/other.parquet --out alike
+    """
+    import pairbank
+
+    with quiet_bars(), status("cutting"):
+        tables = [pairbank.read_scored(path) for path in scored]
+        alike = pairbank.cut_alike(tables)
+        paths = []
+        for table in alike:
+            folder = out / table.corpus
+            folder.mkdir(parents=True, exist_ok=True)
+            paths.append(table.save(folder / f"{table.model_slug}.parquet"))
+    for path, table, before in zip(paths, alike, tables, strict=True):
+        answer(cut=[{"out": path, "model": table.model, "n_items": len(table), "methods": table.methods}])
+        left = [name for name in before.methods if name not in table.methods]
+        without = f", without {', '.join(left)}" if left else ""
+        say(f"{path}: {len(table):,} of {len(before):,} items, {', '.join(table.methods)}{without}")
 
 
 def score_declarations(said: list[str] | None) -> dict[str, dict[str, Any]]:

@@ -57,6 +57,18 @@ def ratings_of(
     return tuple(found)
 
 
+def means_only(corpora: Iterable[str]) -> tuple[str, ...]:
+    """Return those of some corpora of which people's mean ratings are published and no single ones.
+
+    >>> means_only(["li", "turblimp", "mine"])
+    ('li',)
+    """
+    from pairbank.builders.corpora.registry import CORPORA
+
+    names = dict.fromkeys(corpora)
+    return tuple(name for name in names if name in CORPORA and CORPORA[name].human and CORPORA[name].rated is None)
+
+
 def ratings_of_items(
     chosen: Sequence[ChosenItems],
     data_dir: str | Path | None,

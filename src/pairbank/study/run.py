@@ -17,7 +17,7 @@ from pairbank.study.declaration import Study
 from pairbank.study.errors import StudyError
 from pairbank.study.one_model import Failure, Load, OfModel, Tellers, loaded, of_model
 from pairbank.study.preflight import Asked, Plan, planned
-from pairbank.study.raters import as_frames, wants_ratings
+from pairbank.study.raters import as_frames, means_only, wants_ratings
 
 if TYPE_CHECKING:
     from pairbank.builders.sources.downloads import DownloadProgress
@@ -153,6 +153,7 @@ def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored]) -> Re
                 "features": plan.features,
                 "probed": [one.summary for one in probed],
                 "ratings": as_frames(plan.ratings.values()) if wants_ratings(study.analyses) else (),
+                "mean_ratings": means_only(choice.name for choice in study.corpora),
             },
         ),
         sections=[neuro_section(probed)] if probed else [],

@@ -159,7 +159,7 @@ def share_said(value: float) -> str:
     >>> share_said(0.5), share_said(1.0), share_said(float("nan"))
     ('.500', '1.000', 'none')
     """
-    return "none" if np.isnan(value) else f"{value:.3f}".replace("0.", ".", 1)
+    return "none" if np.isnan(value) else f"{value:z.3f}".replace("0.", ".", 1)
 
 
 def listed(names: Sequence[str], *, most: int = 4) -> str:

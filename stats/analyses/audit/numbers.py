@@ -135,4 +135,4 @@ def _equal(a: FloatArray, b: FloatArray) -> bool:
 
 
 def _mean(values: FloatArray) -> str:
-    return f"{np.nanmean(values):.3f}".replace("0.", ".", 1)
+    return f"{np.nanmean(values):z.3f}".replace("0.", ".", 1)

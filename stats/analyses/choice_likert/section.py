@@ -192,8 +192,14 @@ def _ranges(part: pd.DataFrame, keys: list[str]) -> Iterator[tuple[tuple[str, ..
 
 def _said(names: tuple[str, ...], values: pd.Series[float]) -> str:
     measure, *methods = names
-    shown = " and ".join(f"`{method}`" for method in methods)
-    number = f"{values.min():.2f}"
+    shown = " and ".join(_named(method) for method in methods)
+    number = f"{values.min():z.2f}"
     if len(values) > 1:
-        number += f" to {values.max():.2f} over {len(values)} models"
+        number += f" to {values.max():z.2f} over {len(values)} models"
     return f"{measure} ({shown}) {number}"
+
+
+def _named(measure: str) -> str:
+    """Return a measure with its method's id between backticks, and how a rating was read after it."""
+    method, _, reading = measure.partition(" (")
+    return f"`{method}` ({reading}" if reading else f"`{method}`"

@@ -81,7 +81,7 @@ def _scatters(points: Sequence[pd.DataFrame], correlations: pd.DataFrame) -> Ite
         for part in direct:
             if part["model"].iloc[0] == model:
                 corpus, n_pairs = part["corpus"].iloc[0], part["n_pairs"].iloc[0]
-                parts.append(part.assign(panel=f"{corpus}\nr = {r[model, corpus]:.2f}, n = {n_pairs:,}"))
+                parts.append(part.assign(panel=f"{corpus}\nr = {r[model, corpus]:z.2f}, n = {n_pairs:,}"))
         yield Figure(
             name=file_name(SCATTER, model),
             caption=(

@@ -114,7 +114,7 @@ def _said_of_bins(binned: pd.DataFrame) -> list[str]:
     lower = int((ends["last"] < ends["first"]).sum())
     if len(ends) == 1:
         near, far = ends.iloc[0]
-        return [f"From the closest to the furthest pairs by cosine distance r goes from {near:.2f} to {far:.2f}."]
+        return [f"From the closest to the furthest pairs by cosine distance r goes from {near:z.2f} to {far:z.2f}."]
     return [
         f"r is lower in the furthest pairs by cosine distance than in the closest for {lower} of {len(ends)} models."
     ]

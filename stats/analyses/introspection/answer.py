@@ -107,7 +107,7 @@ def _evidence(found: Introspection) -> str:
         return f" ({why_not_told(found.own)}; {n})"
     interval = f"{with_interval(found.own.over_relatives)} in r, {n}"
     if found.verdict.beyond == "not shown":
-        return f" ({interval}; {bare(f'{found.own.smallest:.3f}')} or more would have been found four times in five)"
+        return f" ({interval}; {bare(f'{found.own.smallest:z.3f}')} or more would have been found four times in five)"
     return f" ({interval})"
 
 
@@ -119,10 +119,10 @@ def _own_r(chosen: Sequence[Introspection]) -> str:
         return "r of answers with a model's own probabilities is undefined."
     ends = [own.iloc[0], own.iloc[-1]]
     if len(own) == 1:
-        return f"r of its answers with its own probabilities is {ends[0]['meta_direct']:.2f}."
+        return f"r of its answers with its own probabilities is {ends[0]['meta_direct']:z.2f}."
     several = len(chosen) > 1
     said = [
-        html_as_text(f"{row['meta_direct']:.2f} ({row['direct_model']}{', ' + row['corpus'] if several else ''})")
+        html_as_text(f"{row['meta_direct']:z.2f} ({row['direct_model']}{', ' + row['corpus'] if several else ''})")
         for row in ends
     ]
     n_models = own["direct_model"].nunique()
@@ -137,7 +137,7 @@ def _row(found: Introspection) -> dict[str, Any]:
         "items": found.items,
         "n": found.n_items,
         "models": found.n_models,
-        "r with own, range": f"{own.min():.2f} to {own.max():.2f}" if len(own) else "undefined",
+        "r with own, range": f"{own.min():z.2f} to {own.max():z.2f}" if len(own) else "undefined",
         "own over relatives": _cell(found.own.over_relatives),
         "found 4 in 5": found.own.smallest,
         "own over most similar": _cell(found.own.over_most_similar),

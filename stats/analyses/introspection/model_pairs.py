@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.stats.analyses.introspection.model_features import match_type
+from pairbank.stats.estimates.ties import varies
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray, IntArray
@@ -68,7 +69,7 @@ def complete_items(values: FloatArray) -> BoolArray:
 
 
 def standardised(values: FloatArray) -> FloatArray:
-    """Return rows with mean 0 and length 1, so that a product of two is their r; NaN where a row does not vary.
+    """Return rows with mean 0 and length 1, so that a product of two is their r; NaN where one varies by rounding only.
 
     Args:
         values: Shape (..., items).
@@ -81,9 +82,9 @@ def standardised(values: FloatArray) -> FloatArray:
     centred = values - mean
     length = np.sqrt((centred**2).sum(axis=-1, keepdims=True))
     with np.errstate(invalid="ignore"):
-        varies = (n_items >= 2) & (length > 1e-11 * np.abs(mean))
+        has_r = varies(values)[..., np.newaxis] & (length > 1e-11 * np.abs(mean))
     out = np.full(values.shape, np.nan)
-    np.divide(centred, length, out=out, where=np.broadcast_to(varies, values.shape))
+    np.divide(centred, length, out=out, where=np.broadcast_to(has_r, values.shape))
     return out
 
 

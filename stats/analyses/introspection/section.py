@@ -248,7 +248,7 @@ def _range(found: Introspection) -> str:
     if own.notna().sum() == 0:
         return ""
     start = "\n" if "\n- " in found.verdict.text else "\n\n"
-    text = f"{start}- A model's own r lies between {own.min():.2f} and {own.max():.2f}"
+    text = f"{start}- A model's own r lies between {own.min():z.2f} and {own.max():z.2f}"
     if pd.notna(found.correlation):
-        text += f"; over pairs, consistency and similarity correlate at r = {found.correlation:.2f}"
+        text += f"; over pairs, consistency and similarity correlate at r = {found.correlation:z.2f}"
     return f"{text}."

@@ -27,7 +27,7 @@ def signed(value: float) -> str:
     >>> signed(-0.25), signed(1.5)
     ('-.250', '+1.500')
     """
-    return bare(f"{value:+.3f}")
+    return bare(f"{value:+z.3f}")
 
 
 def p_words(value: float) -> str:
@@ -36,7 +36,7 @@ def p_words(value: float) -> str:
     >>> p_words(0.0004), p_words(0.02)
     ('< .001', '= .020')
     """
-    return "< .001" if value < 0.001 else bare(f"= {value:.3f}")
+    return "< .001" if value < 0.001 else bare(f"= {value:z.3f}")
 
 
 def bare(number: str) -> str:

@@ -8,7 +8,6 @@ name
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,16 +17,14 @@ from pairbank.builders.languages import language_facts
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.analyses.language_view.alignment import OTHER, aligned, shared_names
-from pairbank.stats.figures.charts import heat_map
-from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.shared import MOST_CELLS, file_name, n_said
+from pairbank.stats.analyses.language_view.alignment import OTHER, aligned
+from pairbank.stats.analyses.language_view.figures import figures
+from pairbank.stats.analyses.language_view.places import family, languages_in_order, resource, resource_class
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 
 LEAST_LANGUAGES = 2
-UNKNOWN = "unknown"
 PLACE = ["model", "method", "language", "phenomenon"]
 
 
@@ -57,40 +54,21 @@ def section(
     cells, whole = _accuracies(items, PLACE), _accuracies(items, PLACE[:3])
     languages = _languages(items, whole, order)
     groups = _groups(whole)
+    answer = _answer(whole, languages, _accuracies(_asked_too(items), PLACE[:3]))
     return Section(
         id="language_view",
         title="Which languages, and what of each?",
-        text="\n\n".join([_answer(whole, languages), *_coverage_said(languages, items)]),
-        answer=_answer(whole, languages),
+        text="\n\n".join([answer, *_coverage_said(languages, items)]),
+        answer=answer,
         main_table="languages",
         definitions=DEFINITIONS,
         tables={"languages": languages, "groups": groups, "phenomena": cells, "accuracy": whole},
-        figures=tuple(_figures(cells, whole, order)),
+        figures=tuple(figures(cells, whole, groups, order=order, models=list(dict.fromkeys(items["model"])))),
         references=(
             "Glottolog: families",
             "Joshi et al. 2020, The State and Fate of Linguistic Diversity and Inclusion in the NLP World, Table 1",
         ),
     )
-
-
-def languages_in_order(tags: Sequence[str]) -> list[str]:
-    """Return languages by family, within one from the best resourced to the least; unknown ones last.
-
-    >>> languages_in_order(["tr", "nl", "en", "eu", "xx"])
-    ['eu', 'en', 'nl', 'tr', 'xx']
-    """
-    return sorted(tags, key=lambda tag: (_family(tag) == UNKNOWN, _family(tag), -_resource(tag), tag))
-
-
-def _family(tag: str) -> str:
-    facts = language_facts().get(tag.partition("-")[0])
-    return facts.family if facts else UNKNOWN
-
-
-def _resource(tag: str) -> int:
-    """Return the class of a language; -1 where it has none."""
-    facts = language_facts().get(tag.partition("-")[0])
-    return facts.resource if facts is not None and facts.resource is not None else -1
 
 
 def _items(table: ScoredFrame) -> Iterator[pd.DataFrame]:
@@ -109,6 +87,7 @@ def _items(table: ScoredFrame) -> Iterator[pd.DataFrame]:
                     "language": frame["language"].to_numpy(dtype=object)[known],
                     "phenomenon": [aligned(name) for name in names],
                     "corpus": table.corpus,
+                    "item_id": frame["item_id"].to_numpy(dtype=object)[known],
                     "delta": delta[known],
                 }
             )
@@ -135,8 +114,8 @@ def _languages(items: pd.DataFrame, whole: pd.DataFrame, order: Sequence[str]) -
             {
                 "language": tag,
                 "name": facts.name if facts else "",
-                "family": _family(tag),
-                "resource class": _resource(tag) if _resource(tag) >= 0 else None,
+                "family": family(tag),
+                "resource class": resource(tag) if resource(tag) >= 0 else None,
                 "phenomena": mine["phenomenon"].nunique(),
                 "corpora": ", ".join(sorted(set(mine["corpus"]))),
                 "n": int(own["n"].max()),
@@ -154,16 +133,16 @@ def _range(part: pd.DataFrame) -> str:
         return ""
     if len(part) == 1:
         one = part.iloc[0]
-        return f"{one['value']:.2f} [{one['low']:.2f}, {one['high']:.2f}]"
-    return f"{part['value'].min():.2f} to {part['value'].max():.2f}"
+        return f"{one['value']:z.2f} [{one['low']:z.2f}, {one['high']:z.2f}]"
+    return f"{part['value'].min():z.2f} to {part['value'].max():z.2f}"
 
 
 def _groups(whole: pd.DataFrame) -> pd.DataFrame:
     """Return means over languages, a language counting one, by family and by resource class."""
     rows: list[dict[str, Any]] = []
     known = whole.assign(
-        family=[_family(tag) for tag in whole["language"]],
-        resource=[str(_resource(tag)) if _resource(tag) >= 0 else UNKNOWN for tag in whole["language"]],
+        family=[family(tag) for tag in whole["language"]],
+        resource=[resource_class(tag) for tag in whole["language"]],
     )
     for by in ("resource", "family"):
         for (model, method, group), part in known.groupby(["model", "method", by], sort=True):
@@ -173,8 +152,21 @@ def _groups(whole: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _answer(whole: pd.DataFrame, languages: pd.DataFrame) -> str:
-    """Return two sentences: what there is, with accuracies by probability; and what asking gives, and where."""
+def _asked_too(items: pd.DataFrame) -> pd.DataFrame:
+    """Return what is measured by probability of the items that somebody was asked about."""
+    keys = pd.MultiIndex.from_frame(items[["corpus", "item_id"]])
+    direct = (items["method"] == DIRECT).to_numpy()
+    return items[direct & keys.isin(keys[~direct])]
+
+
+def _answer(whole: pd.DataFrame, languages: pd.DataFrame, asked_too: pd.DataFrame) -> str:
+    """Return two sentences: what there is, with accuracies by probability; and what asking gives, and where.
+
+    Args:
+        whole: Accuracies by model, method and language.
+        languages: A line a language.
+        asked_too: Accuracies by probability of the items that were asked about.
+    """
     direct, asked = (whole[(whole["method"] == DIRECT) == is_direct] for is_direct in (True, False))
     n_families = languages["family"].nunique()
     said = f"{len(languages)} languages of {n_families} families and branches"
@@ -185,8 +177,8 @@ def _answer(whole: pd.DataFrame, languages: pd.DataFrame) -> str:
         return f"{first} No prompt was asked in any of them."
     where = asked["language"].nunique()
     second = f"Prompts exist for {where} of them; asked in these, {_means_said(asked)}"
-    both = direct[direct["language"].isin(set(asked["language"]))]
-    return f"{first} {second}{f', where {_means_said(both)}' if len(both) else ''}."
+    same = f", where on the same items {_means_said(asked_too)}" if len(asked_too) else ""
+    return f"{first} {second}{same}."
 
 
 def _means_said(part: pd.DataFrame) -> str:
@@ -194,8 +186,8 @@ def _means_said(part: pd.DataFrame) -> str:
     said = []
     for method, own in part.groupby("method", sort=False):
         means = own.groupby("model", sort=False)["value"].mean()
-        ends = f"{means.min():.2f} to {means.max():.2f} ({len(means)} models)"
-        over = ends if len(means) > 1 else f"{means.iloc[0]:.2f}"
+        ends = f"{means.min():z.2f} to {means.max():z.2f} ({len(means)} models)"
+        over = ends if len(means) > 1 else f"{means.iloc[0]:z.2f}"
         said.append(f"`{method}` is right in {over} on average over languages")
     return ", ".join(said)
 
@@ -216,30 +208,6 @@ def _coverage_said(languages: pd.DataFrame, items: pd.DataFrame) -> Iterator[str
     yield (
         "Corpora differ in how hard they are, so that languages are told and not ranked. Identical sides are left out."
     )
-
-
-def _figures(cells: pd.DataFrame, whole: pd.DataFrame, order: Sequence[str]) -> Iterator[Figure]:
-    """Yield languages x phenomena for each model, and languages x models and methods; at most thirty rows each."""
-    columns = [name for name in (*shared_names(), OTHER) if name in set(cells["phenomenon"])]
-    for start in range(0, len(order), MOST_CELLS):
-        some = list(order[start : start + MOST_CELLS])
-        rows = {tag: f"{tag} ({_family(tag)})" for tag in some}
-        for (model, method), part in cells.groupby(["model", "method"], sort=False):
-            matrix = part.pivot_table(index="language", columns="phenomenon", values="value")
-            shown = matrix.reindex(index=[x for x in some if x in matrix.index], columns=columns).rename(index=rows)
-            if not shown.empty and method == DIRECT:
-                caption = f"Accuracy of {model} (`{method}`) by language and phenomenon ({n_said(part['n'])} a cell)."
-                yield _map(("language_view", model, method, start or ""), shown, caption, f"{model}, {method}")
-        by_model = whole.assign(column=whole["model"] + ", " + whole["method"])
-        matrix = by_model.pivot_table(index="language", columns="column", values="value", sort=False)
-        shown = matrix.reindex(index=[x for x in some if x in matrix.index]).rename(index=rows).iloc[:, :MOST_CELLS]
-        caption = f"Accuracy by language, model and method ({n_said(whole['n'])} a cell); empty = not asked."
-        yield _map(("language_view", "models", start or ""), shown, caption, "")
-
-
-def _map(name: tuple[object, ...], matrix: pd.DataFrame, caption: str, title: str) -> Figure:
-    draw = partial(heat_map, matrix, title=title, value_label="accuracy", limits=(0, 1), diverging=False)
-    return Figure(name=file_name(*name), caption=f"{caption} Languages stand by family.", draw=draw)
 
 
 DEFINITIONS = """\

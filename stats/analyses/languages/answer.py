@@ -30,8 +30,8 @@ def first_table(cells: pd.DataFrame, means: pd.DataFrame, complexity: pd.DataFra
         row = {"model": model, "method": method, "English": _two(by_language.get(ENGLISH))}
         row |= {kind: _two(own.get(kind)) for kind in ORDER}
         others = by_language.drop(labels=[ENGLISH], errors="ignore")
-        row["lowest"] = f"{others.min():.2f} ({others.idxmin()})" if len(others) else ""
-        row["highest"] = f"{others.max():.2f} ({others.idxmax()})" if len(others) else ""
+        row["lowest"] = f"{others.min():z.2f} ({others.idxmin()})" if len(others) else ""
+        row["highest"] = f"{others.max():z.2f} ({others.idxmax()})" if len(others) else ""
         found = complexity[(complexity["model"] == model) & (complexity["what"] == method)]
         row["rho with complexity"] = _rho(found)
         rows.append(row)
@@ -64,7 +64,7 @@ def _rho(found: pd.DataFrame) -> str:
     if found.empty or pd.isna(found["rho"].iloc[0]):
         return ""
     row = found.iloc[0]
-    return f"{row['rho']:.2f} (p = {max(row['p'], 1e-4):.2g}, n = {row['n_languages']})"
+    return f"{row['rho']:z.2f} (p = {max(row['p'], 1e-4):.2g}, n = {row['n_languages']})"
 
 
 def answer(cells: pd.DataFrame, complexity: pd.DataFrame, unasked: pd.DataFrame) -> str:
@@ -93,7 +93,7 @@ def answer(cells: pd.DataFrame, complexity: pd.DataFrame, unasked: pd.DataFrame)
 def _method_said(part: pd.DataFrame, name: str) -> str:
     by_language = part.groupby(["language", "model"], sort=False)["value"].mean().sort_values(kind="stable")
     what = "F1" if set(part["metric"]) == {"f1"} else "accuracy"
-    ends = " to ".join(f"{by_language.iloc[place]:.2f} ({_where(part, by_language, place)})" for place in (0, -1))
+    ends = " to ".join(f"{by_language.iloc[place]:z.2f} ({_where(part, by_language, place)})" for place in (0, -1))
     return f"`{name}` has {what} {ends}"
 
 

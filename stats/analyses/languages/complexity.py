@@ -144,9 +144,9 @@ def said(rows: pd.DataFrame) -> Iterator[str]:
         name = what if what == BEST_LAYER else f"`{what}`"
         first = part.iloc[0]
         if len(part) == 1:
-            number = f"rho = {first['rho']:.2f} (p = {max(first['p'], 1e-4):.2g})"
+            number = f"rho = {first['rho']:z.2f} (p = {max(first['p'], 1e-4):.2g})"
         else:
-            number = f"rho = {part['rho'].min():.2f} to {part['rho'].max():.2f} over {len(part)} models"
+            number = f"rho = {part['rho'].min():z.2f} to {part['rho'].max():z.2f} over {len(part)} models"
         yield f"{name} {number}"
 
 
@@ -164,9 +164,9 @@ def power_said(rows: pd.DataFrame) -> str:
     of = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
     if least.isna().all():
         return f"with {of} languages no correlation could have been significant at .05"
-    seen = f"with {of} languages p < .05 needs |rho| of {least.max():.2f}"
+    seen = f"with {of} languages p < .05 needs |rho| of {least.max():z.2f}"
     return (
         seen
         if power.isna().all()
-        else f"{seen}, and a true one of some {power.max():.2f} is seen in four cases of five"
+        else f"{seen}, and a true one of some {power.max():z.2f} is seen in four cases of five"
     )

@@ -168,11 +168,11 @@ def _text(
             continue
         by_language = part.groupby(["language", "model"], sort=False)["value"].mean().sort_values(kind="stable")
         tag = by_language.index.get_level_values("language")
-        ends = f"from {by_language.iloc[0]:.2f} ({tag[0]}) to {by_language.iloc[-1]:.2f} ({tag[-1]})"
+        ends = f"from {by_language.iloc[0]:z.2f} ({tag[0]}) to {by_language.iloc[-1]:z.2f} ({tag[-1]})"
         types = _by_type(means[means["method"] == method]) if part["model"].nunique() == 1 else ""
         measure = "F1" if set(part["metric"]) == {"f1"} else "accuracy"
         own = part.groupby("model", sort=False)["value"].mean()
-        mean = f"{own.min():.2f}" + (f" to {own.max():.2f} ({len(own)} models)" if len(own) > 1 else "")
+        mean = f"{own.min():z.2f}" + (f" to {own.max():z.2f} ({len(own)} models)" if len(own) > 1 else "")
         parts.append(f"`{method}`: mean {measure} {mean} over languages, {ends}{types}.")
     if found := "; ".join(complexity_said(complexity)):
         parts.append(
@@ -186,7 +186,7 @@ def _text(
 def _by_type(means: pd.DataFrame) -> str:
     if means.empty:
         return ""
-    said = [f"{kind} {value:.2f}" for kind, value in means.groupby("typology", sort=True)["value"].mean().items()]
+    said = [f"{kind} {value:z.2f}" for kind, value in means.groupby("typology", sort=True)["value"].mean().items()]
     return f"; by morphological type, without English: {', '.join(said)}"
 
 
@@ -197,18 +197,18 @@ def _correlations_said(correlations: pd.DataFrame) -> list[str]:
     parts = []
     for (a, b), part in known.groupby(["method", "versus"], sort=False):
         median, without = part["value"].median(), part["without_english"].median()
-        rest = "" if np.isnan(without) else f", {without:.2f} without {ENGLISH}"
-        parts.append(f"`{a}` and `{b}` over languages: median r = {median:.2f} of {len(part)}{rest}.")
+        rest = "" if np.isnan(without) else f", {without:z.2f} without {ENGLISH}"
+        parts.append(f"`{a}` and `{b}` over languages: median r = {median:z.2f} of {len(part)}{rest}.")
     return parts
 
 
 def _correlation_said(row: Mapping[Any, Any]) -> str:
     where = f"`{row['method']}` and `{row['versus']}` over languages ({row['negative_type']}, {row['model']})"
-    said = f"{where}: r = {row['value']:.2f} (n = {row['n']})"
+    said = f"{where}: r = {row['value']:z.2f} (n = {row['n']})"
     if not pd.isna(row["without_english"]):
-        said += f", {row['without_english']:.2f} without {ENGLISH}"
+        said += f", {row['without_english']:z.2f} without {ENGLISH}"
     if not pd.isna(row["lowest"]):
-        said += f"; leaving out one language {row['lowest']:.2f} to {row['highest']:.2f}"
+        said += f"; leaving out one language {row['lowest']:z.2f} to {row['highest']:z.2f}"
     return said + "."
 
 

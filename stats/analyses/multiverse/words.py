@@ -68,7 +68,7 @@ def _paragraphs(found: Curve, parts: pd.DataFrame) -> Iterator[str]:
             f"Tests of the whole curve over {one.n_units:,} {kind}, by exchanging signs: median {_number(one.median)} "
             f"from {found.null:g} ({_p(one.p_median)}; chance gives {_number(one.null_median_low)} to "
             f"{_number(one.null_median_high)}), {one.share:.0%} significant on the claim's side ({_p(one.p_share)}), "
-            f"Stouffer's Z {one.mean_z:.1f} ({_p(one.p_mean_z)})."
+            f"Stouffer's Z {one.mean_z:z.1f} ({_p(one.p_mean_z)})."
         )
     if "paradigms" in found.tests:
         yield "The verdict is that over paradigms, which is about other ones; that over items is about these very ones."
@@ -101,11 +101,11 @@ def tests_table(found: Curve) -> pd.DataFrame:
 
 
 def _number(value: float) -> str:
-    return f"{value:+.3f}".replace("0.", ".", 1)
+    return f"{value:+z.3f}".replace("0.", ".", 1)
 
 
 def _p(value: float) -> str:
-    return "p < .001" if value < 0.001 else f"p = {value:.3f}".replace("0.", ".", 1)
+    return "p < .001" if value < 0.001 else f"p = {value:z.3f}".replace("0.", ".", 1)
 
 
 DEFINITIONS = """\

@@ -95,7 +95,7 @@ def _why_none(summary: pd.DataFrame) -> str:
 
 
 def _range(values: pd.Series[float]) -> str:
-    low, high = f"{values.min():.2f}", f"{values.max():.2f}"
+    low, high = f"{values.min():z.2f}", f"{values.max():z.2f}"
     return low if low == high else f"{low} to {high}"
 
 
@@ -113,8 +113,9 @@ def _said(summary: pd.DataFrame) -> str:
         return f"{place['corpus']} by {place['model']}: no probe ({reason.iloc[0] if len(reason) else 'no pairs'})."
     return (
         f"{place['corpus']} by {place['model']}: a probe's F1 at its best layer is "
-        f"{means['f1']:.2f} ({means['f1_chosen']:.2f} at the layer that the other folds choose); with exchanged labels "
-        f"the best layer reaches {means['f1_control']:.2f}, which is what a maximum over layers gives for nothing."
+        f"{means['f1']:z.2f} ({means['f1_chosen']:z.2f} at the layer that the other folds choose); with exchanged "
+        f"labels the best layer reaches {means['f1_control']:z.2f}, which is what a maximum over layers gives for "
+        "nothing."
     )
 
 

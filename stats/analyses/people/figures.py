@@ -64,7 +64,7 @@ def _scatters(whole: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Iterator[F
         if part["method"].iloc[0] == DIRECT and where in direct.index:
             r, n = float(direct.loc[where, "value"]), int(direct.loc[where, "n"])
             name = ", ".join(where) if several else where[0]
-            parts.append(part.assign(panel=f"{name}\nr = {r:.2f}, n = {n:,}"))
+            parts.append(part.assign(panel=f"{name}\nr = {r:z.2f}, n = {n:,}"))
     for nth, shown in pages(parts, MOST_PANELS):
         yield Figure(
             name=file_name(SCATTER, *([nth] if len(shown) < len(parts) else [])),

@@ -30,7 +30,7 @@ def text(correlations: pd.DataFrame, ceilings: pd.DataFrame, notes: Sequence[str
         said = "; ".join(_method_said(str(method), rows) for method, rows in groups)
         (ceiling,) = ceilings[ceilings["corpus"] == corpus].to_dict("records")
         most = (
-            f"r could reach about {ceiling['ceiling_r']:.2f} (an estimate)"
+            f"r could reach about {ceiling['ceiling_r']:z.2f} (an estimate)"
             if ceiling["ceiling_r"] > 0
             else ceiling["reason"]
         )

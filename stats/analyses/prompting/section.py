@@ -103,26 +103,26 @@ def first_table(found: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
                 continue
             first = here.iloc[0]
             row = {"model": model, "task": task, "n": int(here["n"].max()), "measure": first["measure"]}
-            row |= {"direct": f"{first['direct']:.2f}"}
+            row |= {"direct": f"{first['direct']:z.2f}"}
             row |= {prompt: _cell(here.loc[prompt]) if prompt in here.index else "" for prompt in prompts}
             rows.append(row)
     return pd.DataFrame(rows)
 
 
 def _cell(row: pd.Series[Any]) -> str:
-    return f"{row['asked']:.2f} (r = {row['r']:.2f})" if pd.notna(row["r"]) else f"{row['asked']:.2f} (r undefined)"
+    return f"{row['asked']:z.2f} (r = {row['r']:z.2f})" if pd.notna(row["r"]) else f"{row['asked']:z.2f} (r undefined)"
 
 
 def _in_short(part: pd.DataFrame) -> str:
     if part.empty:
         return ""
-    return f"{part['direct'].iloc[0]:.2f} / {_ends(part['asked'])}, r {_ends(part['r'].dropna())}"
+    return f"{part['direct'].iloc[0]:z.2f} / {_ends(part['asked'])}, r {_ends(part['r'].dropna())}"
 
 
 def _ends(values: pd.Series[float]) -> str:
     if values.empty:
         return "undefined"
-    low, high = f"{values.min():.2f}", f"{values.max():.2f}"
+    low, high = f"{values.min():z.2f}", f"{values.max():z.2f}"
     return low if low == high else f"{low} to {high}"
 
 
@@ -158,12 +158,12 @@ def _apart(part: pd.DataFrame, measure: str) -> str:
     several = known["model"].nunique() > 1
     ends = [known.iloc[0], known.iloc[-1]][: len(known)]
     said = [
-        f"{row['difference']:+.2f} [{row['difference_low']:+.2f}, {row['difference_high']:+.2f}] "
+        f"{row['difference']:+z.2f} [{row['difference_low']:+z.2f}, {row['difference_high']:+z.2f}] "
         f"({row['model'] + ', ' if several else ''}{row['prompt']}, {row['task']})"
         for row in ends
     ]
     half = (part["difference_high"] - part["difference_low"]) / 2
-    return f"{_UNITS[measure]} {' to '.join(said)}, intervals +-{half.min():.2f} to +-{half.max():.2f}"
+    return f"{_UNITS[measure]} {' to '.join(said)}, intervals +-{half.min():z.2f} to +-{half.max():z.2f}"
 
 
 def _n(found: pd.DataFrame) -> str:

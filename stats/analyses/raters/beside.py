@@ -12,7 +12,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.raters.judgments import Choices, SideRatings, choices_of, side_ratings_of
-from pairbank.stats.estimates.estimate import Estimate
+from pairbank.stats.analyses.raters.rows import OF_SENTENCES, place_of
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.people.alternative_annotator import (
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pairbank.scoring.api.layout import MethodLayout
     from pairbank.stats.scored_table.scored_table import ScoredTable
 
-OF_SENTENCES = ("direct", "judgment", "rating")
-"""Kinds of methods that score a single side; what compares both has no score of either."""
 ICC_SHOWN = ("agreement_single", "consistency_mean")
 MOST_ALPHA = 100_000
 """Ratings up to which Krippendorff's alpha and the split halves are computed."""
@@ -84,11 +82,11 @@ def people_rows(found: Judged) -> Iterator[dict[str, Any]]:
     if people is not None:
         together = (("all raters", people.single), ("majority of raters", people.majority))
         for who, estimate in (*together, ("majority without one rater", people.majority_of_others)):
-            yield _row(found, "people", who, estimate=estimate)
+            yield place_of(found.table.corpus, "people", who, estimate=estimate)
     for number in range(max(len(people.each) if people else 0, others.rater.size if others else 0)):
         r = float(others.rater[number]) if others is not None and number < others.rater.size else math.nan
         own = people.each[number] if people is not None and number < len(people.each) else None
-        yield _row(found, "rater", f"rater {number}", estimate=own, r=r)
+        yield place_of(found.table.corpus, "rater", f"rater {number}", estimate=own, r=r)
 
 
 def model_rows(found: Judged) -> Iterator[dict[str, Any]]:
@@ -102,18 +100,8 @@ def model_rows(found: Judged) -> Iterator[dict[str, Any]]:
         others = _with_others(found, layout)
         r = float(np.nanmean(others.model)) if others is not None and (~np.isnan(others.model)).any() else math.nan
         if estimate is not None or not math.isnan(r):
-            row = _row(found, "model", found.table.model, method=layout.method, estimate=estimate, r=r)
+            row = place_of(found.table.corpus, "model", found.table.model, method=layout.method, estimate=estimate, r=r)
             yield row | {"share_ahead": _ahead(others)}
-
-
-def _row(
-    found: Judged, kind: str, who: str, *, method: str = "", estimate: Estimate | None = None, r: float = math.nan
-) -> dict[str, Any]:
-    cells = {"value": math.nan, "low": math.nan, "high": math.nan, "n": 0}
-    if estimate is not None:
-        cells = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
-    place = {"corpus": found.table.corpus, "kind": kind, "who": who, "method": method}
-    return place | cells | {"r_with_others": r, "share_ahead": math.nan}
 
 
 def _ahead(others: WithOthers | None) -> float:

@@ -20,13 +20,20 @@ from pairbank.stats.analyses.raters.beside import (
     reliability_rows,
 )
 from pairbank.stats.analyses.raters.judgments import ratings_given
+from pairbank.stats.analyses.raters.means import (
+    has_means,
+    how_many_rated,
+    mean_reliability_rows,
+    mean_rows,
+    model_mean_rows,
+)
 from pairbank.stats.analyses.raters.words import DEFINITIONS, answer_of, beside_table, text_of
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_LINES, file_name
 from pairbank.stats.measures.people.alternative_annotator import EPSILON
 from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 
 MOST_RATERS = 16
 """Raters that a figure shows one by one; of more, the lowest and the highest."""
@@ -38,6 +45,7 @@ def section(
     seed: int,
     n_resamples: int,  # noqa: ARG001 - every analysis has it
     ratings: tuple[str, ...] | Sequence[pd.DataFrame] = (),
+    mean_ratings: tuple[str, ...] = (),
     epsilon: float = EPSILON,
 ) -> Section:
     """Return each rater beside each model: accuracies, correlations with the other raters, the annotator test.
@@ -47,30 +55,46 @@ def section(
         seed: Of the splits of raters behind the ceiling of r.
         n_resamples: Not used.
         ratings: What single raters said (`load_ratings(...).to_pandas()`), of any corpora; or parquet files of it.
+        mean_ratings: Corpora of which people's mean ratings are all there is: what can be told of means is told.
         epsilon: How much worse than a rater a model may be and still be as good as one more person (.2 for experts, .15
             for trained raters, .1 for crowds).
 
     Raises:
         BankError: If there are no ratings, or none of items in these tables.
     """
-    rated = ratings_given(ratings)
-    found = [one for table in tables if (one := judged(read_table(table), rated)) is not None]
-    if not found:
+    of_means = [
+        read for table in tables if table.corpus in mean_ratings and has_means(read := read_table(table).choices)
+    ]
+    found = [] if of_means and not ratings else _judged(tables, ratings_given(ratings))
+    if not found and not of_means:
         raise BankError(
             f"the ratings are of none of the items of {', '.join(sorted({t.corpus for t in tables}))}; give ratings "
             "whose item_id are those of the tables (pairbank.load_ratings)"
         )
-    first = {one.table.corpus: one for one in reversed(found)}
+    first: dict[str, Judged] = {}
+    for one in found:
+        first.setdefault(one.table.corpus, one)
+    first_means: dict[str, ScoredTable] = {}
+    for table in of_means:
+        if table.corpus not in first:
+            first_means.setdefault(table.corpus, table)
     people = [row for one in first.values() for row in people_rows(one)]
+    people += [row for table in first_means.values() for row in mean_rows(table)]
     models = [row for one in found for row in model_rows(one)]
+    models += [row for table in of_means if table.corpus in first_means for row in model_mean_rows(table)]
     beside = pd.DataFrame([*people, *models])
     tests = pd.DataFrame([row for one in found for row in alternative_rows(one, epsilon=epsilon)], columns=TEST)
-    reliability = pd.DataFrame(_reliability(first.values(), seed=seed), columns=RELIABILITY)
+    agreed = [
+        *_reliability(first.values(), seed=seed),
+        *(row for t in first_means.values() for row in mean_reliability_rows(t)),
+    ]
+    reliability = pd.DataFrame(agreed, columns=RELIABILITY)
+    means = {corpus: how_many_rated(table) for corpus, table in first_means.items()}
     return Section(
         id="raters",
         title="Is a model as good as one more person?",
-        text=text_of(beside, tests, reliability, epsilon=epsilon),
-        answer=answer_of(beside, tests, epsilon=epsilon),
+        text=text_of(beside, tests, reliability, epsilon=epsilon, means=means),
+        answer=answer_of(beside, tests, epsilon=epsilon, means=means),
         main_table="beside",
         definitions=DEFINITIONS,
         tables={"beside": beside_table(beside, tests), "each": beside, "test": tests, "reliability": reliability},
@@ -88,6 +112,10 @@ TEST = [
     "n_raters", "n", "reason",
 ]  # fmt: skip
 RELIABILITY = ["corpus", "of", "measure", "value", "low", "high", "n", "n_ratings", "n_raters", "reason"]
+
+
+def _judged(tables: Sequence[ScoredFrame], rated: pd.DataFrame) -> list[Judged]:
+    return [one for table in tables if (one := judged(read_table(table), rated)) is not None]
 
 
 def _reliability(found: Sequence[Judged] | Any, *, seed: int) -> Iterator[dict[str, Any]]:  # noqa: ANN401

@@ -8,42 +8,73 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-QUESTIONS = (
-    "Asked here: how often is a single person right, and many together? How far do people agree, and what could a "
-    "model reach at most? Is a model as good as one more person, and on which phenomena?"
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.analyses.raters.means import MEANS
+
+FAIR = ("mean_logprob", "slor", "bayes_uniform", "bayes_unigram")
+"""Scores of a sentence that do not grow with its length alone."""
+ASKED = "Asked here: "
+OF_CHOICES = "how often is a single person right, and many together? "
+OF_RATINGS = "how far does one person go with the others, and a model with them? "
+OF_BOTH = (
+    "How far do people agree, and what could a model reach at most? Is a model as good as one more person, and on "
+    "which phenomena?"
 )
+OF_MEANS = "what do people's mean ratings prefer, and do models prefer the same, and go with the means?"
 MOST_SAID = 3
 """Models that are told one by one; of more, the range."""
 
 
 def beside_table(beside: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of the first page: people in four lines a corpus, then models."""
+    """Return the table of the first page: people in up to four lines a corpus, then models."""
     rows: list[dict[str, Any]] = []
     for corpus, part in beside.groupby("corpus", sort=False):
         raters = part[part["kind"] == "rater"]
-        spread = {
-            "accuracy": _range(raters["value"]),
-            "r with other raters": _range(raters["r_with_others"]),
-        }
-        rows.append({"corpus": corpus, "who": f"{len(raters):,} single raters: mean (lowest to highest)"} | spread)
+        if len(raters):
+            spread = {"accuracy": _range(raters["value"]), "r with other raters": _range(raters["r_with_others"])}
+            rows.append({"corpus": corpus, "who": f"{len(raters):,} single raters: mean (lowest to highest)"} | spread)
         rows += [
             {"corpus": corpus, "who": one["who"], "accuracy": _interval(one), "n": one["n"]}
             for one in part[part["kind"] == "people"].to_dict("records")
         ]
         for one in part[part["kind"] == "model"].to_dict("records"):
-            row = {"corpus": corpus, "who": f"{one['who']}, {one['method']}", "n": one["n"] or None}
+            row = {"corpus": corpus, "who": one["who"], "method": one["method"], "n": one["n"] or None}
             row |= {"accuracy": _interval(one), "r with other raters": _number(one["r_with_others"])}
+            row |= {"r with mean ratings": _number(one["r_with_means"])}
             rows.append(row | {"wins against": _wins(_test(tests, corpus, one["who"], one["method"]))})
-    columns = ["corpus", "who", "accuracy", "r with other raters", "wins against", "n"]
-    return pd.DataFrame(rows, columns=columns).astype({"n": "Int64"}).fillna(dict.fromkeys(columns[:-1], ""))
+    columns = ["corpus", "who", "method", "accuracy", "r with other raters", "r with mean ratings", "wins against", "n"]
+    made = pd.DataFrame(rows, columns=columns).astype({"n": "Int64"}).fillna(dict.fromkeys(columns[:-1], ""))
+    empty = [name for name in columns[3:-1] if (made[name] == "").all()]
+    return made.drop(columns=empty)
 
 
-def answer_of(beside: pd.DataFrame, tests: pd.DataFrame, *, epsilon: float) -> str:
-    """Return the answer, two sentences: what single raters and majorities reach, and which models stand beside them."""
-    return " ".join([" ".join(_people_said(beside)), _verdict(tests, epsilon)])
+Means = Mapping[str, tuple[int, int] | None]
+"""Corpora of which mean ratings are all there is, with the least and greatest number of raters behind a mean."""
 
 
-def _people_said(beside: pd.DataFrame) -> Iterator[str]:
+def questions_of(beside: pd.DataFrame, *, means: Means) -> str:
+    """Return the questions that these corpora can answer."""
+    rated = beside[~beside["corpus"].isin(list(means))]
+    parts = []
+    if len(rated):
+        chosen = (rated["kind"] == "people").any()
+        parts.append(f"{OF_CHOICES if chosen else OF_RATINGS}{OF_BOTH}")
+    if means:
+        parts.append(OF_MEANS[0].upper() + OF_MEANS[1:] if parts else OF_MEANS)
+    return ASKED + " ".join(parts)
+
+
+def answer_of(beside: pd.DataFrame, tests: pd.DataFrame, *, epsilon: float, means: Means) -> str:
+    """Return the questions, what raters, majorities and models reach, and which models stand beside people."""
+    said = list(_length_said(beside))
+    if (~beside["corpus"].isin(list(means))).any():
+        said.insert(0, _verdict(tests, epsilon))
+    rest = " ".join([*said, *_means_said(means)])
+    return "\n\n".join(part for part in (questions_of(beside, means=means), _people_said(beside), rest) if part)
+
+
+def _people_said(beside: pd.DataFrame) -> str:
+    """Return what people and models reach: a sentence, or of several corpora an entry of a list each."""
     said = []
     for corpus, part in beside.groupby("corpus", sort=False):
         raters, people = (
@@ -51,19 +82,62 @@ def _people_said(beside: pd.DataFrame) -> Iterator[str]:
             {one["who"]: one for one in part[part["kind"] == "people"].to_dict("records")},
         )
         models = part[part["kind"] == "model"]
-        if people:
+        if "all raters" in people:
             single, majority = people["all raters"], people["majority of raters"]
             said.append(
                 f"on {corpus} (n = {single['n']:,}) single raters are right in {_interval(single)}, their majority in "
                 f"{_interval(majority)}, models in {_ends(models['value'])}"
             )
-        else:
+        elif len(raters):
             said.append(
-                f"on {corpus} a rater goes with the mean of the others at r = {raters['r_with_others'].mean():.2f}, "
-                f"models at {_ends(models['r_with_others'])}"
+                f"on {corpus} a rater goes with the mean of the others at r = {raters['r_with_others'].mean():z.2f}, "
+                f"models at {_by_method(models, 'r_with_others')}"
             )
-    text = "; ".join(said)
-    yield f"{text[0].upper()}{text[1:]}."
+        elif MEANS in people:
+            mean = people[MEANS]
+            said.append(
+                f"on {corpus} (n = {mean['n']:,}) people's mean ratings prefer the better side in {_interval(mean)}, "
+                f"models in {_by_method(models, 'value')}; with the mean ratings of single sentences models go at r = "
+                f"{_by_method(models, 'r_with_means')}"
+            )
+        else:
+            said.append(f"on {corpus} models go with people's mean ratings at r = {_by_method(models, 'r_with_means')}")
+    sentences = [f"{text[0].upper()}{text[1:]}." for text in said]
+    return sentences[0] if len(sentences) == 1 else "\n".join(f"- {sentence}" for sentence in sentences)
+
+
+def _by_method(models: pd.DataFrame, column: str) -> str:
+    """Return the range over models of each method that has one."""
+    parts = models[models[column].notna()].groupby("method", sort=False)[column]
+    return ", ".join(f"{_ends(values)} by `{method}`" for method, values in parts) or "no number"
+
+
+def _length_said(beside: pd.DataFrame) -> Iterator[str]:
+    """Yield which score is fair where sentences of different lengths are compared, as all that is rated singly is."""
+    together = beside[(beside["r_with_others"].notna() | beside["r_with_means"].notna()) & (beside["kind"] == "model")]
+    methods = set(together["method"])
+    if DIRECT not in methods:
+        return
+    fair = sorted(methods & set(FAIR))
+    rest = f"read {' or '.join(f'`{name}`' for name in fair)} for r" if fair else "score `mean_logprob` too"
+    yield f"`{DIRECT}` falls with every word, so that it is no fair score of a sentence beside a longer one: {rest}."
+
+
+def _means_said(means: Means) -> Iterator[str]:
+    """Yield what cannot be told of means, and how many raters stand behind them."""
+    for corpus, n in means.items():
+        behind = (
+            "how many raters stand behind a mean is not given"
+            if n is None
+            else f"{n[0]:,} raters stand behind a mean"
+            if n[0] == n[1]
+            else f"{n[0]:,} to {n[1]:,} raters stand behind a mean"
+        )
+        yield (
+            f"Of {corpus} mean ratings are published and no single ones ({behind}): single raters, their majority, how "
+            "far they agree and whether a model is as good as one more person cannot be told. If you have single "
+            "ratings, name their file (raters.ratings)."
+        )
 
 
 def _verdict(tests: pd.DataFrame, epsilon: float) -> str:
@@ -91,12 +165,11 @@ def _passed_said(row: Mapping[Any, Any]) -> str:
     return f"{row['model']} by `{row['method']}` on {row['corpus']} ({wins})"
 
 
-def text_of(beside: pd.DataFrame, tests: pd.DataFrame, reliability: pd.DataFrame, *, epsilon: float) -> str:
-    """Return the text: questions, answer, agreement among raters, phenomena."""
-    parts = [
-        QUESTIONS,
-        answer_of(beside, tests, epsilon=epsilon),
-    ]
+def text_of(
+    beside: pd.DataFrame, tests: pd.DataFrame, reliability: pd.DataFrame, *, epsilon: float, means: Means
+) -> str:
+    """Return the text: questions and answer, agreement among raters, phenomena."""
+    parts = [answer_of(beside, tests, epsilon=epsilon, means=means)]
     for corpus, part in reliability.groupby("corpus", sort=False):
         said = "; ".join(
             f"{row['measure']} of {row['of']} {_interval(row)}"
@@ -105,6 +178,7 @@ def text_of(beside: pd.DataFrame, tests: pd.DataFrame, reliability: pd.DataFrame
         )
         if said:
             parts.append(f"**{corpus}**: {said}.")
+        parts += [f"**{corpus}**: no ceiling of r: {row['reason']}." for row in _without(part)]
     by = tests[(tests["phenomenon"] != "") & tests["winning_rate"].notna()]
     if len(by):
         parts.append(
@@ -113,6 +187,12 @@ def text_of(beside: pd.DataFrame, tests: pd.DataFrame, reliability: pd.DataFrame
         )
     parts.append("Pairs with identical sides are left out. Raters are numbers; who they are is nowhere.")
     return "\n\n".join(parts)
+
+
+def _without(reliability: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Return the ceilings that there are not."""
+    ceilings = reliability[reliability["measure"].str.startswith("ceiling") & reliability["value"].isna()]
+    return ceilings.to_dict("records")
 
 
 def _test(tests: pd.DataFrame, corpus: object, model: str, method: str) -> pd.DataFrame:
@@ -129,23 +209,23 @@ def _wins(test: pd.DataFrame) -> str:
 
 def _interval(row: Mapping[Any, Any]) -> str:
     value = _number(row["value"])
-    return f"{value} [{row['low']:.2f}, {row['high']:.2f}]" if value and not pd.isna(row["low"]) else value
+    return f"{value} [{row['low']:z.2f}, {row['high']:z.2f}]" if value and not pd.isna(row["low"]) else value
 
 
 def _number(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:.2f}"
+    return "" if np.isnan(value) else f"{value:z.2f}"
 
 
 def _range(values: pd.Series[float]) -> str:
     known = values.dropna()
-    return f"{known.mean():.2f} ({known.min():.2f} to {known.max():.2f})" if len(known) else ""
+    return f"{known.mean():z.2f} ({known.min():z.2f} to {known.max():z.2f})" if len(known) else ""
 
 
 def _ends(values: pd.Series[float]) -> str:
     known = values.dropna()
     if known.empty:
         return "no number"
-    return f"{known.iloc[0]:.2f}" if len(known) == 1 else f"{known.min():.2f} to {known.max():.2f}"
+    return f"{known.iloc[0]:z.2f}" if len(known) == 1 else f"{known.min():z.2f} to {known.max():z.2f}"
 
 
 DEFINITIONS = """\
@@ -154,7 +234,8 @@ DEFINITIONS = """\
   one rater**: of the others, averaged over who is left out, which is what a model can fairly be held against.
 - **r with other raters**: Pearson r of a rater's ratings (z-scores by rater, of single sides) with the mean of the
   other raters of the same things; a model's is with the same means on the same things, averaged over raters.
-  `share_ahead`: raters whose r is lower. Methods that compare both sides score neither and have no r.
+  `share_ahead`: raters whose r is lower. Methods that compare both sides score neither and have no r. z-scores are over
+  what a rater judged of the items here.
 - **test** (alternative annotator test, Calderon et al. 2025, section 3): each rater is left out in turn. On an item,
   whoever agrees with the other raters as well or better has an advantage (choices: the same side; ratings of single
   sides: nearer to the others' mean, the model's scores as z-scores); `advantage` is the model's share of items,
@@ -162,6 +243,8 @@ DEFINITIONS = """\
   less than epsilon below the rater's (one-sided t test over items, Benjamini & Yekutieli over raters, level .05).
   `winning_rate`: share of raters won against; half or more = as good as one more person. `winning_rate_beyond`: the
   same with paradigms as draws (ten or more). Raters with fewer than 30 items are not tested.
+- **mean ratings** (corpora that publish no single ones): accuracy is the share of pairs whose better side has the
+  higher mean; `r_with_means` is Pearson r of a model's scores of single sentences with their means, both sides pooled.
 - **reliability**: Krippendorff's alpha (nominal for choices, interval for ratings); intraclass correlations of
   absolute agreement of one rater and of consistency of all raters' mean; **ceiling of r**: root of the reliability of
   mean ratings, from raters split in halves.

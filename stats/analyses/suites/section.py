@@ -16,9 +16,10 @@ from pairbank.scoring.api.names import REGIONS
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.suites.results import Suite, comparison_rows, suite_row, suites_of
 from pairbank.stats.analyses.suites.words import DEFINITIONS, answer_of, text_of
-from pairbank.stats.figures.charts import heat_map, intervals
+from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.shared import file_name
+from pairbank.stats.figures.grouped_map import FEW, grouped_map
+from pairbank.stats.figures.shared import file_name, n_said
 from pairbank.stats.scored_table.frame import ScoredFrame
 
 MOST_MODELS = 6
@@ -87,8 +88,8 @@ def phenomena(by_suite: pd.DataFrame) -> pd.DataFrame:
                 "suites": len(part),
                 "items": int(part["n"].sum()),
                 "mean": float(part["value"].mean()),
-                "lowest": f"{lowest['suite']} {lowest['value']:.2f}",
-                "highest": f"{highest['suite']} {highest['value']:.2f}",
+                "lowest": f"{lowest['suite']} {lowest['value']:z.2f}",
+                "highest": f"{highest['suite']} {highest['value']:z.2f}",
             }
         )
     return pd.DataFrame(rows)
@@ -104,11 +105,23 @@ def item_rows(suite: Suite) -> Iterator[dict[str, object]]:
 
 def _figures(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[Figure]:
     ordered = by_suite.sort_values(["phenomenon", "suite"], kind="stable")
-    matrix = ordered.pivot_table(index="suite", columns="model", values="value", sort=False)
+    matrix, counts = (
+        ordered.pivot_table(index=["phenomenon", "suite"], columns="model", values=cell, sort=False)
+        for cell in ("value", "n")
+    )
+    circuits = [str(name) for name in matrix.index.get_level_values("phenomenon")]
     yield Figure(
         name="suites_accuracy",
-        caption="Share of a suite's items in which all its predictions hold (suites by phenomenon).",
-        draw=partial(heat_map, matrix, value_label="share of items", limits=(0, 1), diverging=False),
+        caption="Share of a suite's items in which all its predictions hold (suites by circuit; "
+        f"{n_said(by_suite['n'])} a suite; pale below {FEW}). What guessing would give differs between suites.",
+        draw=partial(
+            grouped_map,
+            matrix.droplevel("phenomenon"),
+            counts.droplevel("phenomenon"),
+            row_groups=[name.replace("_", " ") for name in circuits],
+            value_label="share of items",
+            diverging=False,
+        ),
     )
     twofold = comparisons[comparisons["kind"] == "difference of differences"]
     if len(twofold) and comparisons["model"].nunique() <= MOST_MODELS:

@@ -83,7 +83,7 @@ def trajectories(tables: Sequence[ScoredFrame], features: Mapping[str, ModelFeat
         amounts = tuple(amount for amount, _ in points)
         if len(set(amounts)) < len(amounts):
             twice = next(a for a, b in itertools.pairwise(amounts) if a == b)
-            raise BankError(f"{run} on {corpus}: two checkpoints at {UNITS[kind]} {twice:,.0f}; leave one")
+            raise BankError(f"{run} on {corpus}: two checkpoints at {UNITS[kind]} {twice:z,.0f}; leave one")
         if len(points) >= LEAST_CHECKPOINTS:
             ordered = tuple(table for _, table in points)
             runs.append(Trajectory(run=run, corpus=corpus, unit=UNITS[kind], amounts=amounts, tables=ordered))

@@ -89,7 +89,7 @@ def _run_said(run: str, method: str, part: pd.DataFrame) -> str:
     unit, corpus = str(whole["unit"]), str(whole["corpus"])
     said = (
         f"**{run}** on {corpus}, `{method}`: accuracy goes from {_share(whole['first'])} at the first checkpoint to "
-        f"{_share(whole['last'])} at {unit} {whole['last_checkpoint']:,.0f} ({int(whole['n']):,} items). "
+        f"{_share(whole['last'])} at {unit} {whole['last_checkpoint']:z,.0f} ({int(whole['n']):,} items). "
     )
     said += _onset_said(whole, unit)
     kinds = part[part["phenomenon"] != ALL]
@@ -97,7 +97,7 @@ def _run_said(run: str, method: str, part: pd.DataFrame) -> str:
         return f"{said} No phenomenon has {LEAST_ITEMS} items or more."
     learnt_ones = kinds[kinds["onset"].notna()].sort_values("onset", kind="stable")
     over = int(kinds["onset_over_first"].notna().sum())
-    names = ", ".join(f"{row['phenomenon']} ({row['onset']:,.0f})" for _, row in learnt_ones.head(5).iterrows())
+    names = ", ".join(f"{row['phenomenon']} ({row['onset']:z,.0f})" for _, row in learnt_ones.head(5).iterrows())
     more = f"; the earliest: {names}" if names else ""
     return (
         f"{said} Of {len(kinds)} phenomena {len(learnt_ones)} are above chance for good by the last checkpoint, "
@@ -109,14 +109,14 @@ def _onset_said(row: pd.Series[Any], unit: str) -> str:
     if pd.isna(row["onset"]):
         said = "It is not above chance for good by the last checkpoint"
     else:
-        said = f"It is above chance for good from {unit} {row['onset']:,.0f} on"
+        said = f"It is above chance for good from {unit} {row['onset']:z,.0f} on"
     if pd.isna(row["onset_over_first"]):
         return f"{said}, and not better for good than at the first checkpoint."
-    return f"{said}, and better for good than at the first checkpoint from {row['onset_over_first']:,.0f} on."
+    return f"{said}, and better for good than at the first checkpoint from {row['onset_over_first']:z,.0f} on."
 
 
 def _share(value: float) -> str:
-    return f"{value:.3f}".removeprefix("0")
+    return f"{value:z.3f}".removeprefix("0")
 
 
 def _order_said(order: pd.DataFrame) -> Iterator[str]:
@@ -126,7 +126,7 @@ def _order_said(order: pd.DataFrame) -> Iterator[str]:
     yield (
         f"Order across runs: of {len(order):,} pairs of runs {len(agree):,} agree on which phenomena are easy, by the "
         "rank correlation of mean accuracies over all checkpoints (permutation tests, Holm's correction); rho from "
-        f"{order['rho_mean'].min():.2f} to {order['rho_mean'].max():.2f}."
+        f"{order['rho_mean'].min():z.2f} to {order['rho_mean'].max():z.2f}."
     )
 
 

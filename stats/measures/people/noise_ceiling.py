@@ -149,7 +149,7 @@ def _ceiling(reliability: float, *, n: int, method: str) -> Ceiling:
     if math.isnan(reliability):
         return _no_ceiling("a half does not vary or rates fewer than 3 items of the other", n=n, method=method)
     if reliability <= 0:
-        return _no_ceiling(f"the ratings are noise only (reliability {reliability:.3f})", n=n, method=method)
+        return _no_ceiling(f"the ratings are noise only (reliability {reliability:z.3f})", n=n, method=method)
     value = min(reliability, 1.0)
     return Ceiling(reliability=value, ceiling_r=math.sqrt(value), n=n, method=method)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -17,7 +18,8 @@ import yaml
 import pairbank
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.cards.card.contents import columns_in, contents_of
-from pairbank.cards.card.dictionary import MEANINGS, UNDESCRIBED, described, dictionary
+from pairbank.cards.card.dictionary import MEANINGS, SUMMARY, UNDESCRIBED, described, dictionary
+from pairbank.cards.card.flags import FLAG_MEANINGS
 from pairbank.cards.card.foreign_text import parsed_tables
 from pairbank.errors import BankError
 from pairbank.files import write_json
@@ -144,7 +146,8 @@ def test_a_history_that_is_none_is_refused(copied: Callable[[], Path], history: 
 def test_contact_and_the_way_to_add_a_model_stand_on_the_card(three_models: Path, copied: Callable[[], Path]) -> None:
     page = page_of(three_models)
     assert "https://example.org/pairs" in page.split("## Contact")[1].split("##")[0]
-    assert "pairbank score rated --model ORG/MODEL -m direct -m meta_question_simple" in page
+    assert "pairbank score THIS_BANK/data/rated/items.parquet --model ORG/MODEL --out rated.parquet" in page
+    assert "pairbank score THIS_BANK/data/starter/items.parquet --model ORG/MODEL --out starter.parquet" in page
     assert "pairbank merge THIS_BANK mine --out merged" in page
     kept = pairbank.write_bank(copied())
     assert "https://example.org/pairs" in page_of(kept)
@@ -192,3 +195,78 @@ def test_the_lines_of_r_give_the_rows_of_the_table(three_models: Path) -> None:
     table = pq.read_table(three_models / "scores/rated/fake_1.parquet")
     assert int(shown[0]) == len(table)
     assert float(shown[1]) == pytest.approx(sum(table["direct_delta"].to_pylist()), rel=1e-5)
+
+
+# --- what the page says of itself ---
+
+
+def test_languages_are_those_of_the_rows_that_are_here(tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", limit=1)
+    english = items.filter(lambda language: language == "en", input_columns="language")
+    scored = pairbank.score(english, FakeScorer(name="a"), methods=["direct"])
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    page = page_of(bank)
+    assert len(read_manifest(bank)["corpora"]["starter"]["languages"]) == 18
+    assert "language:\n- en\nlicense" in page
+    assert "- monolingual" in page
+    assert json.loads((bank / "croissant.json").read_text())["inLanguage"] == ["en"]
+
+
+def test_texts_that_may_not_be_passed_on_are_said_to_be_here_and_how_to_leave_them_out(tmp_path: Path) -> None:
+    items = rated_items()
+    bank = pairbank.write_bank(
+        tmp_path / "bank", scored=[pairbank.score(items, FakeScorer(name="a"), methods=["direct"])]
+    )
+    page = page_of(bank)
+    assert "| here, not to be passed on |" in page
+    assert "pairbank strip THIS_BANK --out PUBLIC" in page
+    public = page_of(pairbank.strip_texts(bank, tmp_path / "public"))
+    assert "| left out |" in public
+    assert "pairbank strip" not in public.split("## Add your model")[0]
+
+
+def test_the_columns_of_the_results_and_the_order_of_answers_are_explained(three_models: Path) -> None:
+    page = page_of(three_models)
+    summary = pq.read_schema(three_models / "results/summary.parquet").names
+    assert list(SUMMARY) == summary
+    for name in summary:
+        assert f"| {name} | {SUMMARY[name]}" in page.replace("\\_", "_")
+    assert "| meta_question_simple_logprobs | good_first, bad_first | 1, 2 |" in page
+    fields = {
+        one["name"]: one.get("description", "")
+        for part in json.loads((three_models / "croissant.json").read_text())["recordSet"]
+        if part["name"] == "summary"
+        for one in part["field"]
+    }
+    assert fields == SUMMARY
+
+
+def test_good_and_bad_of_a_prompt_are_what_the_card_says() -> None:
+    items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1)
+    scored = pairbank.score(items, FakeScorer(name="a"), methods=["meta_question_simple", "acceptability_judgment_i"])
+    for row in scored.dataset.to_list():
+        first = row["meta_question_simple_logprobs"]
+        assert row["meta_question_simple_good"] == pytest.approx((first[0] + first[3]) / 2, abs=1e-5)
+        asked = row["acceptability_judgment_i_logprobs"]
+        assert row["acceptability_judgment_i_bad"] == pytest.approx(
+            (asked[4] - asked[5] + asked[7] - asked[6]) / 2, abs=1e-5
+        )
+
+
+def test_every_flag_that_scoring_or_the_schema_can_set_has_a_meaning() -> None:
+    import ast
+    from importlib import import_module
+
+    found = set()
+    for name in ("pairbank.scoring.api.names", "pairbank.builders.schema.flags"):
+        body = ast.parse(Path(str(import_module(name).__file__)).read_text(encoding="utf-8")).body
+        for one, told in itertools.pairwise(body):
+            if isinstance(one, ast.Assign) and isinstance(told, ast.Expr) and "Flag:" in ast.unparse(told):
+                found.add(ast.literal_eval(one.value))
+    assert found == set(FLAG_MEANINGS)
+
+
+def test_pairbank_is_cited_with_its_version_and_models_by_name(three_models: Path) -> None:
+    cited = page_of(three_models).split("## Cite")[1].split("## Limitations")[0]
+    assert f"version = {{{read_manifest(three_models)['pairbank']}}}" in cited
+    assert "pythia-70m" in cited

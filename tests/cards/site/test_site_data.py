@@ -19,7 +19,7 @@ import pairbank
 from pairbank.builders.schema.columns import Item, features
 from pairbank.cards.site import source
 from pairbank.cards.site.columns import encoded
-from pairbank.cards.site.report_pages import TAGS, tree_of
+from pairbank.cards.site.report_pages import TAGS, Place, tree_of
 from pairbank.cards.site.site import citations
 from pairbank.errors import BankError, OutputError, PairbankError
 from pairbank.files import sha256_of_file
@@ -393,7 +393,7 @@ def test_a_report_becomes_harmless_elements_whatever_it_holds() -> None:
         "[ok](table.csv) [up](../../secret) [js](javascript:alert(1)) [data](data:text/html,x) [net](//evil.test/x)\n\n"
         "![figure](figures/a.png) ![away](https://evil.test/x.png)\n\n- one\n- two\n\n```\n<i>\n```\n"
     )
-    tree = tree_of(text, "reports/one")
+    tree = tree_of(text, Place(folder="reports/one", root="reports/one"))
     assert _tags(tree) <= TAGS
     shown = json.dumps(tree)
     assert "<script>alert(1)</script>" in shown
@@ -422,3 +422,28 @@ def test_the_figures_of_a_report_stand_beside_it(tmp_path: Path) -> None:
     copied = {p.name for p in (site / "reports/one").rglob("*") if p.is_file()}
     assert {"accuracy.csv"} <= copied
     assert {p.name for p in (bank / "reports").rglob("*.png")} <= copied
+    pages = {f"{path.removesuffix('.md')}": path for path in ("appendix/accuracy.md", "appendix/how.md")}
+    assert report["pages"].keys() >= pages.keys()
+    assert all((site / "data" / path).is_file() for path in report["pages"].values())
+    assert "reports/one/summary.csv" in report["tables"]
+
+
+def test_links_of_a_report_lead_to_its_own_pages_and_files_and_figures_say_what_they_show() -> None:
+    place = Place(
+        folder="reports/one/appendix",
+        root="reports/one",
+        pages={"reports/one/report.md": "", "reports/one/appendix/a b.md": "appendix/a b"},
+        files=frozenset(["reports/one/summary.csv"]),
+    )
+    text = (
+        "[back](../report.md) [next](a%20b.md) [none](gone.md) [out](../../two/report.md) [here](.) "
+        "`summary.csv` `no.csv`"
+        "\n\n![x](../figures/x.png)\n\n*Accuracy of **three** models.*\n\n![y](../../two/y.png)\n"
+    )
+    paragraph, figure, _, stray = tree_of(text, place)
+    links = {child[2][0]: child[1] for child in paragraph[2] if child[0] == "a" and isinstance(child[2][0], str)}
+    assert links == {"back": {"page": ""}, "next": {"page": "appendix/a b"}, "none": {}, "out": {}, "here": {}}
+    assert ["a", {"href": "reports/one/summary.csv"}, [["code", {}, ["summary.csv"]]]] in paragraph[2]
+    assert ["code", {}, ["no.csv"]] in paragraph[2]
+    assert figure[2][0][1] == {"src": "reports/one/figures/x.png", "alt": "Figure: Accuracy of three models."}
+    assert "src" not in stray[2][0][1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import math
 import re
 from pathlib import Path
@@ -148,8 +149,39 @@ def test_numbers_are_written_as_in_the_card(hard: Shown) -> None:
     assert found == [f"{x:.2f}" for x in values]
     script = """return [text.share(0.716), text.share(-0.1), text.share(1), text.share(NaN), text.interval(0.7, 0.741),
         text.nats(6.398), text.nats(-0.001), text.nats(0), text.logprob(-64.6708), text.clipped("abcdef", 4)]"""
-    assert hard.run(script) == [".72", "−.10", "1.00", "–", "[.70, .74]", "+6.40", "−0.00", "0.00", "−64.67", "abc…"]
+    assert hard.run(script) == [".72", "−.10", "1.00", "–", "[.70, .74]", "+6.40", "−0.001", "0.00", "−64.67", "abc…"]
     assert hard.run("return text.niceTicks(-3.2, 11)") == [0, 5, 10]
+    tiny = [2e-7, -4.4e-4, -0.004, 0.0051, 5e-10, -5e-10]
+    shown = ["+2e−7", "−4e−4", "−0.004", "+0.01", "0.00", "0.00"]
+    assert hard.run("return value.map(text.nats)", tiny) == shown
+    assert hard.run("return value.map(text.logprob)", [-2e-7, 0]) == ["−2e−7", "0.00"]
+
+
+def test_ticks_never_run_into_the_axis(hard: Shown) -> None:
+    hard.open("?tab=add")
+    script = """return value.map(([low, high]) => {
+        const ticks = text.niceTicks(low, high);
+        const { texts, label } = text.tickTexts(ticks, "Δ direct (nats)");
+        return [texts, label];
+    })"""
+    found = hard.run(script, [[-4e-7, 2.1e-7], [-0.06, 0.05], [-3, 11], [0, 2_400_000]])
+    assert found[0] == [["−4", "−2", "0", "2"], "Δ direct (10⁻⁷ nats)"]
+    assert found[1] == [["−0.06", "−0.04", "−0.02", "0.00", "0.02", "0.04"], "Δ direct (nats)"]
+    assert found[3] == [["0.0", "0.5", "1.0", "1.5", "2.0"], "Δ direct (10⁶ nats)"]
+    assert all(len(text) <= 6 for texts, _ in found for text in texts)
+
+
+def test_the_test_of_two_models_can_be_done_again_from_the_counts_that_are_shown(hard: Shown) -> None:
+    # Ties: an item on which one of both ties is half a gain. By hand: all signs of 3 whole and 2 half gains.
+    hard.open("?tab=add")
+    first = [1.0, 1.0, -1.0, 0.0, 1.0, 0.0, 1.0]
+    second = [-1.0, -1.0, 1.0, -1.0, 0.0, 0.0, 1.0]
+    found = hard.run("return [statistics.compare(...value), statistics.signs(...value)]", [first, second])
+    assert found[1] == [[1, 1, 2], [0, 1, 1], [1, 0, 0]]
+    assert [found[0][name] for name in ("onlyA", "onlyB", "halfA", "halfB")] == [2, 1, 2, 0]
+    sizes = [1, 1, 1, 0.5, 0.5]
+    sums = [sum(s * x for s, x in zip(signs, sizes, strict=True)) for signs in itertools.product((-1, 1), repeat=5)]
+    assert found[0]["exact"] == pytest.approx(sum(abs(total) >= 2 for total in sums) / len(sums), abs=1e-12)
 
 
 # --- rows, against a loop in Python ---

@@ -296,6 +296,21 @@ def test_two_models_and_two_methods_meet_on_the_same_items_with_the_paired_test(
     assert "is right more often" in hard.text() or "do not tell them apart" in hard.text()
 
 
+def test_two_models_meet_by_one_method_whatever_was_compared_before(hard: Shown) -> None:
+    hard.open("?tab=compare&corpus=hard&model=fake_1&method=meta_question_simple&versus=direct")
+    hard.go("Head to head")
+    assert hard.page.locator("#pb-method").input_value() == hard.page.locator("#pb-versus").input_value()
+    assert hard.page.locator("#pb-method").input_value() == "meta_question_simple"
+
+
+def test_back_after_a_search_empties_the_box(hard: Shown) -> None:
+    hard.open("?tab=items&corpus=hard")
+    hard.settled(lambda: hard.page.locator("#pb-q").press_sequentially("river"))
+    hard.page.wait_for_url("**q=river*")
+    hard.page.go_back()
+    hard.page.wait_for_function("document.getElementById('pb-q').value === ''")
+
+
 def test_arrow_keys_move_between_tabs_and_the_focus_is_seen(hard: Shown) -> None:
     hard.open()
     hard.page.locator("[role=tab][aria-selected=true]").focus()
@@ -561,6 +576,7 @@ def test_empty_states_say_what_to_do(opened: Open, tmp_path: Path) -> None:
         assert "Score the corpus" in told[tab]
     assert "human judgments" in told["people"]
     assert "no reports" in told["reports"]
+    assert "`" not in "".join(told.values())
     assert "✓" in told["items"]
     page.open("?tab=items&q=zebra")
     assert "No item fits" in page.text()
@@ -583,6 +599,35 @@ def test_a_damaged_table_or_file_is_named_and_the_other_pages_still_work(
     assert "ids.json.gz is damaged; write the site again" in page.text()
 
 
+def every_link_of_a_report_leads_somewhere(page: Shown) -> None:
+    first = page.page.locator(".pb-report .pb-link")
+    names = first.all_inner_texts()
+    assert "Definitions, references, ids of methods, signatures" in names
+    for name in names:
+        page.settled(lambda name=name: page.page.get_by_role("button", name=name, exact=True).click())
+        assert "part=appendix" in page.page.url
+        assert page.page.locator(".pb-report").inner_text().count("\n") > 2
+        page.settled(page.page.get_by_role("button", name="Back to the report").click)
+    with page.page.expect_download() as download:
+        page.page.locator(".pb-report code", has_text="summary.csv").click()
+    assert "accuracy" in Path(download.value.path()).read_text(encoding="utf-8")
+    saved = page.page.locator(".pb-files a").evaluate_all(
+        "all => Promise.all(all.map(async (a) => [a.download, (await fetch(a.href)).status]))"
+    )
+    assert ["summary.csv", 200] in saved
+    assert {status for _, status in saved} == {200}
+    figure = page.page.locator(".pb-drawn").first
+    assert str(figure.locator("img").get_attribute("alt")).startswith("Figure: Accuracy")
+    figure.click()
+    page.page.wait_for_selector("dialog[open] .pb-large img")
+    assert "figure=reports" in page.page.url
+    page.page.go_back()
+    page.page.wait_for_selector("dialog:not([open])", state="attached")
+    page.open("?tab=reports&part=appendix%2Fhow")
+    assert page.page.locator(".pb-report h2").inner_text() == "How these numbers are made"
+    assert page.page.locator(".pb-notice").count() == 0
+
+
 def test_reports_and_their_figures_stand_in_the_site_and_commands_are_filled_in(opened: Open, tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="contexts", limit=2)
     scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("a", "b", "c")]
@@ -593,9 +638,11 @@ def test_reports_and_their_figures_stand_in_the_site_and_commands_are_filled_in(
     assert "<b>Mine</b>" in page.page.locator(".pb-report h2").first.inner_text()
     assert page.page.locator(".pb-report table").count() > 0
     assert page.page.locator(".pb-report [href^=javascript]").count() == 0
+    every_link_of_a_report_leads_somewhere(page)
     page.go("Add a model")
-    assert "pairbank merge org/bank my-bank --out merged" in page.text()
-    assert "pairbank score starter --model ORG/MODEL -m direct --out starter.parquet" in page.text()
+    assert "pairbank merge org/bank mine --out merged" in page.text()
+    assert "hf upload org/bank merged . --repo-type dataset --create-pr" in page.text()
+    assert "pairbank score bank/data/starter/items.parquet --model ORG/MODEL --out starter.parquet" in page.text()
     page.open("?tab=items&item=starter/contexts/1-t1")
     marks = page.page.locator(".pb-detail mark").all_inner_texts()
     assert "afraid" in marks

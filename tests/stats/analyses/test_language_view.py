@@ -13,7 +13,9 @@ from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.languages import language_facts, typology
 from pairbank.errors import BankError
 from pairbank.stats.analyses.language_view.alignment import OTHER, aligned, shared_names
-from pairbank.stats.analyses.language_view.section import languages_in_order, section
+from pairbank.stats.analyses.language_view.figures import MOST_LANGUAGES
+from pairbank.stats.analyses.language_view.places import languages_in_order
+from pairbank.stats.analyses.language_view.section import section
 from pairbank.stats.scored_table.frame import ScoredFrame
 from rated_tables import DIRECT, keyed, rated_table
 
@@ -72,6 +74,16 @@ def test_languages_have_family_and_resources_and_say_where_no_prompt_is() -> Non
         assert figure.draw().get_axes()
 
 
+def test_asking_is_held_against_probability_on_the_same_items() -> None:
+    """Items that were not asked about, all right, must not stand against the few that were."""
+    asked = of_languages("asked", ["SV-#"], ["en", "tr"])
+    asked = replace(asked, frame=asked.frame.assign(direct_delta=-1.0))
+    scored = of_languages("scored", ["SV-#"], ["en", "tr"])
+    scored = replace(scored, frame=scored.frame.assign(direct_delta=1.0), layouts=(DIRECT,))
+    answer = section([asked, scored], seed=0, n_resamples=1).answer
+    assert "where on the same items `direct` is right in 0.00 on average over languages" in answer
+
+
 def test_a_model_that_lacks_a_language_is_named_and_one_language_is_an_error() -> None:
     found = section(three_models()[:5], seed=0, n_resamples=1)  # the third model lacks corpus two
     assert "Coverage: sw lack some of the 3 models." in found.text
@@ -84,6 +96,35 @@ def test_the_order_of_tables_changes_no_number() -> None:
     first, again = (section(tables, seed=0, n_resamples=1) for tables in (three_models(), three_models()[::-1]))
     for name in ("phenomena", "accuracy", "groups"):
         pd.testing.assert_frame_equal(first.tables[name], again.tables[name])
+
+
+def test_a_hundred_languages_are_drawn_in_maps_that_can_be_read_and_none_is_left_out() -> None:
+    tags = list(CORPORA["multiblimp"].languages)
+    tables = []
+    for model in ("gpt2", "bloom", "qwen"):
+        table = of_languages("many", ["NPI licensing", "SV-#"], tags, model=model)
+        frame = pd.concat([table.frame.assign(language=np.roll(tags, shift)[:60]) for shift in (0, 41)])
+        tables.append(replace(table, frame=frame.assign(item_id=[str(nth) for nth in range(len(frame))])))
+    found = section(tables, seed=0, n_resamples=1)
+    drawn: dict[str, list[str]] = {}
+    for figure in found.figures:
+        axes = figure.draw().get_axes()[0]
+        rows = [text.get_text() for text in axes.get_yticklabels()]
+        assert len(rows) <= MOST_LANGUAGES
+        drawn.setdefault(figure.name.removesuffix("_2"), []).extend(rows)
+    for name in ("language_view_models", "language_view_gpt2_direct"):
+        assert len(drawn[name]) == len(set(drawn[name])) == len(found.tables["languages"])
+    assert found.first_figure is not None
+    assert found.first_figure.name == "language_view_models"
+
+
+def test_many_models_stand_in_a_map_a_method_and_none_is_left_out() -> None:
+    tables = [of_languages("one", ["SV-#"], ["en", "tr", "fr"], model=f"model-{nth}") for nth in range(19)]
+    found = section(tables, seed=0, n_resamples=1)
+    maps = [one.draw().get_axes()[0] for one in found.figures if one.name.startswith("language_view_models")]
+    shown = [text.get_text() for axes in maps for text in axes.get_xticklabels()]
+    assert set(shown) == {f"model-{nth}" for nth in range(19)}
+    assert len(shown) == 19 * found.tables["accuracy"]["method"].nunique()
 
 
 def test_every_language_of_a_corpus_is_known_and_unknown_ones_stand_last() -> None:

@@ -107,6 +107,54 @@ def test_raters_who_saw_one_side_are_compared_by_their_ratings() -> None:
     assert "a rater goes with the mean of the others at r" in found.answer
 
 
+def test_means_without_raters_say_what_they_can_and_what_they_cannot() -> None:
+    tables = models()
+    frame = tables[0].frame
+    human = np.sign(frame["human_good"].to_numpy() - frame["human_bad"].to_numpy())[1:]  # the first is no choice
+    found = section(tables, seed=0, n_resamples=1, mean_ratings=("toy",))
+    each = found.tables["each"]
+    people = each[each["kind"] == "people"].set_index("who")
+    assert people.loc["mean ratings", "value"] == pytest.approx((human > 0).mean())
+    direct = each[(each["who"] == "shifted") & (each["method"] == "direct")].iloc[0]
+    sides = [frame[f"{kind}_{side}"].to_numpy()[1:] for kind in ("direct", "human") for side in ("good", "bad")]
+    r = np.corrcoef(np.concatenate(sides[:2]), np.concatenate(sides[2:]))[0, 1]
+    assert (direct["r_with_means"], direct["n_means"]) == (pytest.approx(r), 598)
+    assert each[each["method"] == "meta"]["r_with_means"].isna().all()  # it scores no side
+    assert found.answer.startswith("Asked here: what do people's mean ratings prefer")
+    assert "mean ratings are published and no single ones (how many raters stand behind a mean is not" in found.answer
+    assert "`direct` falls with every word" in found.answer
+    assert "no ceiling of r: the source gives mean ratings only" in found.text
+    assert found.tables["test"].empty
+    for figure in found.figures:
+        assert figure.draw().get_axes()
+    known = [replace(t, frame=t.frame.assign(human_n=np.arange(300) % 3 + 8)) for t in tables]
+    assert "8 to 10 raters stand behind a mean" in section(known, seed=0, n_resamples=1, mean_ratings=("toy",)).answer
+
+
+def test_single_ratings_are_taken_where_there_are_both() -> None:
+    tables, other = models(), rated_table(40, corpus="means", model="sure")
+    ratings = [forced(tables[0])]
+    found = section([*tables, other], seed=0, n_resamples=1, ratings=ratings, mean_ratings=("toy", "means"))
+    people = found.tables["each"].query("kind == 'people'")
+    assert people.groupby("corpus")["who"].count().to_dict() == {"means": 1, "toy": 3}
+    assert "Of means mean ratings are published" in found.answer
+    assert "Of toy" not in found.answer
+
+
+def test_a_fair_score_of_single_sentences_is_named_where_there_is_one() -> None:
+    tables = models()
+    ratings = likert(tables[0], both=False)
+    assert "score `mean_logprob` too" in made(tables, ratings).answer
+    both = []
+    for table in tables:
+        fair = {f"mean_logprob_{end}": table.frame[f"direct_{end}"] for end in ("good", "bad", "delta")}
+        layouts = (*table.layouts, replace(DIRECT, method="mean_logprob"))
+        both.append(replace(table, frame=table.frame.assign(**fair), layouts=layouts))
+    answer = made(both, ratings).answer
+    assert "read `mean_logprob` for r" in answer
+    assert answer.startswith("Asked here: how far does one person go with the others, and a model with them?")
+
+
 def test_two_corpora_one_without_ratings_and_the_order_of_rows_change_nothing() -> None:
     tables, other = models(), rated_table(40, corpus="unrated", model="sure")
     ratings = forced(tables[0])

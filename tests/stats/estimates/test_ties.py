@@ -11,8 +11,9 @@ from pairbank.scoring.api.names import TIE
 from pairbank.scoring.methods.prompted import Prompted, most_probable_ratings
 from pairbank.scoring.prompts.registry import prompt_named
 from pairbank.stats.analyses.introspection.disagreement import disagreement
+from pairbank.stats.analyses.introspection.model_pairs import pair_table
 from pairbank.stats.analyses.paradigms import item_shares
-from pairbank.stats.estimates.ties import is_tie, merged, signs
+from pairbank.stats.estimates.ties import ROUNDING, is_tie, merged, signs, varies
 from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, balanced_accuracy
 from pairbank.stats.measures.agreement import cohens_kappa, raw_agreement, spearman
 from pairbank.stats.measures.confusion import choice_counts, takes_second
@@ -20,6 +21,8 @@ from pairbank.stats.measures.no_difference import no_difference
 from pairbank.stats.measures.paired_tests import compare
 from pairbank.stats.measures.roc import auc, pooled_pairs, roc_curve
 from pairbank.stats.report.summary import summarise
+from pairbank.stats.scored_table.delta_stack import DeltaStack
+from scored_frames import scored_frame
 
 EXACT = np.array([1.0, 0.0, -2.0, 0.5, 0.0, -1.0, 3.0, 0.25])
 NOISE = np.array([0.0, -2e-16, 0.0, 0.0, 2e-16, 0.0, 0.0, 0.0])
@@ -91,3 +94,34 @@ def test_a_report_counts_a_published_tie_of_minus_2e_16_as_a_half(shift: float) 
     )
     direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
     assert summarise(frame, [direct], model="m")["value"].tolist() == [0.75]
+
+
+def test_the_same_answer_with_rounding_does_not_vary_and_a_thousandth_of_a_nat_does() -> None:
+    rng = np.random.default_rng(2)
+    noise = rng.normal(size=200)
+    assert varies(0.3 + np.stack([0.5 * ROUNDING * noise, 10 * ROUNDING * noise])).tolist() == [False, True]
+    assert not varies([1.0])
+    assert not varies([])
+
+
+def test_a_model_whose_answers_are_one_but_for_rounding_has_no_r_in_a_summary_nor_among_models() -> None:
+    rng = np.random.default_rng(3)
+    direct, meta = rng.normal(size=(2, 80)), rng.normal(size=80)
+    answers = np.stack([direct[0] + meta, 0.1 + 2e-5 * direct[1]])
+    frames = [scored_frame(m, direct[k], {"p": answers[k]}) for k, m in enumerate("ab")]
+    rows = pd.concat([summarise(one.frame, one.layouts, model=one.model) for one in frames])
+    chosen = rows[(rows["group_by"] == "all") & (rows["method"] == "p")]
+    found = {(row["model"], row["metric"]): row for row in chosen.to_dict("records")}
+    assert found["a", "pearson"]["value"] > 0.5
+    for metric in ("pearson", "spearman"):
+        assert np.isnan(found["b", metric]["value"])
+        assert "by rounding alone" in found["b", metric]["reason"]
+    assert found["b", "accuracy"]["value"] == 1.0
+    stack = DeltaStack(
+        corpus="toy", models=("a", "b"), prompts=("p",), item_ids=tuple(f"{n}" for n in range(80)), n_identical=0,
+        direct_nats=direct, meta_nats=answers[np.newaxis],
+    )  # fmt: skip
+    pairs = pair_table(stack, {}).set_index(["direct_model", "meta_model"])
+    assert pairs["meta_direct"].notna().tolist() == [True, False, True, False]
+    assert pairs.loc[("b", "b"), "reason"] == "the deltas of no prompt vary"
+    assert pairs["direct_direct"].notna().all()

@@ -16,6 +16,7 @@ from matplotlib.text import Text
 
 from pairbank.errors import BankError
 from pairbank.stats.figures.charts import curves, heat_map, intervals, roc_curves
+from pairbank.stats.figures.grouped_map import EMPTY, FEW, grouped_map
 from pairbank.stats.figures.panels import areas, curve_panels, roc_panels
 from pairbank.stats.figures.scatters import scatter
 from pairbank.stats.figures.style import INK, save_bytes, save_figure
@@ -43,6 +44,9 @@ def _drawn() -> dict[str, Figure]:
     return {
         "intervals": intervals(table, rows="model", series="method", x_label="accuracy", title=HOSTILE[1], chance=0.5),
         "heat_map": heat_map(matrix, value_label="r", limits=(-1, 1)),
+        "grouped_map": grouped_map(
+            matrix.abs(), matrix * 0 + 20, row_groups=["a", "a", *HOSTILE[:4]], column_groups=HOSTILE, value_label="r"
+        ),
         "scatter": scatter(table, x="value", y="bin", x_label="$x", y_label="y", series="model", signs=True),
         "curves": curves(table, x="bin", series="method", x_label="bin", y_label="r", chance=0.5),
         "roc": roc_curves({HOSTILE[0]: ([0, 0.2, 1], [0, 0.7, 1])}),
@@ -128,3 +132,18 @@ def test_a_difference_has_a_dark_line_at_zero_and_chance_a_dashed_one() -> None:
         assert (line.get_color(), line.get_linestyle()) == (INK, style)
     axes = curves(table, x="bin", series="method", x_label="bin", y_label="r").axes[0]
     assert all(line.get_color() != INK for line in axes.lines)  # none where none is asked for
+
+
+def test_a_cell_of_few_items_is_pale_one_without_is_grey_and_groups_are_named_once() -> None:
+    matrix = pd.DataFrame([[0.9, 0.9], [np.nan, 0.1]], index=["de", "tr"], columns=["one", "two"])
+    counts = pd.DataFrame([[FEW, FEW - 1], [0, FEW]])
+    axes = grouped_map(matrix, counts, row_groups=["Germanic", "Turkic"], value_label="accuracy").get_axes()[0]
+    (image,) = axes.get_images()
+    cells = np.asarray(image.get_array())
+    assert (cells[0, 1, :3] > cells[0, 0, :3]).all()
+    assert tuple(cells[1, 0]) == EMPTY
+    assert [text.get_text() for text in axes.texts] == [".90", ".90", ".10"]
+    (right,) = axes.child_axes
+    assert [text.get_text() for text in right.get_yticklabels()] == ["Germanic", "Turkic"]
+    with pytest.raises(BankError, match="no cell to draw"):
+        grouped_map(pd.DataFrame(), pd.DataFrame(), row_groups=[], value_label="accuracy")

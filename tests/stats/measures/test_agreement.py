@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from pairbank.errors import BankError
-from pairbank.stats import cohens_kappa, pearson, raw_agreement, spearman
+from pairbank.stats import Estimate, cohens_kappa, pearson, raw_agreement, spearman
 from pairbank.stats.measures.agreement import kappa_of
 
+Measure = Callable[[np.ndarray, np.ndarray], Estimate]
 ANSCOMBE_X = [10, 8, 13, 9, 11, 14, 6, 4, 12, 7, 5]
 ANSCOMBE_Y = [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68]
 IQ = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]
@@ -231,3 +233,33 @@ def test_vectors_of_different_length_are_refused() -> None:
         spearman([1, 2], [math.nan, 2])
     with pytest.raises(BankError, match=r"delta_b\[1\] is inf"):
         cohens_kappa([1, 2], [1, math.inf])
+
+
+CONSTANT = np.array([0.3, -0.2, 0.0])
+"""What three models answer to every item, in nats; the last one's signs are its rounding's."""
+
+
+@pytest.mark.parametrize("answer", CONSTANT)
+@pytest.mark.parametrize("statistic", [pearson, spearman])
+def test_answers_that_are_equal_but_for_rounding_have_no_r(statistic: Measure, answer: float) -> None:
+    rng = np.random.default_rng(5)
+    direct = rng.normal(size=60)
+    # rounding that goes with the items' length, and so with their probabilities: r would be .9 and "significant"
+    rounding = 2e-5 * (direct + 0.4 * rng.normal(size=60))
+    for x, y, name in ((direct, answer + rounding, "second"), (answer + rounding, direct, "first")):
+        found = statistic(x, y)
+        assert math.isnan(found.value)
+        assert found.reason == f"the {name} values differ by rounding alone (sd at most 0.0001)"
+    assert statistic(direct, answer + 100 * rounding).low > 0.7
+
+
+@pytest.mark.parametrize("statistic", [cohens_kappa, raw_agreement])
+def test_choices_that_rounding_makes_have_no_kappa_and_agree_with_nothing(statistic: Measure) -> None:
+    rng = np.random.default_rng(6)
+    direct = rng.normal(size=60)
+    rounding = 2e-5 * (direct + 0.4 * rng.normal(size=60))
+    assert statistic(direct, rounding).reason == "the second values differ by rounding alone (sd at most 0.0001)"
+    assert statistic(rounding, direct).reason == "the first values differ by rounding alone (sd at most 0.0001)"
+    assert statistic(direct, 100 * rounding).value > 0.5
+    always_one = np.full(60, 0.3) + rounding
+    assert raw_agreement(direct, always_one).value == np.mean(direct > 0)

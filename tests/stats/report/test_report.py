@@ -67,6 +67,28 @@ def test_the_page_shows_html_as_text_and_has_every_section_note_and_signature(tm
     assert not (folder / "figures" / "stale.png").exists()
 
 
+def test_pages_have_names_for_ids_also_before_a_reading_and_no_empty_table(tmp_path: Path) -> None:
+    extra = Section(
+        id="extra",
+        title="What `direct` is",
+        text="Rated by `direct` (argmax).",
+        definitions="- none",
+        tables={
+            "cells": pd.DataFrame({"method": ["direct (argmax)", "other (mean)"], "value": [-0.0, 1.0]}),
+            "rows": pd.DataFrame({"method": pd.Series(dtype=object), "value": pd.Series(dtype=float)}),
+        },
+        main_table="rows",
+    )
+    made = pairbank.report([scored(tmp_path)], sections=[extra], n_resamples=20)
+    folder = made.save(tmp_path / "report")
+    page, own, html = ((folder / n).read_text() for n in ("report.md", "appendix/extra.md", "report.html"))
+    assert "| Direct (argmax) | 0.000 |\n| other (mean) | 1.000 |" in own
+    assert "Rated by Direct (argmax)." in own
+    assert "## Rows\n\nNone.\n" in own
+    assert "|  |" not in page
+    assert "<summary>What <code>direct</code> is</summary>" in html
+
+
 def test_options_of_an_analysis_that_does_not_exist_are_refused(tmp_path: Path) -> None:
     tables = [scored(tmp_path)]
     with pytest.raises(UnknownNameError, match="no analysis 'peple'; did you mean 'people'"):

@@ -20,6 +20,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
+from pairbank.cli.display.metavars import with_plain_words
 from pairbank.shown import spelt_in_json, spelt_out
 
 
@@ -116,6 +117,7 @@ def takes_output_options(command: Callable[..., None], *, as_json: bool = True) 
                     warn("\nstopped; what was scored is stored, and the same command goes on from there")
                 raise
 
+    with_plain_words([*own.parameters.values(), *more])
     keyword = [_as_written(one).replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
     run.__signature__ = own.replace(parameters=[*keyword, *more])  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in (*keyword, *more)} | {"return": None}

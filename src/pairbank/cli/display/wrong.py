@@ -136,7 +136,7 @@ def lines(found: Missed, *, width: int) -> Iterator[str]:
         )
     for item in found.items:
         what = dict.fromkeys(str(item[name]) for name in ("item_id", "phenomenon", "paradigm") if item.get(name))
-        yield from folded(f"{item['delta']:8.2f}  {'  '.join(what)}", width, hanging=" " * 10)
+        yield from folded(f"{item['delta']:z8.2f}  {'  '.join(what)}", width, hanging=" " * 10)
         for side in ("good", "bad"):
             text = " | ".join(str(item[k]) for k in (f"context_{side}", f"target_{side}") if item.get(k))
             if text:

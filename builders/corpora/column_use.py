@@ -1,0 +1,175 @@
+"""What the cells of a user's columns look like: sentences, numbers, ids or labels; and which two may be a pair.
+
+In: the names of columns and the first rows. Out: why a column holds no sentences, the two columns that most likely hold
+the sides of a pair, and what is to be said of columns that were not used. Nothing here decides how a file is read:
+it doubts, and words what to type.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pairbank.builders.corpora.column_verdict import verdict, words_of
+
+_LETTERS = re.compile(r"[^\W\d_]")
+_NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
+_CODE = re.compile(r"\S*\d\S*")
+_SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’»」)]*\s*$")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+_RATING = re.compile(
+    r"mittel|mean|average|rating|score|judge?ment|bewertung|urteil|akzept|accept|human|likert|moyenne|jugement|media|"
+    r"juicio|punteggio|оценк|评分|評価|z wert"
+)
+_CLASS = re.compile(r"ph[äae]?nom|fenom|fenóm|phénom|construction|konstruktion|category|kategorie|现象|現象")
+_MOST_LABELS = 10
+_LEAST_ALIKE = 0.3
+"""Two columns whose rows share fewer of their words are hardly the sides of minimal pairs."""
+_ROWS_COMPARED = 50
+_MOST_NAMED = 8
+
+
+def texts(rows: Sequence[Mapping[str, Any]], name: str) -> list[str]:
+    """Return the cells of a column that hold text."""
+    return [cell for row in rows if isinstance(cell := row.get(name), str) and cell.strip()]
+
+
+def not_sentences(cells: Sequence[str], others: Sequence[str]) -> str:
+    """Return what cells hold that are numbers or ids; "" where they may be sentences.
+
+    >>> not_sentences(["1", "2,5"], []), not_sentences(["s1", "s2"], ["A b.", "C d."]), not_sentences(["A."], [])
+    ("numbers ('1', '2,5')", "ids ('s1', 's2')", '')
+    """
+    if cells and all(_NUMBER.fullmatch(cell.strip()) for cell in cells):
+        return f"numbers ({_some(cells)})"
+    is_code = [bool(_CODE.fullmatch(cell.strip())) for cell in cells]
+    if cells and all(is_code) and any(" " in cell.strip() for cell in others):
+        return f"ids ({_some(cells)})"
+    return ""
+
+
+def labels(cells: Sequence[str], others: Sequence[str]) -> str:
+    """Return the few short values that cells repeat beside sentences that differ; "" where they do not."""
+    values = set(cells)
+    few = len(values) * 4 <= len(cells) and len(values) < min(_MOST_LABELS, len(set(others)))
+    return f"{len(values)} values over and over ({_some(cells)})" if few and max(map(_n_words, values)) < 3 else ""
+
+
+def single_words(cells: Sequence[str], others: Sequence[str]) -> str:
+    """Return single words that stand beside whole sentences; "" where cells are no such words.
+
+    >>> single_words(["Kasus", "Genus"], ["Ich helfe dem Kind.", "Das Kind schläft nicht."])
+    "single words ('Kasus', 'Genus')"
+    >>> single_words(["Geh!", "Lauf!"], ["Ich helfe dem Kind.", "Das Kind schläft nicht."])
+    ''
+    """
+    words = all(_n_words(cell) == 1 and not _SENTENCE_END.search(cell) and not _UNSPACED.search(cell) for cell in cells)
+    beside = bool(others) and all(_n_words(cell) > 2 for cell in others)
+    return f"single words ({_some(cells)})" if cells and words and beside else ""
+
+
+def likely_sides(
+    header: Sequence[str], rows: Sequence[Mapping[str, Any]], *, given: str | None = None
+) -> tuple[str, str] | None:
+    """Return the two columns that most look like the sides of a pair, by its names or its order the better one first.
+
+    Their cells are sentences (else at least texts), and the two of a row are alike but not the same.
+
+    Args:
+        header: the columns that may be meant.
+        rows: the first rows.
+        given: a column that is one side for certain; the other is looked for.
+    """
+    others = [name for name in header if name != given]
+    for likely in (_are_sentences, _are_texts):
+        found = [name for name in others if likely(texts(rows, name))]
+        pairs = itertools.combinations(found, 2) if given is None else ((given, name) for name in found)
+        ranked = sorted(((_alike(rows, *pair), pair) for pair in pairs), key=lambda one: -one[0])
+        if ranked and (ranked[0][0] >= _LEAST_ALIKE or likely is _are_texts):
+            first, second = ranked[0][1]
+            is_turned = verdict(first) == "worse" or (verdict(second) == "better" and verdict(first) != "better")
+            return (second, first) if is_turned and given is None else (first, second)
+    return None
+
+
+def not_used(header: Sequence[str], rows: Sequence[Mapping[str, Any]], used: Mapping[str, str]) -> str:
+    """Return what is to be said of columns that the schema does not get, "" if there are none.
+
+    Args:
+        header: all columns.
+        rows: the first rows.
+        used: schema column -> the table's column, or what stands for it.
+    """
+    unused = [name for name in header if name not in used.values()]
+    if not unused:
+        return ""
+    more = f" and {len(unused) - _MOST_NAMED} more" if len(unused) > _MOST_NAMED else ""
+    hints = (_ratings_hint(unused, rows, used), _class_hint(unused, rows, used))
+    asked = "".join(f"; {hint}" for hint in hints if hint)
+    return f"not used, only kept: {', '.join(map(repr, unused[:_MOST_NAMED]))}{more}{asked}"
+
+
+def _ratings_hint(unused: Sequence[str], rows: Sequence[Mapping[str, Any]], used: Mapping[str, str]) -> str:
+    if used.keys() & {"human_good", "human_bad"}:
+        return ""
+    found = [name for name in unused if _RATING.search(words_of(name)) and _are_numbers(rows, name)]
+    sides = {verdict(name): name for name in found}
+    if not found or len(found) > 2 or (len(found) == 1 and not verdict(found[0])):
+        return ""
+    pairs = [("human_good", sides.get("better")), ("human_bad", sides.get("worse"))]
+    if len(found) == 2 and not all(name for _, name in pairs):
+        pairs = list(zip(("human_good", "human_bad"), found, strict=True))
+    return f"ratings? type {_options([(one, name) for one, name in pairs if name])}"
+
+
+def _class_hint(unused: Sequence[str], rows: Sequence[Mapping[str, Any]], used: Mapping[str, str]) -> str:
+    found = [name for name in unused if _CLASS.search(words_of(name)) and not _are_numbers(rows, name)]
+    return "" if "phenomenon" in used or len(found) != 1 else f"classes? type {_options([('phenomenon', found[0])])}"
+
+
+def _options(pairs: Sequence[tuple[str, str]]) -> str:
+    return " ".join(f"--column {shlex.quote(f'{name}={column}')}" for name, column in pairs)
+
+
+def _are_numbers(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    cells = [cell for row in rows if (cell := row.get(name)) is not None and str(cell).strip()]
+    return bool(cells) and all(
+        isinstance(cell, int | float) or _NUMBER.fullmatch(str(cell).strip()) is not None for cell in cells
+    )
+
+
+def _are_texts(cells: Sequence[str]) -> bool:
+    """Return whether cells have letters, and are neither numbers nor ids."""
+    is_text = [bool(_LETTERS.search(cell)) and not _CODE.fullmatch(cell.strip()) for cell in cells]
+    return bool(cells) and sum(is_text) * 5 >= len(cells) * 4
+
+
+def _are_sentences(cells: Sequence[str]) -> bool:
+    """Return whether most cells have several words, or end as sentences do, and most differ from each other."""
+    like = [_n_words(cell) > 1 or bool(_SENTENCE_END.search(cell) or _UNSPACED.search(cell)) for cell in cells]
+    return _are_texts(cells) and sum(like) * 5 >= len(cells) * 4 and len(set(cells)) * 2 > len(cells)
+
+
+def _alike(rows: Sequence[Mapping[str, Any]], first: str, second: str) -> float:
+    """Return which share of their words the two cells of a row have in common; 0 where most are the same."""
+    pairs = [(str(row.get(first) or ""), str(row.get(second) or "")) for row in rows[:_ROWS_COMPARED]]
+    if not pairs or sum(one != other for one, other in pairs) * 2 < len(pairs):
+        return 0.0
+    return sum(_shared(*pair) for pair in pairs) / len(pairs)
+
+
+def _shared(first: str, second: str) -> float:
+    ours, theirs = (Counter(text if _UNSPACED.search(text) else text.casefold().split()) for text in (first, second))
+    return 2 * (ours & theirs).total() / ((ours.total() + theirs.total()) or 1)
+
+
+def _n_words(text: str) -> int:
+    return len(text.split())
+
+
+def _some(cells: Sequence[str]) -> str:
+    return ", ".join(repr(cell) for cell in list(dict.fromkeys(cells))[:3])

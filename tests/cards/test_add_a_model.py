@@ -1,0 +1,127 @@
+"""How to add a model: the commands on the card and in the site, run as they stand, end in a whole bank."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import datasets
+import pytest
+from typer.testing import CliRunner
+
+import pairbank
+from pairbank.cards.bank.layout import read_manifest
+from pairbank.cards.card.add_model import commands_for
+from pairbank.cards.write import strip_texts
+from pairbank.cli import app
+from pairbank.errors import CorpusError
+from pairbank.scoring.applicability import methods_as_before
+from pairbank.scoring.models.fake import FakeScorer
+
+PROMPTS = ("direct", "meta_question_simple")
+
+
+def limited() -> list[datasets.Dataset]:
+    return [pairbank.load_corpus("starter", subset="minimal-pairs", limit=1)]
+
+
+def one_of_which_takes_no_prompt() -> list[datasets.Dataset]:
+    return [*limited(), pairbank.load_corpus("cumleler.csv", language="tr")]
+
+
+def own_file() -> list[datasets.Dataset]:
+    return [pairbank.load_corpus("paare.csv", language="de")]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand in an empty folder with two files of sentences; models are fakes by the name that is asked for."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pairbank.cli.scoring.load", lambda model, **_: FakeScorer(name=model))
+    german = "gut,schlecht\nDie Katzen schlafen.,Die Katzen schläft.\nEr geht.,Er gehen.\n"
+    turkish = "good,bad\nKediler uyuyor.,Kediler uyuyorum.\nBen geldim.,Ben geldin.\n"
+    (tmp_path / "paare.csv").write_text(german, encoding="utf-8")
+    (tmp_path / "cumleler.csv").write_text(turkish, encoding="utf-8")
+    return tmp_path
+
+
+def on_the_card(bank: Path) -> list[str]:
+    section = (bank / "README.md").read_text(encoding="utf-8").split("## Add your model")[1].split("\n## ")[0]
+    [block] = re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
+    return str(block).strip().splitlines()
+
+
+@pytest.mark.parametrize("held", [limited, one_of_which_takes_no_prompt, own_file])
+def test_the_commands_of_the_card_and_the_site_end_in_a_bank_with_one_model_more(
+    held: Callable[[], list[datasets.Dataset]], here: Path
+) -> None:
+    scored = [pairbank.score(items, FakeScorer(name=name), methods=PROMPTS) for items in held() for name in ("a", "b")]
+    bank = pairbank.write_bank(here / "bank", scored=scored)
+    lines = on_the_card(bank)
+    shown = commands_for(read_manifest(bank), "bank")
+    assert [line.replace("THIS_BANK", "bank") for line in lines] == [*shown.score, *shown.bank, *shown.merge]
+    for line in lines:
+        words = shlex.split(line.replace("THIS_BANK", "bank").replace("ORG/MODEL", "c"))
+        found = CliRunner().invoke(app, words[1:])
+        assert found.exit_code == 0, (line, found.output)
+    merged = read_manifest(here / "merged")
+    assert {corpus: sorted(models) for corpus, models in merged["scores"].items()} == {
+        str(items["corpus"][0]): ["a", "b", "c"] for items in held()
+    }
+    for models in merged["scores"].values():
+        assert models["c"]["corpus"] == models["a"]["corpus"]
+        assert sorted(models["c"]["methods"]) == sorted(PROMPTS)
+
+
+def test_the_items_of_a_bank_are_those_that_were_written_and_keep_what_is_known_of_them(here: Path) -> None:
+    [items] = limited()
+    bank = pairbank.write_bank(here / "bank", scored=[pairbank.score(items, FakeScorer(name="a"), methods=["direct"])])
+    path = bank / "data/starter/items.parquet"
+    again = pairbank.load_corpus(path)
+    assert again.to_list() == items.to_list()
+    assert len(pairbank.load_corpus(path, limit=1)) == len(items)
+    with pytest.raises(CorpusError, match="taken as they are"):
+        pairbank.load_corpus(path, language="en")
+    path.write_bytes((bank / "results/summary.parquet").read_bytes())
+    with pytest.raises(CorpusError, match="the bank's manifest has"):
+        pairbank.load_corpus(path)
+
+
+def test_items_without_texts_are_the_same_items_of_ones_own_copy(here: Path, shared: Path) -> None:
+    items = pairbank.load_corpus("li", limit=1, data_dir=shared / "corpora")
+    scored = pairbank.score(items, FakeScorer(name="a"), methods=["direct"])
+    bank = strip_texts(pairbank.write_bank(here / "bank", scored=[scored]), here / "public")
+    path = bank / "data/li/items.parquet"
+    assert pairbank.load_corpus(path, data_dir=shared / "corpora").to_list() == items.to_list()
+    told = commands_for(read_manifest(bank), "org/name")
+    assert "--data-dir FOLDER" in told.score[0]
+    assert told.fetch == ("hf download org/name --repo-type dataset --local-dir name",)
+    assert told.bank[1] == "pairbank strip mine --out mine-public"
+    assert "**li** are read from your own copy" in (bank / "README.md").read_text(encoding="utf-8")
+
+
+def test_items_of_ones_own_without_texts_say_that_they_cannot_be_had(here: Path) -> None:
+    [items] = own_file()
+    bank = pairbank.write_bank(here / "bank", scored=[pairbank.score(items, FakeScorer(name="a"), methods=["direct"])])
+    with pytest.raises(CorpusError, match="no corpus that ships"):
+        pairbank.load_corpus(strip_texts(bank, here / "public") / "data/paare/items.parquet")
+
+
+@pytest.mark.usefixtures("here")
+def test_methods_that_fit_no_item_stay_empty_and_are_named() -> None:
+    [items] = own_file()
+    found = methods_as_before(items, PROMPTS)
+    assert found.methods == PROMPTS
+    assert "no score by meta_question_simple" in found.notes[0]
+    assert methods_as_before(items, ()).methods[0] == "direct"
+
+
+def test_what_another_form_would_need_stands_in_the_command(here: Path) -> None:
+    [items] = limited()
+    scored = pairbank.score(items, FakeScorer(name="a"), methods=["direct"], per_token=True, seed=7)
+    bank = pairbank.write_bank(here / "bank", scored=[scored])
+    assert json.dumps(read_manifest(bank)["scores"]["starter"]["a"]["seed"]) == "7"
+    assert "--per-token --seed 7" in commands_for(read_manifest(bank), "bank").score[0]

@@ -1,0 +1,71 @@
+"""`pairbank export --to csv` and its kin: every table of a bank for programs that read no parquet, exact."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import pairbank
+from pairbank.cards.bank.layout import data_files, read_manifest
+from pairbank.cards.export.copies import export_copies
+from pairbank.cli import app
+from pairbank.errors import BankError, OutputError, UnknownNameError
+from pairbank.scoring.models.fake import FakeScorer
+
+SCORES = "scores/rated/fake_1"
+
+
+def test_every_table_of_a_bank_becomes_a_file_that_reads_back_exactly(three_models: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["export", str(three_models), "--to", "csv", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    tables = data_files(read_manifest(three_models))
+    found = list(tmp_path.rglob("*.csv"))
+    assert sorted(found) == sorted((tmp_path / path).with_suffix(".csv") for path in tables)
+    with (tmp_path / f"{SCORES}.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    table = pq.read_table(three_models / f"{SCORES}.parquet").to_pylist()
+    assert [float(row["direct_delta"]) for row in rows] == [row["direct_delta"] for row in table]
+    assert [json.loads(row["meta_question_simple_logprobs"]) for row in rows] == [
+        row["meta_question_simple_logprobs"] for row in table
+    ]
+    assert json.loads((tmp_path / f"{SCORES}.csv.signature.json").read_text())["model"]["name"] == "fake-1"
+    assert not (tmp_path / "results/summary.csv.signature.json").exists()
+
+
+def test_files_are_exported_too_and_two_never_become_one(three_models: Path, tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", subset="contexts", limit=1)
+    pairbank.score(items, FakeScorer(name="a"), methods=["direct"]).save(tmp_path / "a.parquet")
+    [path] = export_copies([tmp_path / "a.parquet"], tmp_path / "out", kind="jsonl")
+    assert path == tmp_path / "out/a.jsonl"
+    assert len(path.read_text(encoding="utf-8").splitlines()) == len(items)
+    with pytest.raises(OutputError, match="would both be"):
+        export_copies([tmp_path / "a.parquet", three_models / "../../a.parquet", tmp_path / "a.parquet"], tmp_path)
+    with pytest.raises(UnknownNameError, match="cvs"):
+        export_copies([three_models], tmp_path, kind="cvs")
+    with pytest.raises(BankError, match="not a bank"):
+        export_copies([tmp_path], tmp_path / "out")
+    assert (export_copies([three_models], tmp_path / "sheets", kind="xlsx")[0]).suffix == ".xlsx"
+
+
+def test_the_line_of_base_r_on_the_card_reads_what_is_exported(three_models: Path, tmp_path: Path) -> None:
+    page = (three_models / "README.md").read_text(encoding="utf-8")
+    [line] = re.findall(r"frame <- read\.csv\(.*\)", page)
+    export_copies([three_models], tmp_path / "tables")
+    rscript = shutil.which("Rscript")
+    if rscript is None:
+        pytest.skip("R is not installed")
+    lines = f"{line}\ncat(nrow(frame), sprintf('%.12f', sum(frame$direct_delta)), sum(is.na(frame$human_good)))"
+    found = subprocess.run([rscript, "-e", lines], capture_output=True, text=True, check=True, cwd=tmp_path)
+    table = pq.read_table(three_models / f"{SCORES}.parquet")
+    n, total, n_missing = found.stdout.split()
+    assert int(n) == len(table)
+    assert float(total) == pytest.approx(sum(table["direct_delta"].to_pylist()), abs=1e-9)
+    assert int(n_missing) == table["human_good"].null_count

@@ -1,0 +1,61 @@
+"""`pairbank ratings`: single raters' ratings as a file for R; and what a command's help begins with."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import pairbank
+from pairbank.cli import app
+from pairbank.errors import CorpusError, OutputError
+from pairbank.scoring.models.fake import FakeScorer
+
+
+def run(*arguments: str) -> str:
+    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_ratings_of_single_raters_are_written_as_csv_and_parquet(tmp_path: Path, shared: Path) -> None:
+    known = pairbank.load_ratings("turblimp", data_dir=shared / "corpora")
+    for name in ("ratings.csv", "ratings.parquet"):
+        said = run("ratings", "turblimp", "--data-dir", str(shared / "corpora"), "--out", str(tmp_path / name))
+        assert f"{len(known):,} ratings of" in said
+    with (tmp_path / "ratings.csv").open(encoding="utf-8", newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    assert [*rows[0]] == ["item_id", "side", "rater", "value", "scale"]
+    assert [row["item_id"] for row in rows] == known["item_id"][:]
+    assert [float(row["value"]) for row in rows] == pytest.approx(known["value"][:], rel=1e-6)
+
+
+def test_a_corpus_without_raters_and_a_file_of_no_kind_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="no ratings of single raters; corpora that have"):
+        run("ratings", "starter", "--out", str(tmp_path / "r.csv"))
+    with pytest.raises(OutputError, match=r"from '.sav' what kind"):
+        run("ratings", "turblimp", "--out", str(tmp_path / "r.sav"))
+
+
+def test_help_names_what_to_type_and_begins_with_what_is_needed() -> None:
+    for command in ("score", "run", "build", "import", "methods show"):
+        options = run(*command.split(), "--help").partition("─ Options ─")[2]
+        assert "<list[" not in options
+        assert "<int range>" not in options
+    page = run("score", "--help").partition("─ Options ─")[2]
+    places = [
+        page.index(word) for word in ("--out", "--model", "--method", "--language", "--column", "--seed", "--ray")
+    ]
+    assert places == sorted(places)
+
+
+def test_bank_says_at_once_what_publishing_lacks(tmp_path: Path) -> None:
+    pairs = tmp_path / "paare.csv"
+    pairs.write_text("good,bad\nThe hens cluck.,The hens clucks.\nShe left.,She leaved.\n", encoding="utf-8")
+    scored = pairbank.score(pairbank.load_corpus(pairs), FakeScorer(), methods=["direct"])
+    path = scored.save(tmp_path / "scored.parquet")
+    made = ("bank", str(path), "--out", str(tmp_path / "bank"))
+    assert "--licence paare=cc-by-4.0" in run(*made)
+    assert "--licence" not in run(*made, "--licence", "paare=cc0-1.0")
