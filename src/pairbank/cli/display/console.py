@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pairbank.cli.display.output import answer, hint, note, output, say
 from pairbank.cli.display.progress import Lines, Meter, stats_of
-from pairbank.cli.display.tables import show
+from pairbank.cli.display.tables import folded, show
 from pairbank.shown import spelt_out
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from pairbank.stats.report.report import Report
 
 
+_NO_BREAK = "\ue000"
+"""Stands for a space at which a line does not end."""
 Work = Mapping[str, "ScoringStats | None"]
 """What models count of their work, by name; None of those that do not count."""
 
@@ -81,7 +84,20 @@ def _say_answer(made: Report) -> None:
         say("\nSide by side")
         show(table)
     for text in (made.overview.answer, *made.cautions, *made.unasked):
-        say(f"\n{in_words(text, made.labels).replace('**', '')}")
+        say("")
+        for line in _fitted(in_words(text, made.labels).replace("**", "")):
+            say(line)
+
+
+def _fitted(text: str) -> list[str]:
+    """Return a paragraph in lines of the terminal, no interval broken; as it is where there is no terminal."""
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal:
+        return [text]
+    whole = re.sub(r"\[[^\]]*\]", lambda found: found[0].replace(" ", _NO_BREAK), text)
+    return [line.replace(_NO_BREAK, " ") for line in folded(whole, console.width, hanging="")]
 
 
 def say_work(work: Work) -> None:
