@@ -1,0 +1,139 @@
+"""What comparisons say: in, their table; out, the sentences and the first table of a report.
+
+Those that differ are named, the largest first; the largest of all only where none does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS
+
+MODELS, METHODS = "models", "methods"
+SIGNIFICANCE = 0.05
+MOST_FAMILIES = 4
+"""Corpora and kinds of comparison that the first page tells one by one."""
+MOST_NAMED = 3
+"""Differences that are named in the text; the table has all."""
+
+
+def _families(table: pd.DataFrame, *, margin: float) -> list[str]:
+    return [
+        _family_said(str(corpus), str(compared), part, margin=margin)
+        for (corpus, compared), part in table.groupby(["corpus", "compared"], sort=False)
+    ]
+
+
+def answer_said(table: pd.DataFrame, *, margin: float) -> str:
+    """Return what the first page has: all families where they are few, else how many differ and the largest of them."""
+    families = _families(table, margin=margin)
+    if len(families) <= MOST_FAMILIES:
+        return "\n\n".join(families)
+    differ = table["p_mid_holm"] < SIGNIFICANCE
+    said = (
+        f"{int(differ.sum()):,} of {len(table):,} comparisons of models and of methods on {table['corpus'].nunique()} "
+        f"corpora differ on such items at {SIGNIFICANCE} by McNemar's mid-p test after Holm's correction within each "
+        "kind and corpus."
+    )
+    tested = table[table["p_mid"].notna()]
+    return said + (_named(tested) if len(tested) else "")
+
+
+def text_said(table: pd.DataFrame, *, margin: float) -> str:
+    """Return what is said of every corpus and kind of comparison."""
+    parts = _families(table, margin=margin)
+    parts.append("Comparisons are paired, on the items that both have scored; pairs with identical sides are left out.")
+    return "\n\n".join(parts)
+
+
+def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: float) -> str:
+    tested = part[part["p_mid"].notna()]
+    by_holm, by_bh = int((tested["p_mid_holm"] < SIGNIFICANCE).sum()), int((tested["p_mid_bh"] < SIGNIFICANCE).sum())
+    what = "two models by one method" if compared == MODELS else "two methods of one model"
+    said = (
+        f"**{corpus}**: {what}: {by_holm:,} of {len(part):,} comparisons differ on such items at {SIGNIFICANCE} by "
+        f"McNemar's mid-p test after Holm's correction ({by_bh:,} after Benjamini and Hochberg's){_beyond_said(part)}."
+    )
+    n_same = int((part["p_equivalent_holm"] < SIGNIFICANCE).sum())
+    said += f" {n_same:,} {'is' if n_same == 1 else 'are'} equivalent on such items: their accuracies are shown to"
+    said += f" differ by less than {margin:g}"
+    said += " (Holm)."
+    if tested.empty:
+        return said
+    said += _named(tested)
+    if untested := len(part) - len(tested):
+        whose = "one has" if untested == 1 else f"{untested:,} have"
+        said += f" {whose[0].upper()}{whose[1:]} no test: {'; '.join(dict.fromkeys(_why_not(part)))}."
+    detectable = tested["detectable"].dropna()
+    return said + (f" Median detectable difference: {detectable.median():z.3f}." if len(detectable) else "")
+
+
+def _named(tested: pd.DataFrame) -> str:
+    """Name those that differ, the largest differences first; the largest of all only where none differs."""
+    by_size = tested.loc[tested["difference"].abs().sort_values(ascending=False, kind="stable").index]
+    differ = by_size[by_size["p_mid_holm"] < SIGNIFICANCE]
+    if differ.empty:
+        (most,) = by_size.head(1).to_dict("records")
+        return f" The largest difference, which is not told from none: {_difference_said(most)}."
+    named = "; ".join(_difference_said(row) for row in differ.head(MOST_NAMED).to_dict("records"))
+    more = "" if len(differ) <= MOST_NAMED else f"; and {len(differ) - MOST_NAMED:,} smaller, in the table"
+    return f" These differ: {named}{more}." if len(differ) > 1 else f" This one differs: {named}."
+
+
+def _why_not(part: pd.DataFrame) -> Iterator[str]:
+    for row in part[part["p_mid"].isna()].to_dict("records"):
+        yield str(row["reason"]) if not pd.isna(row["reason"]) else "no item is right for one of both only"
+
+
+def first_table(found: pd.DataFrame) -> pd.DataFrame:
+    """Return what a page has of the comparisons: the first columns of the table, those that differ first.
+
+    Args:
+        found: The table of `comparisons`.
+    """
+    order = found.assign(
+        n_th=found.groupby(["corpus", "compared"], sort=False).ngroup(),
+        p=found["p_mid_holm"].fillna(2.0),
+        size=-found["difference"].abs().fillna(0.0),
+    ).sort_values(["n_th", "p", "size"], kind="stable")
+    rows = found.loc[order.index]
+    kept = rows[["corpus", "within", "a", "b"]].copy()
+    kept["difference"] = [
+        "undefined" if pd.isna(row["difference"]) else f"{row['difference']:+z.2f}{_interval(row)}"
+        for row in rows.to_dict("records")
+    ]
+    kept["n"] = rows["n"]
+    kept["Holm's p"] = ["" if pd.isna(p) else _p_said(p) for p in rows["p_mid_holm"]]
+    return kept.reset_index(drop=True)
+
+
+def _beyond_said(part: pd.DataFrame) -> str:
+    """Say how many differ beyond the paradigms: of the same ones, items alone can tell."""
+    known = part[part["p_paradigms"].notna()]
+    if known.empty:
+        return f"; whether beyond their paradigms cannot be told, since that takes {LEAST_CLUSTERS} of them"
+    n = int((known["p_paradigms_holm"] < SIGNIFICANCE).sum())
+    return f"; {n:,} differ beyond their {known['n_paradigms'].max():,} paradigms by a t test over these (Holm)"
+
+
+def _difference_said(row: Mapping[Any, Any]) -> str:
+    p = _p_said(row["p_mid_holm"])
+    p = p if p.startswith("<") else f"= {p}"
+    where = f"`{row['within']}`, {row['corpus']}, n = {row['n']:,}"
+    return f"`{row['a']}` - `{row['b']}` ({where}) = {row['difference']:+z.2f}{_interval(row)}, Holm's p {p}"
+
+
+def _interval(row: Mapping[Any, Any]) -> str:
+    return "" if pd.isna(row["low"]) else f" [{row['low']:+z.2f}, {row['high']:+z.2f}]"
+
+
+def _p_said(p: float) -> str:
+    """Return a p-value with three digits.
+
+    >>> _p_said(0.0004), _p_said(0.0451), _p_said(1.0)
+    ('< .001', '.045', '1.000')
+    """
+    return "< .001" if p < 0.001 else f"{p:z.3f}".removeprefix("0")
