@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.builders.dataset import carry_manifest
 from pairbank.errors import CorpusError
 from pairbank.files import read_json, read_parquet, sha256_of_file
 
@@ -64,6 +63,8 @@ def banked(path: str | Path) -> Banked:
         CorpusError: the file is not that of the bank's manifest.
     """
     import datasets
+
+    from pairbank.builders.dataset import carry_manifest
 
     place = Path(path)
     manifest = read_json(_root(place) / MANIFEST)

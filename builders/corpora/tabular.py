@@ -88,7 +88,7 @@ def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Located
         name=own.slug,
         title=path.name,
         description=f"Items of the user's file {path.name}.",
-        version="1.1.0",
+        version="1.2.0",
         languages=(own.language,),
         tasks=("sentence_pair",),
         n_items=0,

@@ -29,6 +29,7 @@ def cautions(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
         tables: One a corpus and model.
 
     >>> import pandas as pd
+    >>> from pairbank.scoring.api.layout import MethodLayout
     >>> direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
     >>> frame = pd.DataFrame({"item_id": ["a", "b"], "direct_delta": [1.0, 0.0],
     ...                       "direct_flags": [["unknown_token"], []]})

@@ -103,5 +103,5 @@ def pooled_range(part: pd.DataFrame) -> str:
     """
     if len(part) == 1:
         (one,) = part.to_dict("records")
-        return f"{one['value']:.2f}" + ("" if pd.isna(one["low"]) else f" [{one['low']:.2f}, {one['high']:.2f}]")
-    return said_once(part["value"]) or f"{part['value'].min():.2f} to {part['value'].max():.2f}"
+        return f"{one['value']:z.2f}" + ("" if pd.isna(one["low"]) else f" [{one['low']:z.2f}, {one['high']:z.2f}]")
+    return said_once(part["value"]) or f"{part['value'].min():z.2f} to {part['value'].max():z.2f}"

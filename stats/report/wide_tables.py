@@ -86,7 +86,7 @@ def accuracy_numbers(summary: pd.DataFrame) -> pd.DataFrame:
     ...        "n_excluded": 0, "ci_method": "wilson", "reason": None}
     >>> found = accuracy_numbers(pd.DataFrame([row]))
     >>> found[["accuracy", "accuracy low", "accuracy high", "accuracy n"]].values.tolist()
-    [[0.8231, 0.788, 0.851, 640.0]]
+    [[0.8231, 0.788, 0.851, 640]]
     """
     shown = headings("accuracy", present=set(summary["metric"]))
     return _as_numbers(summary, shown, ["model", "corpus", "group_by", "group", "method"])

@@ -205,7 +205,7 @@ def test_how_a_file_was_read_is_said_each_time_and_stands_in_the_manifest(
     manifest = manifest_of(pairbank.load_corpus(path, columns=columns, language="deu"))
     assert manifest is not None
     assert manifest["facts"]["reading"][0].startswith("better = column 'Satz A'")
-    assert manifest["human"] == "column 'human_good'"
+    assert manifest["human"] == "column 'human_good' (of the better side)"
 
 
 def test_the_command_line_takes_encoding_and_marks(tmp_path: Path) -> None:
@@ -222,9 +222,7 @@ def test_the_command_line_takes_encoding_and_marks(tmp_path: Path) -> None:
 
 
 def test_options_of_a_file_are_refused_for_a_corpus_that_ships() -> None:
-    with pytest.raises(
-        CorpusError, match="columns, task, encoding, marks and a map describe a file of your own; 'starter' is"
-    ):
+    with pytest.raises(CorpusError, match="what is fixed and a map describe a file of your own; 'starter' is"):
         pairbank.load_corpus("starter", encoding="cp1252")
 
 

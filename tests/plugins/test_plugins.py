@@ -181,6 +181,7 @@ def test_a_path_with_a_colon_is_a_path_and_an_address_an_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pairbank.scoring.models.server.client.FIRST_PAUSE_S", 0.01)
     (tmp_path / "fake:model").mkdir()
     with pytest.raises(ModelLoadError, match="cannot load model"):
         pairbank.load_model("fake:model")

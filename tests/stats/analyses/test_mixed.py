@@ -98,8 +98,8 @@ def test_one_method_of_one_model_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", ["numbers", "shares"])
 def test_nothing_is_seldom_said_where_there_is_nothing(kind: str) -> None:
-    found = mixed_errors(kind, 20, 2, 2, n_items=4, n_runs=20, seed=3)
+    found = mixed_errors(kind, 20, 2, 2, n_items=4, n_runs=12, seed=3)
     assert found["fitted"] == 1
-    assert found["coverage"] >= 0.85  # 3 of 20 wrong; at .05, more in 2 of 100
-    # each said wrongly in 4 of 20 at most: at .05, more often in 3 of 1,000
-    assert max(found["method"], found["model"], found["phenomenon"]) <= 0.2
+    assert found["coverage"] >= 0.75  # 3 of 12 wrong; at .05, more in 2 of 1,000
+    # each said wrongly in 3 of 12 at most: at .05, more often in 2 of 1,000
+    assert max(found["method"], found["model"], found["phenomenon"]) <= 0.25
