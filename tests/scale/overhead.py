@@ -34,6 +34,8 @@ from pairbank.scoring.run.ray_workers import RayModel
 from tiny_models import Architecture, saved_model
 
 METHODS = ("direct", "meta_question_simple")
+SETTLING_S = 20
+"""How long Ray's own processes take to have started, beside the workers; start-up is not what is measured."""
 MODEL = Architecture(
     model_class="LlamaForCausalLM",
     config={
@@ -144,6 +146,7 @@ def main() -> None:
             for n in (1, 2):
                 rows.append(_row(repeat, f"one process, lanes: {n}", in_one_process(items, here[n], methods, n)))
                 with RayModel(name, {"device": "cpu"}, n_workers=n) as there:
+                    time.sleep(SETTLING_S)
                     rows.append(_row(repeat, f"workers: {n}", measured(items, there, methods)))
                 sys.stderr.write(f"{rows[-2:]}\n")
     table = pd.DataFrame(rows)
