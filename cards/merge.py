@@ -279,10 +279,14 @@ def _united(a: _Side, b: _Side) -> dict[str, Any]:
         for name, models in side.manifest["scores"].items():
             scores[name] = {**models, **scores.get(name, {})}
     commands = dict.fromkeys(line for side in (a, b) for line in side.manifest.get("command", "").splitlines() if line)
-    contacts = dict.fromkeys(text for side in (a, b) if (text := side.manifest.get("contact")))
+    said = {
+        key: joint.join(dict.fromkeys(text for side in (a, b) if (text := side.manifest.get(key))))
+        for key, joint in (("title", "; "), ("contact", "; "))
+    }
+    authors = list(dict.fromkeys(name for side in (a, b) for name in side.manifest.get("authors", [])))
     ratings = {**b.manifest.get(RATINGS, {}), **a.manifest.get(RATINGS, {})}
     united = {"corpora": {name: corpora[name] for name in order}, "scores": scores, "command": "\n".join(commands)}
-    united |= {"contact": "; ".join(contacts)} if contacts else {}
+    united |= {key: text for key, text in (said | {"authors": authors}).items() if text}
     return united | ({RATINGS: ratings} if ratings else {})
 
 

@@ -73,6 +73,8 @@ def write_bank(
     texts: Texts = "all",
     licences: Mapping[str, str] | None = None,
     command: str = "",
+    title: str = "",
+    authors: Sequence[str] = (),
     contact: str = "",
 ) -> Path:
     """Write or extend a bank; return its folder.
@@ -91,7 +93,10 @@ def write_bank(
             so that the bank can be published; their results are computed before. It can't be undone in this folder.
         licences: corpus -> licence (`cc-by-4.0` …) of items of your own, which makes them publishable.
         command: how to make this bank again, for the card.
-        contact: whom to ask about the bank, for the card: an address or a page; it stays until another is given.
+        title: of the bank, for the card, the site and who cites it; without one the corpora's titles stand there.
+        authors: who made the bank, in the order in which they are cited.
+        contact: whom to ask about the bank, for the card: an address or a page. Title, authors and contact stay until
+            others are given.
 
     Raises:
         BankError: the folder holds something else, or a bank that is not whole, two tables cannot stand in one bank,
@@ -113,8 +118,8 @@ def write_bank(
         take_ratings(draft, ratings)
         settle_ratings(draft)
         state_licences(draft.manifest, licences or {})
-        if contact:
-            draft.manifest["contact"] = contact
+        said = {"title": title, "authors": list(authors), "contact": contact}
+        draft.manifest |= {name: text for name, text in said.items() if text}
         _write(draft, reports or {}, texts=texts, command=command)
     return root
 

@@ -1,7 +1,8 @@
-"""Whom to cite: in, a bank's corpora and methods; out, BibTeX entries, each once."""
+"""Whom to cite: in, a bank's title, authors, corpora and methods; out, BibTeX entries, each once."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,11 +15,12 @@ PLL_CITES = {"original": "salazar2020masked", "within_word_l2r": "kauf2023better
 """Work to cite for each way of scoring with a masked model."""
 
 
-def bibtex_of(manifest: Mapping[str, Any]) -> list[str]:
-    """Return the BibTeX entries of pairbank, of every corpus, and of every method's paper, each key once.
+def bibtex_of(manifest: Mapping[str, Any], *, on_hub: str = "") -> list[str]:
+    """Return the BibTeX entries of a bank that says whose it is, of pairbank, every corpus and method, each key once.
 
     Args:
         manifest: a bank's.
+        on_hub: ORG/NAME where it is published.
     """
     cited = [(facts.get("source") or {}).get("citation", "") for facts in manifest["corpora"].values()]
     signatures = [signature for models in manifest["scores"].values() for signature in models.values()]
@@ -32,10 +34,40 @@ def bibtex_of(manifest: Mapping[str, Any]) -> list[str]:
         if stated
         else known["pairbank"]
     )
-    for text in [own, *cited, *papers]:
+    for text in [_own_entry(manifest, on_hub), own, *cited, *papers]:
         for key, entry in entries(text).items():
             by_key.setdefault(key, entry)
     return list(by_key.values())
+
+
+def _own_entry(manifest: Mapping[str, Any], on_hub: str) -> str:
+    """Return the entry of the bank itself, or "" where it has neither title nor authors.
+
+    >>> print(_own_entry({"title": "Verbs of {Zürich}", "authors": ["A. Roe", "Lab of Sound and Form"]}, "lab/verbs"))
+    @misc{this_bank,
+      title = {Verbs of Zürich},
+      author = {A. Roe and {Lab of Sound and Form}},
+      url = {https://huggingface.co/datasets/lab/verbs},
+      note = {A bank of pairbank}
+    }
+    """
+    title, authors = (str(manifest.get("title", "")), [str(x) for x in manifest.get("authors", [])])
+    if not title and not authors:
+        return ""
+    names = [_plain(name) for name in authors]
+    fields = {
+        "title": _plain(title),
+        "author": " and ".join(f"{{{name}}}" if " and " in name else name for name in names),
+        "url": f"https://huggingface.co/datasets/{on_hub}" if on_hub else "",
+        "note": "A bank of pairbank",
+    }
+    lines = ",\n".join(f"  {key} = {{{text}}}" for key, text in fields.items() if text)
+    return f"@misc{{this_bank,\n{lines}\n}}"
+
+
+def _plain(text: str) -> str:
+    """Return a text on one line without what ends a field of BibTeX."""
+    return " ".join(re.sub(r"[{}\\]", "", text).split())
 
 
 def _keys(signature: Mapping[str, Any]) -> Iterator[str]:

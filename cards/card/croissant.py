@@ -85,6 +85,7 @@ def croissant_text(bank: Described) -> str:
         "conformsTo": list(CONFORMS_TO),
         "name": shown(bank.title, limit=200),
         "description": _description(bank),
+        **_creators(bank.manifest.get("authors", [])),
         "keywords": list(bank.keywords),
         "inLanguage": [shown(tag, limit=40) for tag in languages],
         "license": sorted({_licence(name, facts) for name, facts in corpora.items()}),
@@ -96,6 +97,12 @@ def croissant_text(bank: Described) -> str:
         "recordSet": [_record_set(bank, config) for config in bank.configs],
     }
     return json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _creators(authors: Sequence[str]) -> dict[str, Any]:
+    """Return who made the bank, where it says so; whether a name is a person's or a group's is not known."""
+    makers = [{"@type": "sc:Person", "name": shown(name, limit=200)} for name in authors]
+    return {"creator": makers} if makers else {}
 
 
 def _description(bank: Described) -> str:

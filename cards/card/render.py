@@ -141,7 +141,7 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
     head = DatasetCardData(
         language=sorted({tag.split("-")[0] for tag in tags if re.match(r"[a-z]{2,3}(-|$)", tag)}),
         license=sorted({hub_values.hub_licence(licence_id(n, facts)) for n, facts in corpora.items()}),
-        pretty_name=pretty_name(corpora),
+        pretty_name=pretty_name(bank.manifest),
         size_categories=[hub_values.size_category(sum(facts["n_items"] for facts in corpora.values()))],
         annotations_creators=hub_values.annotations_creators(bank.manifest),
         multilinguality=hub_values.multilinguality(tags),
@@ -162,14 +162,18 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
     return str(DatasetCard(f"---\n{head.to_yaml()}\n---\n\n{body}"))
 
 
-def pretty_name(corpora: Mapping[str, Any]) -> str:
-    """Return the bank's title: the corpora's, or their number where there are many."""
+def pretty_name(manifest: Mapping[str, Any]) -> str:
+    """Return the bank's title: its own, else the corpora's, or their number where there are many."""
+    corpora: Mapping[str, Any] = manifest["corpora"]
+    if own := manifest.get("title"):
+        return foreign_text.shown(str(own), limit=200)
     titles = [foreign_text.shown(str(facts.get("title") or name), limit=60) for name, facts in corpora.items()]
     return f"pairbank: {', '.join(titles)}" if len(titles) <= 4 else f"pairbank: {len(titles)} corpora"
 
 
 def croissant_of(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:
     """Return croissant.json; `name` as for `card_text`."""
+    on_hub = "" if name == THIS_BANK else name
     return croissant_text(
         Described(
             manifest=bank.manifest,
@@ -178,10 +182,10 @@ def croissant_of(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS
             columns=bank.columns,
             entries=described(bank.manifest, bank.contents),
             hashes=file_hashes,
-            title=pretty_name(bank.manifest["corpora"]),
+            title=pretty_name(bank.manifest),
             keywords=TAGS,
-            citation="\n\n".join(bibtex_of(bank.manifest)),
-            on_hub="" if name == THIS_BANK else name,
+            citation="\n\n".join(bibtex_of(bank.manifest, on_hub=on_hub)),
+            on_hub=on_hub,
         )
     )
 
@@ -229,7 +233,7 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
     judged = judged_table(corpora, bank.contents)
     add = commands_for(bank.manifest, name)
     return {
-        "title": pretty_name(corpora),
+        "title": pretty_name(bank.manifest),
         "name": name,
         "is_placeholder": name == THIS_BANK,
         "has_scores": bool(signatures),
@@ -247,7 +251,8 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "signatures": [signature_line(signature) for signature in signatures],
         "methods": {m: d for signature in signatures for m, d in signature["methods"].items()},
         "sources": {n: _source(n, facts) for n, facts in corpora.items() if facts.get("source")},
-        "citations": "\n\n".join(bibtex_of(bank.manifest)),
+        "citations": "\n\n".join(bibtex_of(bank.manifest, on_hub="" if name == THIS_BANK else name)),
+        "authors": bank.manifest.get("authors", []),
         "columns_table": foreign_text.table(columns_table(bank.manifest, bank.contents)),
         "examples": _examples(bank),
         "summary_columns": foreign_text.table(summary_columns_table()) if signatures else "",

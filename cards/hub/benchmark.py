@@ -44,7 +44,7 @@ def eval_yaml(manifest: Mapping[str, Any]) -> str:
     if not tasks:
         return ""
     head = {
-        "name": pretty_name(manifest["corpora"]),
+        "name": pretty_name(manifest),
         "description": "Linguistic judgments by language models: choices between a better and a worse side.",
         "evaluation_framework": FRAMEWORK,
         "tasks": tasks,

@@ -33,6 +33,8 @@ from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
 from pairbank.scoring.prompts.registry import prompts
 from pairbank.scoring.scored import MODEL
 from pairbank.scoring.signature import signature_line
+from pairbank.stats.report.cautions import cannot_read
+from pairbank.stats.scored_table.frame import ScoredFrame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,6 +62,8 @@ class CorpusWritten:
     """Which items are a choice between two different sides."""
     deltas: dict[str, dict[str, FloatArray]] = field(default_factory=dict)
     """Method -> model's slug -> differences, shape (items,), NaN where there is none."""
+    unread: dict[str, str] = field(default_factory=dict)
+    """Model's name -> what its tokenizer cannot read of the items, of those of which much cannot be read."""
 
 
 def write_corpus(
@@ -209,6 +213,8 @@ def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, A
         written.deltas.setdefault(name, {})[slug] = here
         facts["methods"].append({"use": _definition(work, name, signature), "any": bool(np.isfinite(values).any())})
         axes.append(axis)
+    if said := cannot_read(_with_flags(table, corpus=work.folder.name, model=model, signature=signature)):
+        written.unread[model] = said
     facts["human"] = bool(np.isfinite(work.human[places]).any())
     shared = {MODEL, *work.items.column_names}
     rest = [name for name in table.column_names if name not in shared and name not in axes]
@@ -219,6 +225,15 @@ def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, A
     names = [name for name in table.column_names if name != MODEL]
     facts |= {"axes": axes, "packs": packed, "columns": names, "own": [x for x in rest if x not in made]}
     work.tables[slug] = facts
+
+
+def _with_flags(table: pa.Table, *, corpus: str, model: str, signature: Mapping[str, Any]) -> ScoredFrame:
+    """Return of a table what says how its texts were cut into tokens."""
+    layouts = [MethodLayout.from_dict(signature["methods"][name]["layout"]) for name in _methods_of(table, signature)]
+    columns = [ScoreColumns(layout.method) for layout in layouts]
+    wanted = ["item_id", "flags", *(name for one in columns for name in (one.delta, one.flags))]
+    frame = table.select([name for name in wanted if name in table.column_names]).to_pandas()
+    return ScoredFrame(corpus=corpus, model=model, frame=frame, layouts=tuple(layouts))
 
 
 def _places(items: pa.Table, table: pa.Table, path: Path) -> np.ndarray:

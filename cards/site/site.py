@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib import resources
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +21,7 @@ from pairbank.cards.bank.layout import SUMMARY, config_name, items_path, scores_
 from pairbank.cards.bank.redistribution import is_left_out, may_publish, refuse_quoted_texts
 from pairbank.cards.bank.tables import read_table
 from pairbank.cards.card.add_model import commands_for
+from pairbank.cards.card.citations import bibtex_of
 from pairbank.cards.site.columns import SUFFIX, write_packed
 from pairbank.cards.site.corpus_data import CorpusWritten, write_corpus
 from pairbank.cards.site.report_pages import write_reports
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FORMAT = 2
 """Of the files below `data/`; a page reads those of its own format only."""
 MANIFEST_PATH = f"data/site{SUFFIX}"
-SOFTWARE = "pairbank: a bank of linguistic judgment items and of what language models say about them"
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 _STEP = re.compile(r"(?:^|[@/_-])step[_-]?(\d+)$")
 Texts = Literal["redistributable", "all"]
 """Which corpora keep their texts: those that may be published, or all, for a page that only its owner sees."""
@@ -97,6 +97,11 @@ class _Shown:
     closed: set[str]
     """Corpora whose texts were left out."""
 
+    @property
+    def on_hub(self) -> str:
+        """ORG/NAME, or "" where the name is a folder's."""
+        return self.name if _HUB_NAME.fullmatch(self.name) else ""
+
 
 def _in_order(manifest: Mapping[str, Any]) -> list[str]:
     """Return the corpora, those with scores first."""
@@ -146,16 +151,19 @@ def _facts(
         "pairbank": manifest.get("pairbank", ""),
         "command": manifest.get("command", ""),
         "corpora": [_corpus(name, manifest, is_closed=name in shown.closed) for name in corpora],
-        "models": _models(scores, features),
+        "models": _models(scores, features, {name: one.unread for name, one in corpora.items()}),
         "methods": list(dict.fromkeys(method for one in corpora.values() for method in one.deltas)),
         "n_methods": len({m for slugs in scores.values() for s in slugs.values() for m in s["methods"]}),
-        "bibtex": citations(manifest),
+        "bibtex": "\n\n".join(bibtex_of(manifest, on_hub=shown.on_hub)),
+        "authors": manifest.get("authors", []),
         "add": asdict(commands_for(manifest, shown.name)),
     }
 
 
 def _title(manifest: Mapping[str, Any], name: str) -> str:
-    """Return the corpora's titles, or the bank's name where they are many."""
+    """Return the bank's own title, else the corpora's, or the bank's name where they are many."""
+    if own := manifest.get("title"):
+        return str(own)
     titles = [str(manifest["corpora"][corpus].get("title") or corpus) for corpus in _in_order(manifest)]
     return ", ".join(titles) if len(titles) <= 3 else name.rstrip("/").rsplit("/", maxsplit=1)[-1]
 
@@ -178,8 +186,10 @@ def _corpus(corpus: str, manifest: Mapping[str, Any], *, is_closed: bool) -> dic
     }
 
 
-def _models(scores: Mapping[str, Any], features: Mapping[str, ModelFeatures]) -> list[dict[str, Any]]:
-    """Return each model once, with what is declared about it."""
+def _models(
+    scores: Mapping[str, Any], features: Mapping[str, ModelFeatures], unread: Mapping[str, Mapping[str, str]]
+) -> list[dict[str, Any]]:
+    """Return each model once, with what is declared about it and which corpora its tokenizer cannot read."""
     found: dict[str, dict[str, Any]] = {}
     for corpus, slugs in sorted(scores.items()):
         for _, signature in sorted(slugs.items()):
@@ -195,17 +205,10 @@ def _models(scores: Mapping[str, Any], features: Mapping[str, ModelFeatures]) ->
                     run = text[: step.start()] if text is not model["revision"] else model["model_id"]
                     facts |= {"step": int(step[1]), "run": run}
                     break
+            if lacking := {name: said[model["name"]] for name, said in unread.items() if model["name"] in said}:
+                facts["unread"] = lacking
             found[model["name"]] = facts
     return [found[name] for name in sorted(found)]
-
-
-def citations(manifest: Mapping[str, Any]) -> str:
-    """Return BibTeX of pairbank and of every corpus in the bank, each once."""
-    sources = [facts.get("source") or {} for facts in manifest["corpora"].values()]
-    found = [source["citation"] for source in sources if source.get("citation")]
-    if not any("@software{pairbank" in text for text in found):
-        found.insert(0, f"@software{{pairbank,\n  title = {{{SOFTWARE}}},\n  version = {{{version('pairbank')}}}\n}}")
-    return "\n\n".join(dict.fromkeys(found))
 
 
 def _copy_app(folder: Path) -> None:

@@ -36,7 +36,7 @@ def cautions(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
     >>> cautions([ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=(direct,))])
     ('**gpt2 cannot read some of toy**: 1 of 2 items hold characters that its tokenizer has no token for (`direct`).',)
     """
-    unread = [said for table in tables for said in _unread(table)]
+    unread = [_sentence(table, said) for table in tables if (said := cannot_read(table))]
     if len(unread) > MOST_LINES:
         n = len(unread) - MOST_LINES
         unread = [*unread[:MOST_LINES], f"The same holds of {n} more models and corpora; analysis `audit` names all."]
@@ -52,10 +52,15 @@ def unasked(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
     return tuple(_not_asked(tables))
 
 
-def _unread(table: ScoredFrame) -> Iterator[str]:
+def cannot_read(table: ScoredFrame) -> str:
+    """Return what of a corpus a model's tokenizer cannot read, or "" where that is hardly anything.
+
+    Args:
+        table: Flags of the items and of a method, and that method's differences; other columns are not looked at.
+    """
     method = _first_flagged(table)
     if method is None:
-        return
+        return ""
     flags, n = f"{method}_flags", len(table.frame)
     is_pair = ~flagged(table.frame, "flags", IDENTICAL_SIDES) & ~np.isnan(delta_of(table.frame, method))
     n_pairs, n_unknown = int(is_pair.sum()), int(flagged(table.frame, flags, UNKNOWN_TOKEN).sum())
@@ -68,9 +73,11 @@ def _unread(table: ScoredFrame) -> Iterator[str]:
             f"{n_same:,} of {n_pairs:,} pairs are the same tokens on both sides, ties whatever it knows, which "
             "accuracy counts one half"
         )
-    if said:
-        place = f"{html_as_text(table.model)} cannot read some of {html_as_text(table.corpus)}"
-        yield f"**{place}**: {'; '.join(said)} (`{html_as_text(method)}`)."
+    return f"{'; '.join(said)} (`{html_as_text(method)}`)" if said else ""
+
+
+def _sentence(table: ScoredFrame, said: str) -> str:
+    return f"**{html_as_text(table.model)} cannot read some of {html_as_text(table.corpus)}**: {said}."
 
 
 def _first_flagged(table: ScoredFrame) -> str | None:

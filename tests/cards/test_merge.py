@@ -46,6 +46,13 @@ def test_splits_of_one_corpus_are_united_and_other_corpora_come_along(
     assert read_manifest(merged) == read_manifest(whole)
 
 
+def test_merged_banks_keep_both_titles_and_name_each_author_once(tmp_path: Path, scored_by: Score) -> None:
+    a = pairbank.write_bank(tmp_path / "a", scored=[scored_by("fake-1")], title="Verbs", authors=["A. Roe", "B. Low"])
+    b = pairbank.write_bank(tmp_path / "b", scored=[scored_by("fake-2")], title="Nouns", authors=["B. Low", "C. Day"])
+    manifest = read_manifest(pairbank.merge_banks(a, b, out=tmp_path / "merged"))
+    assert (manifest["title"], manifest["authors"]) == ("Verbs; Nouns", ["A. Roe", "B. Low", "C. Day"])
+
+
 def test_a_local_bank_and_one_on_the_hub_are_merged(hub: FakeHub, tmp_path: Path, scored_by: Score) -> None:
     theirs = written(tmp_path / "theirs", scored_by("fake-1"))
     pairbank.publish(theirs, "acme/bank")

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
+from pairbank.cards.bank.layout import read_manifest
 from pairbank.cli import app
 from pairbank.errors import CorpusError, OutputError
 from pairbank.scoring.models.fake import FakeScorer
@@ -59,3 +60,20 @@ def test_bank_says_at_once_what_publishing_lacks(tmp_path: Path) -> None:
     made = ("bank", str(path), "--out", str(tmp_path / "bank"))
     assert "--licence paare=cc-by-4.0" in run(*made)
     assert "--licence" not in run(*made, "--licence", "paare=cc0-1.0")
+
+
+def test_title_authors_and_contact_are_stated_of_a_bank_that_is_there(tmp_path: Path) -> None:
+    bank = tmp_path / "bank"
+    done = CliRunner().invoke(app, ["bank", "--out", str(bank), "--title", "Verbs"])
+    assert done.exit_code == 1
+    assert "nothing to write; give at least one corpus or one scored table" in str(done.exception)
+    items = pairbank.load_corpus("starter", subset="plausibility", limit=1)
+    made = pairbank.score(items, FakeScorer(), methods=["direct"]).save(tmp_path / "scored.parquet")
+    run("bank", str(made), "--out", str(bank), "--title", "Verbs", "--author", "A. Roe", "--author", "B. Low")
+    made_by = read_manifest(bank)["command"]
+    run("bank", "--out", str(bank), "--contact", "roe@example.org")
+    card = (bank / "README.md").read_text(encoding="utf-8")
+    assert "# Verbs\n\nBy A. Roe, B. Low.\n" in card
+    assert "roe@example.org" in card
+    assert read_manifest(bank)["command"] == made_by  # how its scores came, not what was said of it since
+    run("check", str(bank))

@@ -2,7 +2,7 @@
 
 import { empty, figure, h, isolated, methodName, note, pager, pages, PAGE_ROWS, table } from "./dom.js";
 import { whisker } from "./charts.js";
-import { groupedBy, results, signatureOf, sortedBy } from "./results.js";
+import { groupedBy, results, signatureOf, sortedBy, unreadOf } from "./results.js";
 import { whole, words } from "./text.js";
 
 const NOTE =
@@ -62,24 +62,25 @@ export async function panel(bank, view) {
     { label: "First option", key: "first", kind: "fig", tip: "Position bias: .50 is none" },
     { label: "n", key: "n", kind: "num", tip: "Items used" },
   ];
-  const body = shown.map((row) => line(row, view));
+  const unread = unreadOf(site);
+  const body = shown.map((row) => line(row, view, unread(row)));
   return [
     table("All results", columns, body, "pb-board", view.sort),
     pager(page, rows.length, "row"),
-    note(NOTE),
+    note(NOTE, shown.some((row) => unread(row)) ? " † The model’s tokenizer cannot read some of the corpus: the tip says how much." : ""),
     h("p.pb-note", {}, h("button.pb-link", { type: "button", "data-pick": "csv", "data-value": "summary" }, "This table as CSV")),
   ];
 }
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-function line(row, view) {
+function line(row, view, unread) {
   const more = [["pooled", "orders pooled"], ["first", "first option"]].map(([name, label]) =>
     h(`td.fig.c-${name}`, { class: Number.isNaN(row[name].value) ? "na" : null, "data-label": label }, figure(row[name], signatureOf(row))));
   return h(
     "tr", {},
     h("td.c-model", {}, isolated(row.model)),
-    h("td.c-corpus", {}, isolated(row.corpus)),
+    h("td.c-corpus", {}, isolated(row.corpus), unread ? h("sup", { "data-tip": `Tokenizer: ${unread}` }, "†") : null),
     view.by === "all" ? null : h("td.c-group", {}, isolated(words(row.group))),
     h("td.c-method", {}, methodName(row.method)),
     h("td.fig.c-figure", {}, figure(row.accuracy, signatureOf(row))),

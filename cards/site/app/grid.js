@@ -3,7 +3,7 @@
 import { growth } from "./charts.js";
 import { figure, h, isolated, methodName, note, pager, pages, PAGE_ROWS, table, withTip } from "./dom.js";
 import { nothing } from "./board.js";
-import { overallRanks, results, signatureOf } from "./results.js";
+import { overallRanks, results, signatureOf, unreadOf } from "./results.js";
 import { interval, share, whole, words } from "./text.js";
 import { HUMAN } from "./view.js";
 
@@ -56,15 +56,16 @@ export async function gridOf(site, view) {
 async function cellsOf(site, view) {
   const method = methodOf(site, view);
   const within = (row) => !view.within || row.corpus === view.within;
+  const unread = unreadOf(site);
   if (view.across === "method") {
     const corpus = view.within || site.corpora[0].name;
     const rows = await results(site, "board", "all");
-    return rows.filter((row) => row.corpus === corpus).map((row) => cell(row, row.method)).filter((one) => one.method !== HUMAN);
+    return rows.filter((row) => row.corpus === corpus).map((row) => ({ ...cell(row, row.method), unread: unread(row) })).filter((one) => one.method !== HUMAN);
   }
   const methods = [method, ...(site.results.methods.includes(HUMAN) ? [HUMAN] : [])];
   const by = view.across === "corpus" ? "all" : view.across;
   const rows = (await results(site, "board", by, methods)).filter(within);
-  if (view.across === "corpus") return rows.map((row) => cell(row, row.corpus));
+  if (view.across === "corpus") return rows.map((row) => ({ ...cell(row, row.corpus), unread: unread(row) }));
   return pooled(rows);
 }
 
@@ -129,12 +130,13 @@ export async function panel(bank, view) {
   const size = columns.length > WIDE ? PAGE_ROWS / 2 : PAGE_ROWS;
   const page = Math.min(view.page, pages(models.length, size));
   const shown = [...models.slice((page - 1) * size, page * size), ...rows.filter((row) => !row.model)];
-  const body = shown.map((row) => line(row, columns, several));
+  const sizes = new Map(columns.map((name) => [name, Math.max(...models.map((row) => row.cells.get(name)?.n ?? 0))]));
+  const body = shown.map((row) => line(row, columns, several, sizes));
   return [
     h("p.pb-sub", {}, what(site, view)),
     table("Leaderboard", headings, body, "pb-grid", view.sort || "-mean"),
     pager(page, models.length, "model", size),
-    note(NOTES.join(" ")),
+    note(notesOn(shown, columns).join(" ")),
     h("p.pb-note", {}, h("button.pb-link", { type: "button", "data-pick": "csv", "data-value": "grid" }, "This table as CSV")),
     charts(rows, columns),
   ];
@@ -146,6 +148,13 @@ const NOTES = [
   "Ranks are among all models of the bank, whatever the filters. A model that lacks columns stands below those that have all: its mean is of other items.",
 ];
 
+function notesOn(rows, columns) {
+  const cells = rows.flatMap((row) => columns.map((name) => row.cells.get(name))).filter(Boolean);
+  const unread = cells.some((one) => one.unread) ? ["† The model’s tokenizer cannot read some of these items: the tip says how many."] : [];
+  const people = rows.some((row) => !row.model) ? ["People are asked of items that have judgments: n says how many where models have others."] : [];
+  return [...NOTES, ...unread, ...people];
+}
+
 function what(site, view) {
   const method = methodOf(site, view);
   if (view.across === "method") return ["Accuracy by method on ", isolated(view.within || site.corpora[0].name)];
@@ -153,9 +162,9 @@ function what(site, view) {
   return ["Accuracy with ", methodName(method), ...where, view.across === "corpus" ? "" : `, by ${words(view.across)}`];
 }
 
-function line(row, columns, several) {
-  const cells = columns.map((name) => gridCell(row.cells.get(name), several));
+function line(row, columns, several, sizes) {
   const isPeople = !row.model;
+  const cells = columns.map((name) => gridCell(row.cells.get(name), several, isPeople ? sizes.get(name) : 0));
   return h(
     "tr", { class: isPeople ? "people" : null },
     h("td.num.c-rank", {}, isPeople ? "" : rank(row)),
@@ -170,13 +179,18 @@ function features(model) {
   return told ? h("small", {}, told) : null;
 }
 
-function gridCell(found, several) {
+// `ofModels`: how many items models have there; said of a row that has others, people's.
+function gridCell(found, several, ofModels) {
   if (!found || !Number.isFinite(found.value)) return h("td.num.none", { "data-tip": found?.reason || "no result" }, "–");
-  if (!several) return h("td.fig", {}, figure(found, found.source));
+  const unread = found.unread ? h("sup", { "data-tip": found.unread }, "†") : null;
+  const size = ofModels && found.n !== ofModels ? h("small.pb-size", {}, `n ${whole(found.n)}`) : null;
+  if (!several) return h("td.fig", {}, figure(found, found.source), unread, size);
   // By hand, for a leaderboard has thousands of these.
   const element = document.createElement("td");
   element.className = `num shaded ${found.value >= 0.5 ? "up" : "down"} w${Math.min(LEVELS, Math.round(Math.abs(found.value - 0.5) * 2 * LEVELS))}`;
   element.textContent = share(found.value);
+  if (unread) element.append(h("sup", {}, "†"));
+  if (size) element.append(size);
   if (found.source) {
     element.className += " pb-figure";
     element.tabIndex = 0;
@@ -191,6 +205,7 @@ const tipFor = (found) => [
   `${share(found.value)} ${interval(found.low, found.high)}, n = ${whole(found.n)}`,
   found.best ? `rank ${rank(found)}` : "",
   found.reason,
+  found.unread,
   found.source ? "Click: its signature" : "",
 ].filter(Boolean).join("\n");
 

@@ -13,6 +13,7 @@ export function header(site) {
     h("div", {},
       h("p.pb-brand", {}, "pairbank"),
       h("h1", {}, isolated(site.title)),
+      site.authors.length ? h("p.pb-authors", {}, site.authors.flatMap((name, k) => [k ? ", " : "", isolated(name)])) : null,
       h("p.pb-lead", {}, "What language models say about linguistic judgment items, ", h("b", {}, "directly"), " (the log-probability of a string) and ", h("b", {}, "when asked"), " (of an answer to a question), beside what people say."),
       h("p.pb-sizes", {}, sizes.join(" · "))),
     h("div.pb-about", {},

@@ -59,6 +59,12 @@ function numbered(column) {
 // What a number's signature is found by; people's have the corpus's.
 export const signatureOf = (row) => JSON.stringify([row.corpus, row.method === HUMAN ? "" : row.model, row.method]);
 
+// What of a row's corpus its model's tokenizer cannot read, "" for little or nothing.
+export function unreadOf(site) {
+  const known = new Map(site.models.map((model) => [model.name, model.unread ?? {}]));
+  return (row) => known.get(row.model)?.[row.corpus] ?? "";
+}
+
 const text = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 // Rows by one column, what has no value last; else by the order given.

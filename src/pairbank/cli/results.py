@@ -128,9 +128,13 @@ def report(
 
 
 def bank(
-    scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote.")],
     out: Annotated[Path, typer.Option(help="Folder of the bank; one that is there already is extended.")],
+    scored: Annotated[
+        list[Path] | None, typer.Argument(help="Files that `pairbank score` wrote; none to state more about a bank.")
+    ] = None,
     licence: Annotated[list[str] | None, typer.Option(help="Licence of items of your own: CORPUS=cc-by-4.0.")] = None,
+    title: Annotated[str, typer.Option(help="The bank's title, for its card, its site and who cites it.")] = "",
+    author: Annotated[list[str] | None, typer.Option(help="Who made the bank; may be repeated.")] = None,
     contact: Annotated[str, typer.Option(help="Whom to ask about the bank: an address or a page, for its card.")] = "",
     data_dir: DataDir = None,
     ratings: Annotated[
@@ -142,21 +146,26 @@ def bank(
 
     With --data-dir the bank holds the ratings of single raters too, of corpora that have them.
 
+    Title, authors, contact and licences can be stated later of a bank that is there: without scored files.
+
     Example: pairbank bank scored.parquet --out my-bank
+    Example: pairbank bank --out my-bank --title "Verbs of Zurich German" --author "A. Roe"
     """
     import pairbank
     from pairbank.files import read_parquet
     from pairbank.study.raters import as_frames, ratings_of
 
     with quiet_bars(), status("writing the bank"):
-        tables = [pairbank.read_scored(path) for path in scored]
+        tables = [pairbank.read_scored(path) for path in scored or ()]
         judged = as_frames(ratings_of([table.corpus for table in tables], data_dir)) if data_dir is not None else ()
         folder = pairbank.write_bank(
             out,
             scored=tables,
             ratings=[*judged, *(read_parquet(path).to_pandas() for path in ratings or ())],
             licences=licences(licence),
-            command=command_line(),
+            command=command_line() if scored else "",
+            title=title,
+            authors=author or (),
             contact=contact,
         )
     say_next_steps(folder)

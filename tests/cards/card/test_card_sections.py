@@ -153,6 +153,33 @@ def test_contact_and_the_way_to_add_a_model_stand_on_the_card(three_models: Path
     assert "https://example.org/pairs" in page_of(kept)
 
 
+def test_a_bank_says_its_title_and_whose_it_is_and_how_to_cite_it(copied: Callable[[], Path]) -> None:
+    authors = ["A. Roe", "Lab of Sound and Form"]
+    bank = pairbank.write_bank(copied(), title="Verbs of {Zürich}", authors=authors)
+    page = page_of(bank)
+    assert "# Verbs of {Zürich}" in page
+    assert "By A. Roe, Lab of Sound and Form." in page
+    entry = page.split("## Cite")[1].split("```bibtex\n")[1].split("\n}\n")[0]
+    assert entry == (
+        "@misc{this_bank,\n  title = {Verbs of Zürich},\n  author = {A. Roe and {Lab of Sound and Form}},\n"
+        "  note = {A bank of pairbank}"
+    )
+    croissant = json.loads((bank / "croissant.json").read_text())
+    assert croissant["name"] == "Verbs of {Zürich}"
+    assert [one["name"] for one in croissant["creator"]] == authors
+    again = pairbank.write_bank(bank, contact="a@example.org")
+    assert "By A. Roe, Lab of Sound and Form." in page_of(again)
+    pairbank.check_bank(again)
+
+
+@pytest.mark.parametrize("wrong", [{"title": 7}, {"authors": "A. Roe"}, {"authors": [None]}])
+def test_a_title_or_authors_that_are_no_texts_are_refused(copied: Callable[[], Path], wrong: dict[str, object]) -> None:
+    bank = copied()
+    write_json(bank / "manifest.json", read_manifest(bank) | wrong)
+    with pytest.raises(BankError, match="expected a text"):
+        pairbank.check_bank(bank)
+
+
 # --- the lines that load it ---
 
 

@@ -147,7 +147,9 @@ def test_a_bank_of_hostile_names_is_whole(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [HOSTILE[0], HOSTILE[6], HOSTILE[13], HOSTILE[14], HOSTILE[18]])
 def test_an_example_of_hostile_texts_is_one_block_of_code(text: str, tmp_path: Path) -> None:
     scored = hostile_table(text, tmp_path)
-    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored], licences={text: "mit"}, contact=text)
+    bank = pairbank.write_bank(
+        tmp_path / "bank", scored=[scored], licences={text: "mit"}, contact=text, title=text, authors=[text]
+    )
     page = (bank / "README.md").read_text(encoding="utf-8")
     html = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(page.split("---\n", 2)[2])
     assert html.count('<code class="language-json">') == 1

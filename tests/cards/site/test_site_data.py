@@ -20,7 +20,6 @@ from pairbank.builders.schema.columns import Item, features
 from pairbank.cards.site import source
 from pairbank.cards.site.columns import encoded
 from pairbank.cards.site.report_pages import TAGS, Place, tree_of
-from pairbank.cards.site.site import citations
 from pairbank.errors import BankError, OutputError, PairbankError
 from pairbank.files import sha256_of_file
 from pairbank.scoring.models.fake import FakeScorer
@@ -375,9 +374,30 @@ def test_what_is_declared_about_models_is_taken_by_exact_name_and_steps_from_rev
     assert (mine["family"], mine["size"], mine["type"]) == ("Mine", 5e8, "base")
 
 
-def test_each_work_is_cited_once(hard_bank: Path) -> None:
-    manifest = json.loads((hard_bank / "manifest.json").read_text())
-    assert citations(manifest).count("@software{pairbank") == 1
+def test_the_site_says_which_corpora_a_tokenizer_cannot_read(tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", subset="plausibility")
+    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("reads", "guesses")]
+    bank = pairbank.write_bank(tmp_path / "bank", scored=scored, title="Ours", authors=["A. Roe"])
+    path = bank / "scores/starter/guesses.parquet"
+    table = pq.read_table(path)
+    flags = pa.array(
+        [["unknown_token"] if k % 2 else [] for k in range(len(table))], table.schema.field("direct_flags").type
+    )
+    pq.write_table(
+        table.set_column(table.schema.get_field_index("direct_flags"), table.field("direct_flags"), flags), path
+    )
+    told = unpacked(pairbank.write_site(bank, tmp_path / "site") / "data/site.json.gz")
+    half = f"{len(table) // 2} of {len(table)} items hold characters that its tokenizer has no token for (`direct`)"
+    assert {one["name"]: one.get("unread") for one in told["models"]} == {"reads": None, "guesses": {"starter": half}}
+    assert (told["title"], told["authors"]) == ("Ours", ["A. Roe"])
+    assert "title = {Ours}" in told["bibtex"]
+
+
+def test_each_work_is_cited_once(hard_bank: Path, tmp_path: Path) -> None:
+    site = pairbank.write_site(hard_bank, tmp_path / "site")
+    shown = unpacked(site / "data/site.json.gz")["bibtex"]
+    assert shown.count("@software{pairbank") == 1
+    assert "this_bank" not in shown
 
 
 # --- reports ---

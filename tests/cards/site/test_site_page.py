@@ -8,11 +8,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -74,6 +76,28 @@ def test_only_what_is_looked_at_is_read(hard: Shown) -> None:
 
 
 # --- the leaderboards ---
+
+
+def test_a_dagger_says_what_a_tokenizer_cannot_read_and_people_say_of_how_many(
+    opened: Open, hard_bank: Path, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(hard_bank, tmp_path / "copy"))
+    path = copy / "scores/hard/fake_1.parquet"
+    table = pq.read_table(path)
+    place, field = table.schema.get_field_index("direct_flags"), table.schema.field("direct_flags")
+    pq.write_table(table.set_column(place, field, pa.array([["unknown_token"]] * len(table), field.type)), path)
+    page = opened(copy)
+    cells = dict(
+        zip(*(page.page.locator(f".pb-grid tbody {x}").all_inner_texts() for x in ("th", "td.fig")), strict=True)
+    )
+    assert "†" in cells["fake-1"]
+    assert "†" not in cells["fake<2>"]
+    assert "n 54" in cells["people"]
+    told = page.page.locator(".pb-grid sup").get_attribute("data-tip")
+    assert told == "67 of 67 items hold characters that its tokenizer has no token for (`direct`)"
+    assert "† The model’s tokenizer cannot read" in page.text()
+    page.go("All results")
+    assert page.page.locator(".pb-board sup").count() == len(METHODS)
 
 
 def test_the_leaderboard_is_a_grid_with_ranks_people_and_a_signature(hard: Shown) -> None:
