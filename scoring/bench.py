@@ -7,8 +7,10 @@ difference between our numbers and each peer's, for speed without agreement mean
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import math
+import os
 import statistics
 import sys
 import time
@@ -30,7 +32,10 @@ if TYPE_CHECKING:
     import datasets
 
 PEER_BATCH = 32
-OURS, BARE, MINICONS, HFLM = "pairbank", "bare model", "minicons", "lm-evaluation-harness"
+OURS, BARE, MINICONS = "pairbank", "bare model", "minicons"
+HFLM, VLLM = "lm-evaluation-harness", "lm-evaluation-harness, vLLM"
+VLLM_MEMORY = 0.4
+"""Share of a card's memory that vLLM takes: the model of all the others stands there, too."""
 TOKENISING, PLANNING = "our tokenising", "our planning"
 """Parts of our own run; their ratio is a share."""
 Run = Callable[[], Sequence[float]]
@@ -84,6 +89,8 @@ def bench(scorer: CausalScorer, items: datasets.Dataset, *, method: str = DIRECT
         others[MINICONS] = _minicons(scorer, requests)
     if importlib.util.find_spec("lm_eval"):
         others[HFLM] = _hflm(scorer, requests)
+        if importlib.util.find_spec("vllm"):
+            others[VLLM] = _vllm(scorer, requests)
     ours = [_timed(lambda: _ours(scorer, requests), scorer)]
     found: dict[str, list[_Timed]] = {name: [] for name in others}
     beside: dict[str, list[tuple[_Timed, _Timed]]] = {name: [] for name in others}
@@ -193,12 +200,35 @@ def _minicons(scorer: CausalScorer, requests: Sequence[Request]) -> Callable[[],
 
 
 def _hflm(scorer: CausalScorer, requests: Sequence[Request]) -> Callable[[], list[float]]:
-    from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM as Peer  # noqa: N811 - a class named in capitals
 
     peer: Any = Peer(
         pretrained=scorer.model, tokenizer=scorer.tokenizer, batch_size=PEER_BATCH, add_bos_token=not requests[0].chat
     )
+    return _lm_eval(peer, requests)
+
+
+def _vllm(scorer: CausalScorer, requests: Sequence[Request]) -> Callable[[], list[float]]:
+    peer = _vllm_peer(scorer.model.name_or_path, str(scorer.model.dtype).removeprefix("torch."))
+    peer.add_bos_token = not requests[0].chat  # it asks for it a text at a time
+    return _lm_eval(peer, requests)
+
+
+@functools.lru_cache(maxsize=1)
+def _vllm_peer(folder: str, dtype: str) -> Any:  # noqa: ANN401 - without types
+    """Return the same weights once more, as vLLM loads them: once, for it gives back no memory.
+
+    In this process, so that its time on the CPU counts.
+    """
+    os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+    from lm_eval.models.vllm_causallms import VLLM as Peer  # noqa: N811 - a class named in capitals
+
+    return Peer(pretrained=folder, dtype=dtype, add_bos_token=True, gpu_memory_utilization=VLLM_MEMORY)
+
+
+def _lm_eval(peer: Any, requests: Sequence[Request]) -> Callable[[], list[float]]:  # noqa: ANN401 - without types
+    from lm_eval.api.instance import Instance
+
     asked = [
         Instance(request_type="loglikelihood", doc={}, arguments=(r.context, r.target), idx=i)
         for i, r in enumerate(requests)

@@ -44,7 +44,7 @@ def _own_entry(manifest: Mapping[str, Any], on_hub: str) -> str:
     """Return the entry of the bank itself, or "" where it has neither title nor authors.
 
     >>> print(_own_entry({"title": "Verbs of {Zürich}", "authors": ["A. Roe", "Lab of Sound and Form"]}, "lab/verbs"))
-    @misc{this_bank,
+    @dataset{this_bank,
       title = {Verbs of Zürich},
       author = {A. Roe and {Lab of Sound and Form}},
       url = {https://huggingface.co/datasets/lab/verbs},
@@ -62,7 +62,7 @@ def _own_entry(manifest: Mapping[str, Any], on_hub: str) -> str:
         "note": "A bank of pairbank",
     }
     lines = ",\n".join(f"  {key} = {{{text}}}" for key, text in fields.items() if text)
-    return f"@misc{{this_bank,\n{lines}\n}}"
+    return f"@dataset{{this_bank,\n{lines}\n}}"
 
 
 def _plain(text: str) -> str:

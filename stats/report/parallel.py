@@ -7,6 +7,8 @@ worth it. The results are the same either way.
 
 from __future__ import annotations
 
+import importlib
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -16,14 +18,19 @@ R = TypeVar("R")
 
 WORTH_SECONDS = 8.0
 """Of work that is left, by the pace so far, from which other processes are begun."""
+WORTH_BEGINNING_SECONDS = 2.0
+"""Of work that is left, from which processes are begun for what follows it."""
+_IMPORTED = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_svg")
 
 
-def on_all_cores(work: Callable[[T], R], pieces: Sequence[T]) -> list[R]:
+def on_all_cores(work: Callable[[T], R], pieces: Sequence[T], *, more_follows: bool = False) -> list[R]:
     """Return the result of each piece.
 
     Args:
         work: gets one piece; it and they are sent to other processes where there is much to do.
         pieces: of about the same size.
+        more_follows: there will be more to do than these pieces: where they take seconds, the processes are begun
+            beside them, and have imported what they need when they are wanted.
 
     >>> on_all_cores(abs, [-1, 2])
     [1, 2]
@@ -40,8 +47,23 @@ def on_all_cores(work: Callable[[T], R], pieces: Sequence[T]) -> list[R]:
         now = time.monotonic()
         if len(done) == 1:  # it imported what all need
             first_done_at = now
+        if len(done) == 2 and more_follows and (now - first_done_at) * n_left > WORTH_BEGINNING_SECONDS:
+            threading.Thread(target=_begin_processes, daemon=True).start()
     rest = pieces[len(done) :]
     if not rest:
         return done
     n_processes = min(joblib.cpu_count(), len(rest))
     return done + list(joblib.Parallel(n_jobs=n_processes)(joblib.delayed(work)(piece) for piece in rest))
+
+
+def _begin_processes() -> None:
+    import joblib
+
+    n = joblib.cpu_count()
+    if n > 1:
+        joblib.Parallel(n_jobs=n)(joblib.delayed(_import)((__name__, *_IMPORTED)) for _ in range(n))
+
+
+def _import(modules: Sequence[str]) -> None:
+    for name in modules:
+        importlib.import_module(name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -145,8 +146,19 @@ class Report:
         """
         root = Path(folder)
         pages = pages_of(self)
-        write_text(root / "report.html", page_of_html(self.title, pages))
-        self._save_figures(root / FIGURES)
+        with ThreadPoolExecutor(max_workers=1) as beside:  # while other processes draw
+            texts = beside.submit(self._other_files, pages)
+            self._save_figures(root / FIGURES)
+        for name, text in texts.result().items():
+            write_text(root / name, text)
+        for name in reversed(pages):  # the first page last: where it stands, the report is whole
+            write_text(root / name, pages[name])
+        for stale in {*root.glob(f"{APPENDIX}/*.md")}.difference(root / name for name in pages):
+            stale.unlink()
+        return root
+
+    def _other_files(self, pages: Mapping[str, str]) -> dict[str, str]:
+        """Return the page of HTML and the CSV files of all tables, by name."""
         tables = {
             "summary": self.summary,
             "accuracy": accuracy_numbers(self.summary),
@@ -154,13 +166,8 @@ class Report:
         }
         for section in self.parts:
             tables |= {f"{section.id}_{name}": table for name, table in section.tables.items()}
-        for name, table in tables.items():
-            write_text(root / f"{name}.csv", _csv(table))
-        for name in reversed(pages):  # the first page last: where it stands, the report is whole
-            write_text(root / name, pages[name])
-        for stale in {*root.glob(f"{APPENDIX}/*.md")}.difference(root / name for name in pages):
-            stale.unlink()
-        return root
+        page = {"report.html": page_of_html(self.title, pages)}
+        return page | {f"{name}.csv": _csv(table) for name, table in tables.items()}
 
     def _save_figures(self, folder: Path) -> None:
         written = on_all_cores(partial(_saved, folder=folder, names=self.labels), self.figures)
@@ -224,7 +231,7 @@ def report(
             chosen[name].setdefault("features", features)
     scored, order = from_small_to_large(scored, features)
     frames = [scored_frame(table, for_analyses=bool(given)) for table in scored]
-    parts = on_all_cores(partial(_summarised, seed=seed, n_resamples=n_resamples), frames)
+    parts = on_all_cores(partial(_summarised, seed=seed, n_resamples=n_resamples), frames, more_follows=True)
     summary = pd.concat(parts, ignore_index=True)
     return Report(
         title=title,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import multiprocessing
 import os
 import sys
 import tempfile
@@ -36,6 +37,8 @@ from tiny_models import Architecture, saved_model
 METHODS = ("direct", "meta_question_simple")
 SETTLING_S = 20
 """How long Ray's own processes take to have started, beside the workers; start-up is not what is measured."""
+LOADING_S = 120
+"""After which a process that has not loaded its model is given up."""
 MODEL = Architecture(
     model_class="LlamaForCausalLM",
     config={
@@ -126,6 +129,31 @@ def in_one_process(items: datasets.Dataset, model: Any, methods: tuple[str, ...]
         return measured(items, model, methods)
 
 
+def side_by_side(items: datasets.Dataset, name: str, methods: tuple[str, ...], n: int) -> float:
+    """Return the seconds that so many processes take for a part each, without Ray: what the machine itself can do."""
+    context = multiprocessing.get_context("spawn")
+    ready = context.Barrier(n + 1)
+    parts = [items.select(range(k, len(items), n)) for k in range(n)]
+    processes = [context.Process(target=_score_part, args=(part, name, methods, ready)) for part in parts]
+    for process in processes:
+        process.start()
+    ready.wait(timeout=LOADING_S)
+    began = time.perf_counter()
+    for process in processes:
+        process.join()
+    if any(process.exitcode for process in processes):
+        raise SystemExit("a process without Ray failed")
+    return time.perf_counter() - began
+
+
+def _score_part(items: datasets.Dataset, name: str, methods: tuple[str, ...], ready: Any) -> None:  # noqa: ANN401
+    datasets.disable_progress_bars()
+    model = loaded(name, 1)
+    torch.set_num_threads(1)
+    ready.wait(timeout=LOADING_S)
+    measured(items, model, methods)
+
+
 def main() -> None:
     """Measure in turn, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -139,6 +167,7 @@ def main() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     methods, items = tuple(asked.methods), items_of(asked.pairs, asked.data_dir)
     rows: list[dict[str, object]] = []
+    alone: list[float] = []
     with tempfile.TemporaryDirectory() as work:
         name = asked.model or str(saved_model(MODEL, Path(work) / "llama"))
         here = {n: loaded(name, n) for n in (1, 2)}
@@ -149,13 +178,16 @@ def main() -> None:
                     time.sleep(SETTLING_S)
                     rows.append(_row(repeat, f"workers: {n}", measured(items, there, methods)))
                 sys.stderr.write(f"{rows[-2:]}\n")
+            alone.append(side_by_side(items, name, methods, 2))
+            sys.stderr.write(f"two processes without Ray: {alone[-1]:.2f} s\n")
     table = pd.DataFrame(rows)
     sys.stdout.write(to_markdown(table) + "\n")
     best = table.groupby("how")["s"].min()
     overhead = best["workers: 1"] / best["one process, lanes: 1"] - 1
     sys.stdout.write(
         f"best of {asked.repeats}: one worker takes {overhead:+.1%} of one process's time; two workers do "
-        f"{best['one process, lanes: 2'] / best['workers: 2']:.2f} of what two lanes do\n"
+        f"{best['one process, lanes: 2'] / best['workers: 2']:.2f} of what two lanes do, and "
+        f"{min(alone) / best['workers: 2']:.2f} of what two processes without Ray do ({min(alone):.2f} s)\n"
     )
     sys.exit(table["table"].nunique() != 1)
 

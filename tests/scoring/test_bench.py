@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import pairbank
-from pairbank.scoring.bench import BARE, OURS, PLANNING, TOKENISING, bench
+from pairbank.scoring.bench import BARE, HFLM, OURS, PLANNING, TOKENISING, VLLM, bench
 from pairbank.scoring.models.causal import CausalScorer
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -36,3 +38,41 @@ def test_without_peers_we_and_the_bare_model_are_timed(
     assert rows[OURS].n_distinct_tokens < rows[OURS].n_sequence_tokens
     # once to begin with, then the bare model and ours again in each repeat: five runs over the distinct tokens
     assert sum(passes) >= 5 * 0.9 * rows[OURS].n_distinct_tokens
+
+
+def test_both_peers_of_lm_evaluation_harness_get_the_same_requests_and_vllm_loads_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find, made, asked = importlib.util.find_spec, [], []
+
+    class Peer:
+        """Stands for both classes: it remembers what it is given."""
+
+        def __init__(self, **options: Any) -> None:  # noqa: ANN401 - as lm_eval takes them
+            made.append(options)
+
+        def loglikelihood(self, requests: list[SimpleNamespace], *, disable_tqdm: bool) -> list[tuple[float, bool]]:
+            assert disable_tqdm
+            asked.append([request.arguments for request in requests])
+            return [(-1.0, True)] * len(requests)
+
+    modules = {"api.instance": {"Instance": SimpleNamespace}, "models.huggingface": {"HFLM": Peer}}
+    modules |= {"models.vllm_causallms": {"VLLM": Peer}}
+    for name, holds in modules.items():
+        monkeypatch.setitem(sys.modules, f"lm_eval.{name}", SimpleNamespace(**holds))
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == "minicons" else name in ("vllm", "lm_eval") or find(name, *rest),
+    )
+    folder = saved_model(ARCHITECTURES["llama"], tmp_path / "llama")
+    scorer = pairbank.load_model(folder)
+    assert isinstance(scorer, CausalScorer)
+    items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1).select(range(3))
+    for method in ("direct", "meta_question_simple"):
+        rows = {row.contender: row for row in bench(scorer, items, method=method, repeats=1)}
+        assert rows[VLLM].n_requests == rows[HFLM].n_requests == len(asked[-1])
+        assert asked[-1] == asked[-2]  # HFLM's and vLLM's
+        assert rows[VLLM].worst_difference_nats == rows[HFLM].worst_difference_nats > 0
+    of_vllm = [options for options in made if "gpu_memory_utilization" in options]
+    assert [(one["pretrained"], one["dtype"]) for one in of_vllm] == [(str(folder), "float32")]

@@ -90,13 +90,16 @@ def _weighted_r(copies: FloatArray, first: FloatArray, second: FloatArray) -> Fl
 
     The rows are standardised over all items, so that the differences below lose no digits.
     """
-    moments = {
-        "x": _sums(copies, first),
-        "y": _sums(copies, second),
-        "xx": _sums(copies, first**2),
-        "yy": _sums(copies, second**2),
-        "xy": _sums_of_products(copies, first, second),
-    }
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):  # several threads would change last digits
+        moments = {
+            "x": copies @ first.T,
+            "y": copies @ second.T,
+            "xx": copies @ (first**2).T,
+            "yy": copies @ (second**2).T,
+            "xy": _sums_of_products(copies, first, second),
+        }
     n = copies.sum(axis=1)[:, np.newaxis]
     with np.errstate(invalid="ignore", divide="ignore"):
         mean_x, mean_y = moments["x"] / n, moments["y"] / n
@@ -108,16 +111,11 @@ def _weighted_r(copies: FloatArray, first: FloatArray, second: FloatArray) -> Fl
     return np.asarray(np.clip(r, -1.0, 1.0))
 
 
-def _sums(copies: FloatArray, rows: FloatArray) -> FloatArray:
-    # einsum, not BLAS: its threads would change last digits
-    return np.asarray(np.einsum("rn,nk->rk", copies, np.ascontiguousarray(rows.T)))
-
-
 def _sums_of_products(copies: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
     """Return the sum of each product of rows in each resample, shape (resamples, first, second)."""
     total = np.zeros((len(copies), len(first), len(second)))
     for start in range(0, copies.shape[1], _ITEMS_AT_ONCE):
         at = slice(start, start + _ITEMS_AT_ONCE)
         products = first[:, at].T[:, :, np.newaxis] * second[:, at].T[:, np.newaxis]
-        total += np.einsum("rn,nk->rk", copies[:, at], products.reshape(len(products), -1)).reshape(total.shape)
+        total += (copies[:, at] @ products.reshape(len(products), -1)).reshape(total.shape)
     return total

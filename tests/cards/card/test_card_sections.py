@@ -161,7 +161,7 @@ def test_a_bank_says_its_title_and_whose_it_is_and_how_to_cite_it(copied: Callab
     assert "By A. Roe, Lab of Sound and Form." in page
     entry = page.split("## Cite")[1].split("```bibtex\n")[1].split("\n}\n")[0]
     assert entry == (
-        "@misc{this_bank,\n  title = {Verbs of Zürich},\n  author = {A. Roe and {Lab of Sound and Form}},\n"
+        "@dataset{this_bank,\n  title = {Verbs of Zürich},\n  author = {A. Roe and {Lab of Sound and Form}},\n"
         "  note = {A bank of pairbank}"
     )
     croissant = json.loads((bank / "croissant.json").read_text())
