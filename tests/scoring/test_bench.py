@@ -56,10 +56,10 @@ def test_both_peers_of_lm_evaluation_harness_get_the_same_requests_and_vllm_load
             asked.append([request.arguments for request in requests])
             return [(-1.0, True)] * len(requests)
 
-    modules = {"api.instance": {"Instance": SimpleNamespace}, "models.huggingface": {"HFLM": Peer}}
-    modules |= {"models.vllm_causallms": {"VLLM": Peer}}
-    for name, holds in modules.items():
-        monkeypatch.setitem(sys.modules, f"lm_eval.{name}", SimpleNamespace(**holds))
+    stands_for = {"api.instance": "Instance", "models.huggingface": "HFLM", "models.vllm_causallms": "VLLM"}
+    for module, name in stands_for.items():
+        made_up: Any = SimpleNamespace(**{name: SimpleNamespace if name == "Instance" else Peer})
+        monkeypatch.setitem(sys.modules, f"lm_eval.{module}", made_up)
     monkeypatch.setattr(
         importlib.util,
         "find_spec",
