@@ -90,6 +90,29 @@ def places_said(part: pd.DataFrame, labels: Mapping[str, str], *, n_asked: int, 
     )
 
 
+def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str]) -> str:
+    """Return what whoever reads numbers with averaged orders must know of models that answer by place, or "".
+
+    Args:
+        summary: What `summarise` returned for all tables.
+        layouts: The methods, by name.
+        labels: What people call the methods.
+    """
+    shares = by_place(summary, layouts)
+    if shares.empty:
+        return ""
+    asked = summary[(summary["group_by"] == "all") & (summary["metric"] == "accuracy") & summary["value"].notna()]
+    n_asked = int(asked["method"].map(lambda name: name in layouts and layouts[name].is_prompted).sum())
+    who = _listed(list(dict.fromkeys(str(model) for model, _, _ in shares.index)))
+    how = _listed(list(dict.fromkeys(labels.get(method, f"`{method}`") for _, _, method in shares.index)))
+    return (
+        f"**Answers by place**: in {len(shares)} of {n_asked} cases (a model asked in one way about one corpus; {who}; "
+        f"{how}) the answer is one option, whichever side that is. What averages both orders (differences and their "
+        "correlations, and accuracies where it does not say that orders are pooled) then tells how much surer a model "
+        "is of that option in one order or the other, not which side it prefers."
+    )
+
+
 def _listed(names: list[str]) -> str:
     shown = ", ".join(names[:MOST_NAMED])
     return shown if len(names) <= MOST_NAMED else f"{shown} and {len(names) - MOST_NAMED} more"

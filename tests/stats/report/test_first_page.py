@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import datasets
 import numpy as np
 import pandas as pd
 import pytest
 
+import pairbank
 from pairbank.scoring.api.layout import MethodLayout
+from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats import summarise
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.report.cautions import cautions, unasked
+from pairbank.stats.report.one_place import place_caution
 from pairbank.stats.report.overview import overview_section
 from pairbank.stats.report.wide_tables import agreement_numbers
 from pairbank.stats.scored_table.frame import ScoredFrame
@@ -92,6 +96,32 @@ def test_several_models_that_answer_by_place_are_counted_and_named() -> None:
     assert "Asked, c prefers the better side in" in answer
     assert "In 2 of 3 cases (a model asked in one way about one corpus) the answer is one option" in answer
     assert "(always the first option: a; never the first option: b): 0.50 everywhere with orders pooled" in answer
+
+
+def test_other_sections_are_read_with_a_caution_where_models_answer_by_place() -> None:
+    def caution(*frames: ScoredFrame) -> str:
+        parts = [summarise(frame.frame, frame.layouts, model=frame.model) for frame in frames]
+        layouts = {layout.method: layout for frame in frames for layout in frame.layouts}
+        return place_caution(pd.concat(parts, ignore_index=True), layouts, {"meta": "MetaQuestion"})
+
+    said = caution(answering(lean=9, model="a"), answering(lean=-9, model="b"), answering(lean=0, sense=2, model="c"))
+    assert "in 2 of 3 cases (a model asked in one way about one corpus; a, b; MetaQuestion)" in said
+    assert not any(caution(answering(lean=1, sense=1, seed=seed)) for seed in range(10))
+
+
+def test_a_report_with_further_analyses_has_that_caution_above_its_answer() -> None:
+    items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1)
+    table = pairbank.score(items, FakeScorer(name="gpt2"), methods=["direct", "meta_question_simple"])
+    rows = table.dataset.to_pandas()
+    first = [-0.01, -9.0, -0.02, -9.0]  # option 1 in both orders, whichever side it is
+    rows["meta_question_simple_logprobs"] = [first] * len(rows)
+    rows["meta_question_simple_good"], rows["meta_question_simple_bad"] = -4.505, -4.51
+    rows["meta_question_simple_delta"] = 0.005
+    by_place = replace(table, dataset=datasets.Dataset.from_pandas(rows, features=table.dataset.features))
+    pages = {name: pairbank.report([by_place], analyses=name) for name in ((), ("agreement_summary",))}
+    assert [sum("Answers by place" in one for one in made.cautions) for made in pages.values()] == [0, 1]
+    page = pages["agreement_summary",].markdown()
+    assert page.index("> **Answers by place**: in 1 of 1 cases") < page.index("## ")
 
 
 def test_each_number_has_its_own_n_where_they_differ() -> None:
