@@ -8,7 +8,8 @@ DEFINITIONS = """\
 - **first option chosen**: share of presentations in which the option shown first is the most probable (.5 = no bias
   where both orders are asked; with a fixed order, the share of items). Where it is .95 or more, or .05 or less, and
   the correct option is shown in both places, the answers name a place and not a side: the accuracy that the first page
-  gives is then that with **orders pooled**.
+  gives is then that with **orders pooled**; where the method's paper averages, the averaged one stands beside it, and
+  compares how sure the model is of that option in one presentation and in the other.
 - **of likeliest ratings**: share of items whose better side gets the higher of the two most probable ratings, ties
   counted one half. For ratings, **accuracy** compares expected ratings, in points of the scale.
 - **no answer found**: where the model writes its answer, the share of texts in which none was found, over all items;

@@ -1,9 +1,10 @@
 """Answers that name a place, not a side: in, the long summary; out, which models give one option whatever it is.
 
-Where a model names the option shown first in 95 % of the presentations or more, or in 5 % or fewer, the differences
-averaged over orders tell how much surer it is of that option, in one order or the other; its answers tell nothing. The
-accuracy that counts for it is then that of its answers, with the orders pooled. A method that shows the correct option
-in one place only is left as it is: there, to be right and to name that place are one.
+Where a model names the option shown first in 95 % of the presentations or more, or in 5 % or fewer, its answers tell
+nothing of the sides; differences averaged over orders still tell how much surer it is of that option in one order than
+in the other. The accuracy that leads is then that of its answers, with the orders pooled; the averaged one, where that
+is its paper's, stands beside it. A method that shows the correct option in one place only is left as it is: there, to
+be right and to name that place are one.
 """
 
 from __future__ import annotations
@@ -68,14 +69,17 @@ def places_said(part: pd.DataFrame, labels: Mapping[str, str], *, n_asked: int, 
         part: Their rows of a table of accuracies, with the share of first options in `first_option`.
         labels: What people call the methods.
         n_asked: How many models, corpora and prompted methods there are in all.
-        pooled: Their accuracies in words.
+        pooled: Their accuracies in words, with the orders pooled.
     """
+    of_paper = part["averaged"].dropna()
+    low, high = f"{of_paper.min():z.2f}", f"{of_paper.max():z.2f}"
+    averaged = f", {low if low == high else f'{low} to {high}'} averaged over them" if len(of_paper) else ""
     if len(part) == 1:
         (one,) = part.to_dict("records")
         share = f" ({one['first_option']:.0%} of answers)"
         return (
             f"Asked by {labels.get(one['method'], one['method'])}, {one['model']} names "
-            f"{place_said(one['first_option'])}{share}, whichever side that is: {pooled} with orders pooled"
+            f"{place_said(one['first_option'])}{share}, whichever side that is: {pooled} with orders pooled{averaged}"
         )
     varying = [key for key in KEYS if part[key].nunique() > 1]
     who: dict[str, list[str]] = {}
@@ -86,7 +90,7 @@ def places_said(part: pd.DataFrame, labels: Mapping[str, str], *, n_asked: int, 
     said = "; ".join(f"{place}: {_listed(names)}" for place, names in who.items())
     return (
         f"In {len(part)} of {n_asked} cases (a model asked in one way about one corpus) the answer is one option, "
-        f"whichever side that is ({said}): {pooled} with orders pooled"
+        f"whichever side that is ({said}): {pooled} with orders pooled{averaged}"
     )
 
 
@@ -107,9 +111,9 @@ def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], la
     how = _listed(list(dict.fromkeys(labels.get(method, f"`{method}`") for _, _, method in shares.index)))
     return (
         f"**Answers by place**: in {len(shares)} of {n_asked} cases (a model asked in one way about one corpus; {who}; "
-        f"{how}) the answer is one option, whichever side that is. What averages both orders (differences and their "
-        "correlations, and accuracies where it does not say that orders are pooled) then tells how much surer a model "
-        "is of that option in one order or the other, not which side it prefers."
+        f"{how}) the answer is one option, whichever side that is. What averages both presentations (differences, "
+        "their correlations, accuracies where it does not say that orders are pooled) then compares how sure a model "
+        "is of that option in one and in the other: a preference that none of its answers shows."
     )
 
 

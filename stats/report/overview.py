@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pairbank.builders.schema.flags import NO_TRUTH
@@ -82,14 +83,19 @@ def own_accuracies(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -
 
     Returns:
         Rows of the summary, at most one a model, corpus, group and method; of models that answer by place
-        (`pairbank.stats.report.one_place`) the pooled ones, with their share of first options in `first_option`.
+        (`pairbank.stats.report.one_place`) the pooled ones, with their share of first options in `first_option` and,
+        where that is the paper's, the averaged accuracy in `averaged`.
     """
     is_pooled = summary["method"].isin([name for name, layout in layouts.items() if layout.accuracy == "pooled"])
+    averages = summary[(summary["metric"] == "accuracy") & ~is_pooled]
     shares = by_place(summary, layouts)
     keys = pd.MultiIndex.from_frame(summary[KEYS])
     is_pooled |= keys.isin(shares.index)
     of_method = ((summary["metric"] == "accuracy") & ~is_pooled) | ((summary["metric"] == POOLED) & is_pooled)
     found = summary.assign(first_option=shares.reindex(keys).to_numpy(dtype=float))
+    place = [*KEYS, "group_by", "group"]
+    of_paper = averages.set_index(place)["value"].reindex(pd.MultiIndex.from_frame(found[place])).to_numpy(dtype=float)
+    found = found.assign(averaged=np.where(found["first_option"].notna(), of_paper, np.nan))
     return found[of_method | (summary["metric"] == "human_accuracy")].reset_index(drop=True)
 
 
@@ -178,6 +184,8 @@ def _cell(row: Mapping[str, Any] | pd.Series[Any], *, n: int, interval: bool = T
     """Return an accuracy with its own n, where that is not the row's, and what it is of where orders are pooled."""
     share = row.get("first_option")
     besides = [*_n(row, said=row["n"] != n), *([] if pd.isna(share) else [f"{place_said(share)}; orders pooled"])]
+    if not pd.isna(averaged := row.get("averaged")):
+        besides.append(f"averaged {averaged:z.2f}")
     return _number(row, interval=interval) + (f" ({'; '.join(besides)})" if besides else "")
 
 

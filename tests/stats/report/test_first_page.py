@@ -52,12 +52,14 @@ def answering(
 
 
 def test_an_answer_by_place_is_told_as_one_and_counts_with_orders_pooled() -> None:
-    always = overview(answering(lean=9, order=2.0))
+    frame = answering(lean=9, order=2.0)
+    always = overview(frame)
     assert "Asked by meta, gpt2 names always the first option (100% of answers), whichever side" in always.answer
-    assert "0.50 [0.50, 0.50] with orders pooled (toy, n = 199)" in always.answer
+    averaged = f"{(frame.frame['meta_delta'][1:] > 0).mean():.2f}"  # the first has identical sides
+    assert f"0.50 [0.50, 0.50] with orders pooled, {averaged} averaged over them (toy, n = 199)" in always.answer
     assert "Asked, gpt2 prefers" not in always.answer
     (cell,) = always.tables["accuracies"]["meta"]
-    assert cell == "0.50 [0.50, 0.50] (always the first option; orders pooled)"
+    assert cell == f"0.50 [0.50, 0.50] (always the first option; orders pooled; averaged {averaged})"
     caption = next(figure.caption for figure in always.figures if figure.name.startswith("accuracy"))
     assert caption.endswith("Orders are pooled where the answer is one option, whichever side that is: `meta`.")
     never = overview(answering(lean=-9, order=2.0))
