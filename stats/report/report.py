@@ -171,7 +171,12 @@ class Report:
         return page | {f"{name}.csv": _csv(table) for name, table in tables.items()}
 
     def _save_figures(self, folder: Path) -> None:
-        written = on_all_cores(partial(_saved, folder=folder, names=self.labels), self.figures)
+        try:
+            written = on_all_cores(partial(_saved, folder=folder, names=self.labels), self.figures)
+        except BaseException:  # a full disk, say: no empty folder stays behind
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+            raise
         for stale in {path for ending in ENDINGS for path in folder.glob(f"*.{ending}")}.difference(*written):
             stale.unlink()
         if self.figures:

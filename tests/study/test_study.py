@@ -180,7 +180,9 @@ def test_a_run_computes_its_report_once_and_draws_and_writes_it_once(tmp_path: P
                 name: stack.enter_context(mock.patch.object(module, name, wraps=getattr(module, name)))
                 for name in ("report", "summarise", "overview_section", "save_figure")
             }
-            stack.enter_context(mock.patch.object(module, "on_all_cores", lambda work, pieces: list(map(work, pieces))))
+            stack.enter_context(
+                mock.patch.object(module, "on_all_cores", lambda work, pieces, **_: list(map(work, pieces)))
+            )
             saved = stack.enter_context(mock.patch.object(module.Report, "save", autospec=True, side_effect=save))
             n_figures = len(_run(study, tmp_path, *models).figures)
         return {name: one.call_count for name, one in made.items()} | {"save": saved.call_count}, n_figures
