@@ -32,8 +32,6 @@ class Banked:
     """What the bank's manifest says of the corpus."""
     items: datasets.Dataset
     """Ids and labels alone where the texts were left out."""
-    methods: tuple[str, ...]
-    """Methods that the bank's models were scored with on these items."""
 
     @property
     def has_texts(self) -> bool:
@@ -77,10 +75,14 @@ def banked(path: str | Path) -> Banked:
     items = datasets.Dataset(read_parquet(place), fingerprint=file_hash)
     corpus = str(items["corpus"][0])
     facts = {key: value for key, value in manifest["corpora"][corpus].items() if key not in ("n_items", "texts")}
-    signatures = manifest["scores"].get(corpus, {})
-    methods = tuple(signatures[min(signatures)]["methods"]) if signatures else ()
     carry_manifest(items, facts)
-    return Banked(corpus=corpus, facts=facts, items=items, methods=methods)
+    return Banked(corpus=corpus, facts=facts, items=items)
+
+
+def methods_in_bank(path: str | Path, corpus: str) -> tuple[str, ...]:
+    """Return the methods that a bank's models were scored with on a corpus, by the path of its items; () = none was."""
+    signatures = read_json(_root(Path(path)) / MANIFEST)["scores"].get(corpus, {})
+    return tuple(signatures[min(signatures)]["methods"]) if signatures else ()
 
 
 def _root(path: Path) -> Path:

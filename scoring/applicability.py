@@ -88,10 +88,7 @@ def methods_as_before(items: datasets.Dataset, names: Sequence[str], *, prompts:
     """
     if not names:
         return chosen_methods(items, None, prompts=prompts)
-    known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in names if name not in FAMILIES])
-    kinds = _kinds(items)
-    asked = [name for name in in_order(names, known) if name not in FAMILIES]
-    empty = [name for name in asked if not _n_fitting(known[MethodName.parsed(name).id], kinds)]
+    empty = why_not_asked(items, names, prompts=prompts)
     said = f"methods as in the bank: {', '.join(names)}"
     return Chosen(
         methods=tuple(names), notes=(f"{said} (no score by {', '.join(empty)}: for no item here)" if empty else said,)

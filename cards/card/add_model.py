@@ -43,8 +43,8 @@ def commands_for(manifest: Mapping[str, Any], name: str) -> Commands:
         manifest: the bank's.
         name: the bank's folder, or ORG/NAME on the Hub.
     """
-    is_on_hub = re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name, flags=re.ASCII) is not None
-    folder = name.rsplit("/", maxsplit=1)[-1] if is_on_hub else name
+    on_hub = is_on_hub(name)
+    folder = name.rsplit("/", maxsplit=1)[-1] if on_hub else name
     corpora: Mapping[str, Any] = manifest["corpora"]
     scores: Mapping[str, Any] = manifest["scores"]
     asked = sorted(corpus for corpus in corpora if scores.get(corpus)) or sorted(corpora)
@@ -52,7 +52,7 @@ def commands_for(manifest: Mapping[str, Any], name: str) -> Commands:
     files = [f"{config_name(corpus)}.parquet" for corpus in asked]
     public = f"{MINE}-public" if left_out else MINE
     return Commands(
-        fetch=(f"hf download {name} --repo-type dataset --local-dir {folder}",) if is_on_hub else (),
+        fetch=(f"hf download {name} --repo-type dataset --local-dir {folder}",) if on_hub else (),
         score=tuple(
             _line("pairbank score", f"{folder}/{items_path(corpus)}", *_model(corpus, manifest), "--out", file)
             for corpus, file in zip(asked, files, strict=True)
@@ -63,9 +63,18 @@ def commands_for(manifest: Mapping[str, Any], name: str) -> Commands:
             _line("pairbank check", public),
         ),
         merge=(_line("pairbank merge", name, public, "--out", MERGED), _line("pairbank check", MERGED)),
-        propose=(f"hf upload {name} {MERGED} . --repo-type dataset --create-pr",) if is_on_hub else (),
+        propose=(f"hf upload {name} {MERGED} . --repo-type dataset --create-pr",) if on_hub else (),
         own_copy=left_out,
     )
+
+
+def is_on_hub(name: str) -> bool:
+    """Return whether a bank's name is ORG/NAME on the Hub, and not a folder's.
+
+    >>> is_on_hub("lab/verbs"), is_on_hub("verbs"), is_on_hub("./verbs")
+    (True, False, False)
+    """
+    return re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name, flags=re.ASCII) is not None
 
 
 def _model(corpus: str, manifest: Mapping[str, Any]) -> list[str]:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from pairbank.cards.bank.layout import SUMMARY, config_name, items_path, scores_path
 from pairbank.cards.bank.redistribution import is_left_out, may_publish, refuse_quoted_texts
 from pairbank.cards.bank.tables import read_table
-from pairbank.cards.card.add_model import commands_for
+from pairbank.cards.card.add_model import commands_for, is_on_hub
 from pairbank.cards.card.citations import bibtex_of
 from pairbank.cards.site.columns import SUFFIX, write_packed
 from pairbank.cards.site.corpus_data import CorpusWritten, write_corpus
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 FORMAT = 2
 """Of the files below `data/`; a page reads those of its own format only."""
 MANIFEST_PATH = f"data/site{SUFFIX}"
-_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 _STEP = re.compile(r"(?:^|[@/_-])step[_-]?(\d+)$")
 Texts = Literal["redistributable", "all"]
 """Which corpora keep their texts: those that may be published, or all, for a page that only its owner sees."""
@@ -97,11 +96,6 @@ class _Shown:
     closed: set[str]
     """Corpora whose texts were left out."""
 
-    @property
-    def on_hub(self) -> str:
-        """ORG/NAME, or "" where the name is a folder's."""
-        return self.name if _HUB_NAME.fullmatch(self.name) else ""
-
 
 def _in_order(manifest: Mapping[str, Any]) -> list[str]:
     """Return the corpora, those with scores first."""
@@ -154,7 +148,7 @@ def _facts(
         "models": _models(scores, features, {name: one.unread for name, one in corpora.items()}),
         "methods": list(dict.fromkeys(method for one in corpora.values() for method in one.deltas)),
         "n_methods": len({m for slugs in scores.values() for s in slugs.values() for m in s["methods"]}),
-        "bibtex": "\n\n".join(bibtex_of(manifest, on_hub=shown.on_hub)),
+        "bibtex": "\n\n".join(bibtex_of(manifest, on_hub=shown.name if is_on_hub(shown.name) else "")),
         "authors": manifest.get("authors", []),
         "add": asdict(commands_for(manifest, shown.name)),
     }

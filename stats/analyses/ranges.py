@@ -57,6 +57,16 @@ def said_once(values: pd.Series[float]) -> str | None:
     return f"{low} everywhere" if low == high else None
 
 
+def span(values: pd.Series[float]) -> str:
+    """Return the smallest and the largest of some values, or one where two digits do not tell them apart.
+
+    >>> span(pd.Series([0.501, 0.499])), span(pd.Series([0.52, 0.5]))
+    ('0.50', '0.50 to 0.52')
+    """
+    low, high = f"{values.min():z.2f}", f"{values.max():z.2f}"
+    return low if low == high else f"{low} to {high}"
+
+
 def counts(rows: pd.DataFrame) -> str:
     """Return how many items some rows rest on: `n = 10 to 1,000`."""
     least, most = int(rows["n"].min()), int(rows["n"].max())

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.analyses.ranges import said_once
+from pairbank.stats.analyses.ranges import said_once, span
 
 SAME_PLACE = 0.95
 """Share of presentations in which the first option is named (or another one) that counts as an answer by place."""
@@ -72,8 +72,7 @@ def places_said(part: pd.DataFrame, labels: Mapping[str, str], *, n_asked: int, 
         pooled: Their accuracies in words, with the orders pooled.
     """
     of_paper = part["averaged"].dropna()
-    low, high = f"{of_paper.min():z.2f}", f"{of_paper.max():z.2f}"
-    averaged = f", {low if low == high else f'{low} to {high}'} averaged over them" if len(of_paper) else ""
+    averaged = f", {span(of_paper)} averaged over them" if len(of_paper) else ""
     if len(part) == 1:
         (one,) = part.to_dict("records")
         share = f" ({one['first_option']:.0%} of answers)"

@@ -17,7 +17,7 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.analyses.ranges import counts, said_once
+from pairbank.stats.analyses.ranges import cell, counts, said_once
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.report.one_place import KEYS, POOLED, by_place, place_said, places_said, pooled_range
 from pairbank.stats.report.overview_figures import PEOPLE, overview_figures
@@ -39,7 +39,7 @@ def labels_of(tables: Sequence[ScoredFrame]) -> dict[str, str]:
     >>> labels_of([ScoredFrame(corpus="c", model="m", frame=pd.DataFrame(), layouts=(layout,), signature={})])
     {'meta': 'Meta'}
     """
-    layouts = _layouts(tables)
+    layouts = layouts_of(tables)
     shown = [layout.label for layout in layouts.values()]
     return {
         name: layout.label
@@ -55,7 +55,7 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
         summary: What `summarise` returned for all tables.
         tables: The scored tables.
     """
-    layouts, labels = _layouts(tables), labels_of(tables)
+    layouts, labels = layouts_of(tables), labels_of(tables)
     own = own_accuracies(summary, layouts)
     without = [table.corpus for table in tables if len(table.frame) and flagged(table.frame, "flags", NO_TRUTH).all()]
     besides = list(_besides(summary, labels, without=list(dict.fromkeys(without))))
@@ -99,7 +99,8 @@ def own_accuracies(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -
     return found[of_method | (summary["metric"] == "human_accuracy")].reset_index(drop=True)
 
 
-def _layouts(tables: Sequence[ScoredFrame]) -> dict[str, MethodLayout]:
+def layouts_of(tables: Sequence[ScoredFrame]) -> dict[str, MethodLayout]:
+    """Return the methods of all tables, by name."""
     return {layout.method: layout for table in tables for layout in table.layouts}
 
 
@@ -156,7 +157,7 @@ def _where(part: pd.DataFrame) -> str:
 
 def _range(part: pd.DataFrame, labels: Mapping[str, str]) -> str:
     if len(part) == 1:
-        return _number(part.iloc[0])
+        return cell(part.iloc[0])
     keys = [key for key in ("model", "method", "corpus") if part[key].nunique() > 1]
     if (same := said_once(part["value"])) is not None:
         return same
@@ -164,7 +165,7 @@ def _range(part: pd.DataFrame, labels: Mapping[str, str]) -> str:
     ends = (by_value.iloc[0], by_value.iloc[-1])
     own_n = part["n"].nunique() > 1
     return " to ".join(
-        f"{_number(row)} ({', '.join([*(labels.get(row[key], str(row[key])) for key in keys), *_n(row, said=own_n)])})"
+        f"{cell(row)} ({', '.join([*(labels.get(row[key], str(row[key])) for key in keys), *_n(row, said=own_n)])})"
         for row in ends
     )
 
@@ -173,20 +174,13 @@ def _n(row: Mapping[str, Any] | pd.Series[Any], *, said: bool) -> list[str]:
     return [f"n = {row['n']:,}"] if said else []
 
 
-def _number(row: Mapping[str, Any] | pd.Series[Any], *, interval: bool = True) -> str:
-    if pd.isna(row["value"]):
-        return "undefined"
-    shown = f"{row['value']:z.2f}"
-    return f"{shown} [{row['low']:z.2f}, {row['high']:z.2f}]" if interval and not pd.isna(row["low"]) else shown
-
-
 def _cell(row: Mapping[str, Any] | pd.Series[Any], *, n: int, interval: bool = True) -> str:
     """Return an accuracy with its own n, where that is not the row's, and what it is of where orders are pooled."""
     share = row.get("first_option")
     besides = [*_n(row, said=row["n"] != n), *([] if pd.isna(share) else [f"{place_said(share)}; orders pooled"])]
     if not pd.isna(averaged := row.get("averaged")):
         besides.append(f"averaged {averaged:z.2f}")
-    return _number(row, interval=interval) + (f" ({'; '.join(besides)})" if besides else "")
+    return cell(row, interval=interval) + (f" ({'; '.join(besides)})" if besides else "")
 
 
 def _first_table(own: pd.DataFrame) -> pd.DataFrame:
@@ -242,4 +236,4 @@ def _extremes(ordered: pd.DataFrame) -> dict[str, str]:
     if ordered.empty:
         return dict.fromkeys(("lowest", "highest"), "undefined")
     ends = {"lowest": ordered.iloc[0], "highest": ordered.iloc[-1]}
-    return {name: f"{_number(row)} ({row['model']})" for name, row in ends.items()}
+    return {name: f"{cell(row)} ({row['model']})" for name, row in ends.items()}

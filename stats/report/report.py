@@ -35,7 +35,7 @@ from pairbank.stats.report.html import page_of_html, shown_in_notebook
 from pairbank.stats.report.item_sets import item_set_notes
 from pairbank.stats.report.model_order import from_small_to_large
 from pairbank.stats.report.one_place import place_caution
-from pairbank.stats.report.overview import labels_of, overview_section
+from pairbank.stats.report.overview import labels_of, layouts_of, overview_section
 from pairbank.stats.report.page import APPENDIX, FIGURES, FIRST, in_words, pages_of
 from pairbank.stats.report.parallel import on_all_cores
 from pairbank.stats.report.summary import summarise
@@ -239,6 +239,8 @@ def report(
     frames = [scored_frame(table, for_analyses=bool(given)) for table in scored]
     parts = on_all_cores(partial(_summarised, seed=seed, n_resamples=n_resamples), frames, more_follows=True)
     summary = pd.concat(parts, ignore_index=True)
+    labels, layouts = labels_of(frames), layouts_of(frames)
+    places = html_as_text(place_caution(summary, layouts, labels)) if analyses else ""
     return Report(
         title=title,
         description=description,
@@ -248,7 +250,7 @@ def report(
         seed=seed,
         n_resamples=n_resamples,
         warnings=(*warnings, *item_set_notes(frames), *_unpinned(scored)),
-        cautions=(*cautions(frames), *([said] if analyses and (said := _of_places(summary, frames)) else [])),
+        cautions=(*cautions(frames), *([places] if places else [])),
         unasked=unasked(frames),
         notes=(*notes, *([order] if order else [])),
         sections=(
@@ -258,7 +260,7 @@ def report(
             ),
             *sections,
         ),
-        labels=labels_of(frames),
+        labels=labels,
         tables=tuple(scored),
     )
 
@@ -286,11 +288,6 @@ def _imported_in_words(tables: Sequence[Scored]) -> list[str]:
 
 def _summarised(table: ScoredFrame, *, seed: int, n_resamples: int) -> pd.DataFrame:
     return summarise(table.frame, table.layouts, model=table.model, seed=seed, n_resamples=n_resamples)
-
-
-def _of_places(summary: pd.DataFrame, frames: Sequence[ScoredFrame]) -> str:
-    layouts = {layout.method: layout for frame in frames for layout in frame.layouts}
-    return html_as_text(place_caution(summary, layouts, labels_of(frames)))
 
 
 def _unpinned(scored: Sequence[Scored]) -> list[str]:

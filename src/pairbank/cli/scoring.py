@@ -117,7 +117,7 @@ def score(
     Example: pairbank score li --limit 1 --multiverse --out li.parquet
     """
     import pairbank
-    from pairbank.builders.banked import banked, is_banked
+    from pairbank.builders.banked import is_banked, methods_in_bank
     from pairbank.files import refuse_other_than_a_file
     from pairbank.scoring.applicability import chosen_methods, methods_as_before
     from pairbank.scoring.score import score_part
@@ -141,7 +141,7 @@ def score(
             items = load_items(corpus, **which)
         wanted = multiverse_of(items, method, with_unigrams=bool(unigrams)) if multiverse else method
         methods = (
-            methods_as_before(items, banked(corpus).methods, prompts=prompts or ())
+            methods_as_before(items, methods_in_bank(corpus, items["corpus"][0]), prompts=prompts or ())
             if wanted is None and is_banked(corpus)
             else chosen_methods(items, wanted, prompts=prompts or ())
         )

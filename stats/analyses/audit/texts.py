@@ -79,36 +79,29 @@ def identical(table: ScoredTable, methods: Sequence[Audited]) -> Looked:
 
 def identical_tokens(one: Audited) -> Looked:
     """Pairs whose sides are the same to a model's tokenizer: a tie whatever the model knows."""
-    name = ScoreColumns(one.layout.method).flags
-    if name not in one.table.frame.columns:
-        why = "the table has no flags of this method"
-        return Looked(check="tokens", outcome="not checked", said=why, n=one.n, headline=one.accuracy, **one.place)
-    which = flagged(one.table.frame, name, IDENTICAL_TOKENS) & one.scored
-    n = int(which.sum())
-    if not n:
-        return Looked(check="tokens", n=one.n, headline=one.accuracy, **one.place)
-    kept = one.credit[one.scored & ~which]
-    said = f"cannot tell the sides of {n:,} of {one.n:,} pairs apart: its tokenizer makes the same tokens of both"
-    return Looked(
-        check="tokens", outcome="found", said=said, n=one.n, n_concerned=n, headline=one.accuracy,
-        without=float(kept.mean()) if kept.size else np.nan, items=one.some(which), **one.place,
-    )  # fmt: skip
+    said = "cannot tell the sides of {n:,} of {of:,} pairs apart: its tokenizer makes the same tokens of both"
+    return _flagged(one, "tokens", IDENTICAL_TOKENS, said)
 
 
 def unknown_tokens(one: Audited) -> Looked:
     """Items with characters that a model's tokenizer has no token for: it is not asked about what stands there."""
+    said = "has no token for some characters of {n:,} of {of:,} items, and is given an unknown token in their place"
+    return _flagged(one, "unknown", UNKNOWN_TOKEN, said)
+
+
+def _flagged(one: Audited, check: str, flag: str, said: str) -> Looked:
+    """Return how many scored items a flag of the method names (`n`, `of` them), and the accuracy without them."""
     name = ScoreColumns(one.layout.method).flags
     if name not in one.table.frame.columns:
         why = "the table has no flags of this method"
-        return Looked(check="unknown", outcome="not checked", said=why, n=one.n, headline=one.accuracy, **one.place)
-    which = flagged(one.table.frame, name, UNKNOWN_TOKEN) & one.scored
+        return Looked(check=check, outcome="not checked", said=why, n=one.n, headline=one.accuracy, **one.place)
+    which = flagged(one.table.frame, name, flag) & one.scored
     n = int(which.sum())
     if not n:
-        return Looked(check="unknown", n=one.n, headline=one.accuracy, **one.place)
+        return Looked(check=check, n=one.n, headline=one.accuracy, **one.place)
     kept = one.credit[one.scored & ~which]
-    said = f"has no token for some characters of {n:,} of {one.n:,} items, and is given an unknown token in their place"
     return Looked(
-        check="unknown", outcome="found", said=said, n=one.n, n_concerned=n, headline=one.accuracy,
+        check=check, outcome="found", said=said.format(n=n, of=one.n), n=one.n, n_concerned=n, headline=one.accuracy,
         without=float(kept.mean()) if kept.size else np.nan, items=one.some(which), **one.place,
     )  # fmt: skip
 

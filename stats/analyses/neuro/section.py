@@ -12,6 +12,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.ranges import span
 from pairbank.stats.figures.charts import curves
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name
@@ -72,7 +73,7 @@ def _answer(models: pd.DataFrame) -> str:
     known = models[models["f1"].notna()]
     if known.empty:
         return ""
-    shown = {name: _range(known[name]) for name in ("f1", "f1_chosen", "f1_control")}
+    shown = {name: span(known[name]) for name in ("f1", "f1_chosen", "f1_control")}
     n_models = known["model"].nunique()
     who = str(known["model"].iloc[0]) if n_models == 1 else f"{n_models} models"
     return html_as_text(
@@ -92,11 +93,6 @@ def _why_none(summary: pd.DataFrame) -> str:
     where = ", ".join(dict.fromkeys(summary["corpus"]))
     n_groups = f"{len(own):,} groups" if len(own) > 1 else "1 group"
     return html_as_text(f"No probe of {models} could be fitted on {where} ({n_groups}): {reasons}.")
-
-
-def _range(values: pd.Series[float]) -> str:
-    low, high = f"{values.min():z.2f}", f"{values.max():z.2f}"
-    return low if low == high else f"{low} to {high}"
 
 
 def _corpora(models: pd.DataFrame) -> str:

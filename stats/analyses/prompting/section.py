@@ -17,6 +17,7 @@ from pairbank.stats.analyses.introspection.by_model import by_size
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, find_features
 from pairbank.stats.analyses.prompting.cells import ACCURACY, LOG_P, POOLED, comparisons, questions, whole
 from pairbank.stats.analyses.prompting.figures import CONSISTENCY, prompting_figures
+from pairbank.stats.analyses.ranges import span
 from pairbank.stats.scored_table.frame import ScoredFrame
 
 MOST_LINES = 25
@@ -120,10 +121,7 @@ def _in_short(part: pd.DataFrame) -> str:
 
 
 def _ends(values: pd.Series[float]) -> str:
-    if values.empty:
-        return "undefined"
-    low, high = f"{values.min():z.2f}", f"{values.max():z.2f}"
-    return low if low == high else f"{low} to {high}"
+    return "undefined" if values.empty else span(values)
 
 
 def _answer(found: pd.DataFrame) -> str:
