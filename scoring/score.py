@@ -20,7 +20,7 @@ import pyarrow as pa
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.api.method import Method
+from pairbank.scoring.api.method import Method, WritingMethod
 from pairbank.scoring.api.names import NO_UNIGRAMS, MethodName
 from pairbank.scoring.methods.fewshot import Pool
 from pairbank.scoring.methods.registry import FAMILIES, in_order
@@ -94,10 +94,11 @@ def score(
         seed=seed,
     )
     tell = progress or (lambda _done, _total: None)
-    if isinstance(model, Workers):
-        work.share_out(model, units_of(len(items), work.methods), tell)
+    units = units_of(len(items), work.methods)
+    if is_shared_out := isinstance(model, Workers):
+        work.share_out(model, units, tell)
     shards: dict[str, list[pa.Table]] = {method.name: [] for method in work.methods}
-    for tables in work.tables(units_of(len(items), work.methods), tell):
+    for tables in work.stored(units) if is_shared_out else work.tables(units, tell):
         for name, table in tables.items():
             shards[name].append(table)
     signature = _signature(items, model, work.methods, over_length=over_length, seed=seed)
@@ -213,19 +214,35 @@ class _Work:
             n_done += effort * an_item
             tell(round(n_done, 6), n_items)
 
+    def stored(self, units: Sequence[Unit]) -> Iterator[dict[str, pa.Table]]:
+        """Yield each unit's columns, which workers scored."""
+        run = self.recipe.run(self.model, self.methods)
+        for unit in units:
+            yield run.shard(self.rows(unit), unit.methods, lambda _share: None)
+
     def share_out(self, workers: Workers, units: Sequence[Unit], tell: Progress) -> None:
         """Let workers score what of these units is not stored; this process stores it."""
         run: Run = self.recipe.run(self.model, self.methods)
         jobs = [
-            Job(unit=unit.number, rows=rows, names=tuple(names))
+            Job(
+                unit=unit.number,
+                rows=rows,
+                names=tuple(method.name for method in missing),
+                is_divisible=not any(isinstance(method, WritingMethod) for method in missing),
+            )
             for unit in units
             for rows in (self.rows(unit),)
-            if (names := run.missing(rows, unit.methods))
+            if (missing := run.missing(rows, unit.methods))
         ]
         by_number, n_items = {unit.number: unit for unit in units}, self._n_items(units)
-        for n_done, (job, tables) in enumerate(workers.carried_out(jobs, self.recipe), 1):
+
+        def told(share: float) -> None:
+            tell(round(share * n_items, 6), n_items)
+
+        if not jobs:
+            told(1.0)
+        for job, tables in workers.carried_out(jobs, self.recipe, told):
             run.keep(job.rows, by_number[job.unit].methods, tables)
-            tell(n_items * n_done / len(jobs), n_items)
 
     def _n_items(self, units: Sequence[Unit]) -> int:
         """Return how many items the units make, counting an item once a method's share."""

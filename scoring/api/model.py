@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.api.share import Share
 
 SLUG_BYTES = 96
 BosPolicy = Literal["auto", "bos", "eos-as-bos", "cls", "none"]
@@ -112,7 +113,8 @@ class WorkerStats:
 
     where: str = ""
     """Its machine and process."""
-    n_units: int = 0
+    n_units: float = 0.0
+    """Of those that were divided, its parts."""
     n_computed_tokens: int = 0
     """0 where its model does not count them."""
     seconds: float = 0.0
@@ -151,8 +153,8 @@ class ExampleTurn:
 class Scorer(Protocol):
     """A model that gives log-probabilities of targets given contexts.
 
-    What only some models can do are Protocols of their own, which a scorer has or has not: `Writer`, `StateReader`,
-    `WordEdges`.
+    What only some models can do are Protocols of their own, which a scorer has or has not: `Divisible`, `Writer`,
+    `StateReader`, `WordEdges`.
     """
 
     @property
@@ -169,6 +171,14 @@ class Scorer(Protocol):
         self, requests: Sequence[EncodedRequest], *, progress: Progress
     ) -> list[npt.NDArray[np.float64]]:
         """Return, a request, the log-probabilities in nats of its scored tokens, in order."""
+
+
+@runtime_checkable
+class Divisible(Protocol):
+    """What a scorer has whose forward passes several processes can share out among them."""
+
+    def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[npt.NDArray[np.float64]]:
+        """Return what `token_logprobs` would, of the values that this share's passes give; NaN in place of others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

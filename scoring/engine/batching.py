@@ -6,6 +6,7 @@ whatever order their parts came.
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -15,6 +16,7 @@ import torch
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ScoringError
+from pairbank.scoring.api.share import WHOLE, Share
 from pairbank.scoring.engine.forward import input_device
 from pairbank.scoring.engine.threads import side_by_side
 
@@ -96,25 +98,40 @@ def in_batches(
     compute: Callable[[list[T]], R],
     model_name: str,
     lanes: int = 1,
+    share: Share = WHOLE,
+    numbers: Iterator[int] | None = None,
 ) -> Iterator[R]:
     """Compute items, shortest first in the list, in batches of at most `budget_tokens`, from the longest down.
 
     Batches depend on the items and the budget alone; `lanes` of them are computed at once (`threads`). Out of memory
     halves the batch, and the run goes on; an item alone that does not fit is an error.
+
+    Args:
+        items: what is computed.
+        width: tokens of an item.
+        budget_tokens: of a batch.
+        compute: a forward pass.
+        model_name: for the error.
+        lanes: batches at once.
+        share: which of the batches are computed here.
+        numbers: of the batches, where they are not the first ones of a unit.
     """
-    rest = list(items)
-    while rest:
-        batches = _batches(rest, width, budget_tokens)
-        results = side_by_side(compute, iter(batches), n=lanes)
-        for batch in batches:
+    numbers = numbers or itertools.count()
+    own = [batch for batch in _batches(items, width, budget_tokens) if share.has(next(numbers))]
+    while own:
+        results = side_by_side(compute, iter(own), n=lanes)
+        for n_done, batch in enumerate(own):
             try:
                 result = next(results)
             except RuntimeError as error:
                 longest = max(1, width(batch[-1]))
                 budget_tokens = halved(error, len(batch), model_name=model_name) * longest
+                rest = [item for left in reversed(own[n_done:]) for item in left]
+                own = _batches(rest, width, budget_tokens)
                 break
-            del rest[-len(batch) :]
             yield result
+        else:
+            return
 
 
 def _batches(items: Sequence[T], width: Callable[[T], int], budget_tokens: int) -> list[list[T]]:

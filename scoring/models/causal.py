@@ -35,6 +35,7 @@ from pairbank.scoring.api.model import (
     TextInput,
 )
 from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.api.share import WHOLE, Share
 from pairbank.scoring.engine.batching import default_batch_tokens, halved
 from pairbank.scoring.engine.forward import Reads, input_device, padded_rows, scoring_mode, tree_rows
 from pairbank.scoring.engine.limits import packing_window
@@ -154,24 +155,40 @@ class CausalScorer:
         Raises:
             ScoringError: the model gave NaN or an infinite value, or one sequence alone does not fit.
         """
+        return [result for result in self._results(requests, WHOLE, progress) if result is not None]
+
+    def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
+        """Return what a share of the passes of `token_logprobs` gives; NaN for what others are of.
+
+        When memory runs out, NaN is also what was to come.
+        """
+        found = self._results(requests, share, lambda _n: None)
+        return [
+            np.full(request.n_scored, np.nan) if result is None else result
+            for request, result in zip(requests, found, strict=True)
+        ]
+
+    def _results(self, requests: Sequence[EncodedRequest], share: Share, progress: Progress) -> list[FloatArray | None]:
         results: list[FloatArray | None] = [None] * len(requests)
-        began = time.perf_counter()
+        began, is_over = time.perf_counter(), False
         with scoring_mode(self.model):
-            while pending := [i for i, result in enumerate(results) if result is None]:
+            while not is_over and (pending := [i for i, result in enumerate(results) if result is None]):
                 try:
-                    for owners, values in self._passes(requests, pending):
+                    for owners, values in self._passes(requests, pending, share):
                         starts = np.flatnonzero(np.diff(owners, prepend=-1))
                         for owner, part in zip(owners[starts], np.split(values, starts[1:]), strict=True):
                             results[owner] = part
                         self.stats.n_sequence_tokens += sum(len(requests[i].ids) - 1 for i in owners[starts])
                         progress(len(starts))
+                    is_over = True
                 except RuntimeError as error:
                     self.batch_tokens = halved(error, self.batch_tokens, model_name=self.info.name)
+                    is_over = not share.is_whole  # shares of smaller passes are not those that others compute
         self.stats.seconds += time.perf_counter() - began
-        return [result for result in results if result is not None]
+        return results
 
     def _passes(
-        self, requests: Sequence[EncodedRequest], pending: Sequence[int]
+        self, requests: Sequence[EncodedRequest], pending: Sequence[int], share: Share
     ) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield (request of each value, value) a forward pass; sequences beyond a sliding window go unpacked."""
         limit = -1 if self.batching == "padded" or self.one_at_a_time else self._window
@@ -186,7 +203,8 @@ class CausalScorer:
                 self._window,
             )
         size = 1 if self.one_at_a_time else self._pass_tokens(sum(len(requests[i].ids) - 1 for i in pending))
-        jobs = itertools.chain(self._packed(requests, within, size), self._padded(requests, beyond, size))
+        all_jobs = itertools.chain(self._packed(requests, within, size), self._padded(requests, beyond, size))
+        jobs = (job for number, job in enumerate(all_jobs) if share.has(number))
         for made in side_by_side(operator.call, jobs, n=self._n_lanes):
             self.stats.n_computed_tokens += made.n_tokens
             yield made.owners, made.values

@@ -34,6 +34,7 @@ from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress, TextInput
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
+from pairbank.scoring.api.share import WHOLE, Share
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
@@ -193,6 +194,13 @@ class MaskedScorer:
         Raises:
             ScoringError: a request of another back end, or the model gave NaN or an infinite value.
         """
+        return self._results(requests, WHOLE, progress)
+
+    def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
+        """Return what a share of the passes of `token_logprobs` gives; NaN for what others are of."""
+        return self._results(requests, share, lambda _n: None)
+
+    def _results(self, requests: Sequence[EncodedRequest], share: Share, progress: Progress) -> list[FloatArray]:
         answers = Answers([request.n_scored for request in requests], progress)
         copies = sorted(self._copies(requests, answers), key=lambda copy: (copy.length, copy.key))
         with scoring_mode(self.model), self._head_of_rows():
@@ -203,6 +211,7 @@ class MaskedScorer:
                 compute=self._batch,
                 model_name=self.info.name,
                 lanes=encoder_lanes(self.model, pass_tokens=0 if self._head_on_rows else self.budget_tokens),
+                share=share,
             ):
                 answers.put(slots, values)
         return answers.by_request()

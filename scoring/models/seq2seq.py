@@ -37,6 +37,7 @@ from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, OverLength, Progress, TextInput
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.api.share import WHOLE, Share
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
@@ -249,6 +250,13 @@ class Seq2SeqScorer:
         Raises:
             ScoringError: a request of another back end, or the model gave NaN or an infinite value.
         """
+        return self._results(requests, WHOLE, progress)
+
+    def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
+        """Return what a share of the passes of `token_logprobs` gives; NaN for what others are of."""
+        return self._results(requests, share, lambda _n: None)
+
+    def _results(self, requests: Sequence[EncodedRequest], share: Share, progress: Progress) -> list[FloatArray]:
         answers = Answers([request.n_scored for request in requests], progress)
         by_input = self._rows(requests, answers)
         inputs = sorted(by_input, key=lambda ids: (len(ids), ids))
@@ -260,6 +268,7 @@ class Seq2SeqScorer:
                 compute=lambda batch: self._batch(batch, [by_input[ids] for ids in batch]),
                 model_name=self.info.name,
                 lanes=encoder_lanes(self.model, pass_tokens=self.budget_tokens),
+                share=share,
             ):
                 answers.put(*done)
         return answers.by_request()

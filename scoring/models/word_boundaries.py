@@ -21,10 +21,10 @@ In: requests at the edges of a target. Out: log B in nats, by forward passes of 
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import ModelInfo, Progress, Scorer, WordEdges
 from pairbank.scoring.api.names import BOUNDARY_MERGE, DIRECT_WB, FIRST_TOKEN_UNSCORED
 from pairbank.scoring.api.requests import EdgeRequest, EncodedRequest, Request
+from pairbank.scoring.api.share import WHOLE, Share
 from pairbank.scoring.engine.batching import default_budget, in_batches
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.engine.threads import n_lanes
@@ -147,21 +148,39 @@ class WordEdgeScorer:
         Raises:
             ScoringError: the model gave NaN or an infinite value.
         """
-        tokens = [request for request in requests if request.ids[-1] >= 0]
-        edges = [request for request in requests if request.ids[-1] < 0]
-        of_tokens = iter(self._scorer.token_logprobs(tokens, progress=progress))
-        of_edges = self._edge_logprobs(list({e.ids: e for e in edges if e.ids[-1] in self._sets}.values()))
-        of_edges |= {e.ids: np.full(1, FIXED_NATS[e.ids[-1]]) for e in edges if e.ids[-1] in FIXED_NATS}
+        tokens, edges = _apart(requests)
+        of_tokens = self._scorer.token_logprobs(tokens, progress=progress)
+        found = self._together(requests, of_tokens, self._edge_logprobs(edges, WHOLE))
         progress(len(edges))
-        return [next(of_tokens) if request.ids[-1] >= 0 else of_edges[request.ids] for request in requests]
+        return found
 
-    def _edge_logprobs(self, edges: list[EncodedRequest]) -> dict[tuple[int, ...], FloatArray]:
+    def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
+        """Return what a share of the passes of `token_logprobs` gives; NaN for what others are of."""
+        tokens, edges = _apart(requests)
+        of_tokens = self._scorer.share_of_logprobs(tokens, share)
+        return self._together(requests, of_tokens, self._edge_logprobs(edges, share))
+
+    def _together(
+        self,
+        requests: Sequence[EncodedRequest],
+        of_tokens: Sequence[FloatArray],
+        of_edges: Mapping[tuple[int, ...], FloatArray],
+    ) -> list[FloatArray]:
+        """Return the answers in the order of the requests; NaN for an edge that is not among those given."""
+        tokens = iter(of_tokens)
+        return [
+            next(tokens) if request.ids[-1] >= 0 else of_edges.get(request.ids, np.full(1, np.nan))
+            for request in requests
+        ]
+
+    def _edge_logprobs(self, asked: Sequence[EncodedRequest], share: Share) -> dict[tuple[int, ...], FloatArray]:
         """Return log B of each edge. Sequences of one length go together, so that there is nothing to pad."""
-        model = self._scorer.model
-        found: dict[tuple[int, ...], FloatArray] = {}
+        model, numbers = self._scorer.model, itertools.count()
+        edges = list({edge.ids: edge for edge in asked if edge.ids[-1] in self._sets}.values())
+        found = {edge.ids: np.full(1, FIXED_NATS[edge.ids[-1]]) for edge in asked if edge.ids[-1] in FIXED_NATS}
         in_order = sorted(edges, key=lambda edge: (len(edge.ids), edge.ids))
         with scoring_mode(model):
-            for _, alike in groupby(in_order, key=lambda edge: len(edge.ids)):
+            for _, alike in itertools.groupby(in_order, key=lambda edge: len(edge.ids)):
                 for batch in in_batches(
                     list(alike),
                     width=_n_inputs,
@@ -169,6 +188,8 @@ class WordEdgeScorer:
                     compute=self._one_pass,
                     model_name=self.info.name,
                     lanes=n_lanes(model),
+                    share=share,
+                    numbers=numbers,
                 ):
                     found |= batch
         return found
@@ -197,6 +218,11 @@ class WordEdgeScorer:
         options = {"logits_to_keep": 1} if takes_last else {}
         logits: torch.Tensor = model(input_ids=ids, use_cache=False, **options).logits
         return logits[:, -1]
+
+
+def _apart(requests: Sequence[EncodedRequest]) -> tuple[list[EncodedRequest], list[EncodedRequest]]:
+    """Return the requests of tokens, and those of edges."""
+    return [one for one in requests if one.ids[-1] >= 0], [one for one in requests if one.ids[-1] < 0]
 
 
 def _n_inputs(edge: EncodedRequest) -> int:

@@ -9,20 +9,23 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from pairbank.errors import PairbankError, ScoringError
-from pairbank.scoring.api.model import ModelInfo, ScoringStats
+from pairbank.scoring.api.model import Divisible, ModelInfo, ScoringStats
+from pairbank.scoring.api.share import WHOLE, Share
 from pairbank.scoring.models.options import LoadOptions
 from pairbank.scoring.run.recipe import Recipe
 from pairbank.scoring.run.store import VERSIONS
 from pairbank.scoring.run.workers import Job
 
 if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray
     from pairbank.scoring.api.model import Scorer
+    from pairbank.scoring.run.shard import Asked
 
 
 class Worker:
@@ -36,6 +39,8 @@ class Worker:
 
         torch.set_num_threads(n_threads)
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        self._asked: tuple[str, Asked] | None = None
+        """What the job that was divided last asks, by its ticket."""
         self._problem: PairbankError | None = None
         try:
             self._model: Scorer = load_model(model, **options)
@@ -51,6 +56,10 @@ class Worker:
         if self._problem is not None:
             raise self._problem
         return Facts(info=self._model.info, versions=VERSIONS, pid=os.getpid(), host=socket.gethostname())
+
+    def is_divisible(self) -> bool:
+        """Return whether several workers can share out the forward passes of a unit."""
+        return isinstance(self._model, Divisible)
 
     def vocabulary(self) -> VocabularyFacts | None:
         """Return what of the vocabulary methods ask for; None where the model has none."""
@@ -70,16 +79,37 @@ class Worker:
 
         return vocabulary_of(self._model).ids(texts)
 
-    def scored(self, job: Job, recipe: Recipe) -> Done:
-        """Return a job's tables."""
+    def scored(
+        self, job: Job, recipe: Recipe, share: Share = WHOLE, values_nats: FloatArray | None = None, *, ticket: str = ""
+    ) -> Done:
+        """Return a job's tables, or what a share of its forward passes gives.
+
+        Args:
+            job: items and methods.
+            recipe: of the run.
+            share: the part that is computed here.
+            values_nats: what all shares of this job gave: tables are made of it, and nothing is computed.
+            ticket: of the job, by which it is known again when more of it is to be done.
+        """
         began = time.perf_counter()
         stats = getattr(self._model, "stats", None) or ScoringStats()
         before = (stats.n_sequence_tokens, stats.n_computed_tokens)
         methods = recipe.methods(self._model)
         run = recipe.run(self._model, methods)
-        tables = run.computed(job.rows, [method for method in methods if method.name in job.names])
+        chosen = [method for method in methods if method.name in job.names]
+        made: dict[str, Any] = {}
+        if values_nats is None and share.is_whole:
+            made["tables"] = run.computed(job.rows, chosen)
+        else:
+            if self._asked is None or self._asked[0] != ticket:
+                self._asked = (ticket, run.asked(job.rows, chosen))
+            asked = self._asked[1]
+            if values_nats is None:
+                made["values_nats"] = run.share_of_values(asked, share)
+            else:
+                made["tables"] = dict(zip((m.name for m in chosen), asked.tables_of(values_nats), strict=True))
         return Done(
-            tables=tables,
+            **made,
             pid=os.getpid(),
             seconds=time.perf_counter() - began,
             n_sequence_tokens=stats.n_sequence_tokens - before[0],
@@ -133,7 +163,9 @@ class VocabularyFacts:
 class Done:
     """A job that a worker carried out."""
 
-    tables: dict[str, pa.Table]
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    values_nats: FloatArray | None = None
+    """What a share gave, in the place of tables."""
     pid: int
     seconds: float
     n_sequence_tokens: int

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -28,7 +28,9 @@ from pairbank.scoring.api.model import (
     WorkerStats,
 )
 from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.api.share import N_PLACES, Share
 from pairbank.scoring.models.options import LoadOptions
+from pairbank.scoring.run.board import Board, Task
 from pairbank.scoring.run.ray_actor import Done, Facts, VocabularyFacts, Worker
 from pairbank.scoring.run.ray_cluster import LOCAL, Needs, begin, has_room, ray_for
 from pairbank.scoring.run.recipe import Recipe
@@ -60,6 +62,8 @@ class Entry:
 
     unit: int
     names: tuple[str, ...]
+    share: Share
+    """Of its forward passes."""
     pid: int
     seconds: float
 
@@ -100,6 +104,7 @@ class RayModel:
             )
         self.ledger: list[Entry] = []
         self.stats = ScoringStats()
+        self._n_runs = 0
         self._free: deque[Any] = deque()
         """Workers without a job."""
         self._waking: dict[Any, Any] = {}
@@ -118,6 +123,7 @@ class RayModel:
         try:
             self._workers = [maker.remote(model, options or LoadOptions(), n_threads_each) for _ in range(n_workers)]
             self.info = self._begun(needs)
+            self._is_divisible: bool = self._asked("is_divisible")
             told: VocabularyFacts | None = self._asked("vocabulary")
             self.vocabulary = None if told is None else replace(told, cut=self._cut)
         except self._died as error:
@@ -165,39 +171,46 @@ class RayModel:
         if self._began_here:
             self._ray.shutdown()
 
-    def carried_out(self, jobs: Sequence[Job], recipe: Recipe) -> Iterator[tuple[Job, Mapping[str, pa.Table]]]:
+    def carried_out(
+        self, jobs: Sequence[Job], recipe: Recipe, tell: Callable[[float], None]
+    ) -> Iterator[tuple[Job, Mapping[str, pa.Table]]]:
         """Yield each job with its tables as workers finish; see `Workers`."""
-        waiting, tries = deque(jobs), Counter[int]()
-        running: dict[Any, tuple[Job, Any]] = {}
+        board = Board(jobs, n_workers=len(self._workers) if self._is_divisible else 1)
+        running: dict[Any, tuple[Task, Any]] = {}
         recipe_there = self._ray.put(recipe) if jobs else None
         began, before_s = time.perf_counter(), self.stats.seconds
+        self._n_runs += 1
 
         def hand_out() -> None:
-            while waiting and self._free:
-                job, worker = waiting.popleft(), self._free.popleft()
-                running[worker.scored.remote(job, recipe_there)] = (job, worker)
+            while self._free and (task := board.task()):
+                worker = self._free.popleft()
+                ticket = f"{self._n_runs}/{task.job.unit}"
+                answer = worker.scored.remote(task.job, recipe_there, task.share, task.values_nats, ticket=ticket)
+                running[answer] = (task, worker)
 
-        while waiting or running:
+        while board.n_units_waiting or running:
             hand_out()
-            first = self._next(running, n_units=len(waiting))
+            first = self._next(running, n_units=board.n_units_waiting)
             if first is None:
                 continue
-            job, worker = running.pop(first)
+            task, worker = running.pop(first)
             try:
                 done: Done = self._got(first)
             except self._died as error:
-                tries[job.unit] += 1
+                board.came_back(task)
                 logger.warning("a worker died (%s); its unit goes to another", type(error).__name__)
-                if tries[job.unit] >= MOST_TRIES:
-                    raise _deadly(job, tries[job.unit]) from error
-                waiting.appendleft(job)
+                if (n_deaths := board.n_deaths[task.job.unit]) >= MOST_TRIES:
+                    raise _deadly(task.job, n_deaths) from error
                 self._away.append(worker)
                 continue
-            self._free.append(worker)
+            self._free.appendleft(worker)  # it still knows the job, if that goes on
             self.stats.seconds = before_s + time.perf_counter() - began
-            self._note(job, worker, done)
+            self._note(task, worker, done)
+            board.gave(task, done.values_nats)
             hand_out()  # so that no worker waits until this process has written
-            yield job, done.tables
+            tell(board.share_done)
+            if done.values_nats is None:
+                yield task.job, done.tables
 
     def _next(self, running: Mapping[Any, object], *, n_units: int = 0) -> Any | None:  # noqa: ANN401 - Ray's
         """Return the first answer to a job that is there; None once a worker is there that has no job.
@@ -260,12 +273,14 @@ class RayModel:
         found: list[Sequence[int]] = self._asked("cut", texts)
         return found
 
-    def _note(self, job: Job, worker: Any, done: Done) -> None:  # noqa: ANN401 - Ray's
-        self.ledger.append(Entry(unit=job.unit, names=job.names, pid=done.pid, seconds=done.seconds))
+    def _note(self, task: Task, worker: Any, done: Done) -> None:  # noqa: ANN401 - Ray's
+        share = Share(stop=0) if task.values_nats is not None else task.share
+        entry = Entry(unit=task.job.unit, names=task.job.names, share=share, pid=done.pid, seconds=done.seconds)
+        self.ledger.append(entry)
         self.stats.n_sequence_tokens += done.n_sequence_tokens
         self.stats.n_computed_tokens += done.n_computed_tokens
         own = self.stats.workers[self._workers.index(worker) + 1]
-        own.n_units += 1
+        own.n_units += share.n_places / N_PLACES
         own.n_computed_tokens += done.n_computed_tokens
         own.seconds += done.seconds
 

@@ -6,20 +6,24 @@ go to the model once; answers that the model writes come last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.method import Answered, Method, WritingMethod
+from pairbank.scoring.api.model import Divisible
 from pairbank.scoring.methods.generated import generated_records
 from pairbank.scoring.run.store import read_shard, schema_of, shard_key, write_shard
 
 if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray
     from pairbank.scoring.api.model import OverLength, Scorer
-    from pairbank.scoring.api.requests import Request
+    from pairbank.scoring.api.requests import EncodedRequest, Request
+    from pairbank.scoring.api.share import Share
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,15 +53,21 @@ class Run:
             tables[method.name] = table
         return {name: table for name, table in tables.items() if table is not None}
 
-    def missing(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> list[str]:
-        """Return the names of the methods whose numbers for these items are not stored."""
-        return [m.name for m in methods if read_shard(shard_key(self.model_key, m, rows), m, n_rows=len(rows)) is None]
+    def missing(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> list[Method]:
+        """Return the methods whose numbers for these items are not stored."""
+        return [m for m in methods if read_shard(shard_key(self.model_key, m, rows), m, n_rows=len(rows)) is None]
 
     def computed(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> dict[str, pa.Table]:
         """Return the methods' columns for these items, scored now and not stored."""
         chosen = sorted(methods, key=lambda m: isinstance(m, WritingMethod))
         tables = self._computed(rows, chosen, lambda _share: None)
         return {method.name: table for method, table in zip(chosen, tables, strict=True)}
+
+    def share_of_values(self, asked: Asked, share: Share) -> FloatArray:
+        """Return the answers that a share of the forward passes gives, one after the other; NaN for all others."""
+        if isinstance(self.reader, Divisible) and asked.requests:
+            return np.concatenate(self.reader.share_of_logprobs(asked.requests, share))
+        return np.full(sum(request.n_scored for request in asked.requests), np.nan)
 
     def keep(
         self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tables: Mapping[str, pa.Table]
@@ -73,7 +83,9 @@ class Run:
         """Yield each method's columns: first those that read probabilities, in one plan, then those that write."""
         written = [m for m in methods if isinstance(m, WritingMethod)]
         n_read = len(methods) - len(written)
-        yield from self._scored(rows, methods[:n_read], lambda share: tell(share * n_read / len(methods)))
+        asked = self.asked(rows, methods[:n_read])
+        logprobs = self._logprobs(asked.requests, lambda share: tell(share * n_read / len(methods)))
+        yield from asked.tables(logprobs)
         for n_before, method in enumerate(written, start=n_read):
 
             def told(share: float, n_before: int = n_before) -> None:
@@ -83,30 +95,31 @@ class Run:
             found = [record or method.unasked(row) for record, row in zip(records, rows, strict=True)]
             yield pa.Table.from_pylist(found, schema=schema_of(method))
 
-    def _scored(
-        self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]
-    ) -> Iterable[pa.Table]:
-        asked = [
+    def asked(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> Asked:
+        """Return what these methods, none of which lets the model write, ask about these items.
+
+        Raises:
+            ScoringError: a text is longer than the model's context, where that is an error.
+        """
+        per_method = [
             [method.requests(row, self.reader) if method.applies_to(row) else [] for row in rows] for method in methods
         ]
-        answers = iter(self._answers([r for per_row in asked for requests in per_row for r in requests], tell))
-        for method, per_row in zip(methods, asked, strict=True):
-            records = [
-                method.values([next(answers) for _ in requests], row) if requests else method.unasked(row)
-                for row, requests in zip(rows, per_row, strict=True)
-            ]
-            yield pa.Table.from_pylist(records, schema=schema_of(method))
-
-    def _answers(self, requests: Sequence[Request], tell: Callable[[float], None]) -> list[Answered]:
-        """Return the answers, equal requests of several methods, orders or items asked once."""
+        requests = [r for per_row in per_method for of_row in per_row for r in of_row]
         places: dict[Request, int] = {}
         where = [places.setdefault(replace(r, where=""), len(places)) for r in requests]
         first = dict(zip(reversed(where), reversed(requests), strict=True))
-        answers = self._distinct_answers([first[place] for place in range(len(places))], tell) if places else []
-        return [answers[place] for place in where]
+        distinct = [first[place] for place in range(len(places))]
+        encoded = self.reader.encode(distinct) if distinct else []
+        return Asked(
+            rows=rows,
+            methods=methods,
+            n_requests=[[len(of_row) for of_row in per_row] for per_row in per_method],
+            places=where,
+            encoded=encoded,
+            fits=self._fits(distinct, encoded),
+        )
 
-    def _distinct_answers(self, requests: Sequence[Request], tell: Callable[[float], None]) -> list[Answered]:
-        encoded = self.reader.encode(requests)
+    def _fits(self, requests: Sequence[Request], encoded: Sequence[EncodedRequest]) -> list[bool]:
         longest = self.reader.info.max_length
         fits = [longest is None or len(e.ids) - 1 <= longest for e in encoded]
         if self.over_length == "error" and not all(fits):
@@ -116,15 +129,54 @@ class Run:
                 f"{longest}; shorten the item, use a model with a longer context, or ask for NaN "
                 "(over_length='nan', --over-length nan)"
             )
-        wanted = [e for e, ok in zip(encoded, fits, strict=True) if ok]
+        return fits
+
+    def _logprobs(self, requests: Sequence[EncodedRequest], tell: Callable[[float], None]) -> list[FloatArray]:
         n_done = 0
 
         def finished(n_requests: int) -> None:
             nonlocal n_done
             n_done += n_requests
-            tell(n_done / len(wanted))
+            tell(n_done / len(requests))
 
-        scored = iter(self.reader.token_logprobs(wanted, progress=finished) if wanted else [])
-        return [
-            Answered(request=e, logprobs_nats=next(scored) if ok else None) for e, ok in zip(encoded, fits, strict=True)
+        return self.reader.token_logprobs(requests, progress=finished) if requests else []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a unit asks of the model: equal requests of several methods, orders or items once."""
+
+    rows: Sequence[Mapping[str, Any]]
+    methods: Sequence[Method]
+    n_requests: list[list[int]]
+    """Of each method, about each item."""
+    places: list[int]
+    """Of each request, which of the encoded ones it is."""
+    encoded: list[EncodedRequest]
+    fits: list[bool]
+    """Into the model's context."""
+
+    @property
+    def requests(self) -> list[EncodedRequest]:
+        """Those that the model answers."""
+        return [e for e, ok in zip(self.encoded, self.fits, strict=True) if ok]
+
+    def tables_of(self, values_nats: FloatArray) -> Iterator[pa.Table]:
+        """Yield each method's columns, given the answers one after the other."""
+        ends = np.cumsum([request.n_scored for request in self.requests])
+        return self.tables(np.split(values_nats, ends[:-1]) if len(ends) else [])
+
+    def tables(self, logprobs_nats: Sequence[FloatArray]) -> Iterator[pa.Table]:
+        """Yield each method's columns, given the answers to `requests`."""
+        scored = iter(logprobs_nats)
+        distinct = [
+            Answered(request=e, logprobs_nats=next(scored) if ok else None)
+            for e, ok in zip(self.encoded, self.fits, strict=True)
         ]
+        answers = iter([distinct[place] for place in self.places])
+        for method, of_rows in zip(self.methods, self.n_requests, strict=True):
+            records = [
+                method.values([next(answers) for _ in range(n)], row) if n else method.unasked(row)
+                for row, n in zip(self.rows, of_rows, strict=True)
+            ]
+            yield pa.Table.from_pylist(records, schema=schema_of(method))

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 import datasets
 
 import pairbank
+from pairbank.scoring.api.share import N_PLACES
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.models.checkpoints import DEMO, demo_folder
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 METHODS = ("direct", "meta_question_simple")
 DRIVER = "--driver"
+LATE = " late"
+EARLY_TASKS = 2
 PATIENCE_S = 1800.0
 
 
@@ -113,9 +116,9 @@ Befall = Callable[["Cluster", "RayModel"], None]
 
 
 def disturbed(
-    cluster: Cluster, folder: Path, out: Path, befall: Befall, *, after_units: int = 2, n_workers: int = 2
+    cluster: Cluster, folder: Path, out: Path, befall: Befall, *, is_late: bool = False, n_workers: int = 2
 ) -> Outcome:
-    """Score with workers on the nodes, and let something happen once so many units are done."""
+    """Score with workers on the nodes, and let something happen early, or when few units are left and are divided."""
     happened: list[bool] = []
     with (
         store_of_its_own(),
@@ -123,17 +126,22 @@ def disturbed(
     ):
 
         def told(_done: float, _total: int) -> None:
-            if not happened and len(made.ledger) >= after_units:
+            is_time = len(made.ledger) >= EARLY_TASKS
+            if is_late:
+                is_time = any(not entry.share.is_whole for entry in made.ledger)
+            if not happened and is_time:
                 happened.append(True)
                 befall(cluster, made)
 
         table = pairbank.score(items(), made, methods=METHODS, progress=told).save(out).read_bytes()
-        times = Counter((entry.unit, entry.names) for entry in made.ledger)
+        times: Counter[int] = Counter()
+        for entry in made.ledger:
+            times[entry.unit] += entry.share.n_places
     assert happened
     return Outcome(
         table=table,
         n_units=len(times),
-        n_scored_twice=sum(n > 1 for n in times.values()),
+        n_scored_twice=sum(n > N_PLACES for n in times.values()),
         n_processes=len({entry.pid for entry in made.ledger}),
     )
 
@@ -195,12 +203,14 @@ def drive(folder: str, out: str, address: str, dies_after: str) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         pairbank.score(items(), made, methods=METHODS, progress=told).save(out)
-        sys.stdout.write(f"{len(made.ledger)} {len({entry.pid for entry in made.ledger})}\n")
+        sys.stdout.write(f"{len({entry.unit for entry in made.ledger})} {len({entry.pid for entry in made.ledger})}\n")
 
 
 FAULTS: dict[str, Befall] = {
     "worker killed": worker_killed,
+    f"worker killed{LATE}": worker_killed,
     "node killed": node_killed,
+    f"node killed{LATE}": node_killed,
     "node killed, another added": node_replaced,
     "node added": node_added,
 }
@@ -244,7 +254,7 @@ def _outcome(cluster: Cluster, fault: str, folder: Path, out: Path) -> Outcome:
     with_nodes(cluster, 1 if fault == "node added" else 2)
     if fault == "driver killed":
         return driver_killed(cluster, folder, out)
-    return disturbed(cluster, folder, out, FAULTS[fault])
+    return disturbed(cluster, folder, out, FAULTS[fault], is_late=fault.endswith(LATE))
 
 
 def _line(model: str, fault: str, found: Outcome, expected: bytes, began: float) -> bool:

@@ -48,7 +48,7 @@ def worker_rates(stats: ScoringStats | None) -> list[str]:
             how_fast = f", {one.n_computed_tokens / one.seconds:,.0f} tokens/s"
         else:  # of a model that does not count
             how_fast = f", {one.seconds / one.n_units:,.1f} s a unit" if one.n_units else ""
-        lines.append(f"worker {number} ({one.where}): {one.n_units:,} units{how_fast}")
+        lines.append(f"worker {number} ({one.where}): {round(one.n_units, 1):,g} units{how_fast}")
     return lines
 
 
