@@ -119,7 +119,7 @@ def in_batches(
     numbers = numbers or itertools.count()
     own = [batch for batch in _batches(items, width, budget_tokens) if share.has(next(numbers))]
     while own:
-        results = side_by_side(compute, iter(own), n=lanes)
+        results, rest = side_by_side(compute, iter(own), n=lanes), list[T]()
         for n_done, batch in enumerate(own):
             try:
                 result = next(results)
@@ -127,11 +127,9 @@ def in_batches(
                 longest = max(1, width(batch[-1]))
                 budget_tokens = halved(error, len(batch), model_name=model_name) * longest
                 rest = [item for left in reversed(own[n_done:]) for item in left]
-                own = _batches(rest, width, budget_tokens)
                 break
             yield result
-        else:
-            return
+        own = _batches(rest, width, budget_tokens)
 
 
 def _batches(items: Sequence[T], width: Callable[[T], int], budget_tokens: int) -> list[list[T]]:

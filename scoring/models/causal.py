@@ -170,9 +170,9 @@ class CausalScorer:
 
     def _results(self, requests: Sequence[EncodedRequest], share: Share, progress: Progress) -> list[FloatArray | None]:
         results: list[FloatArray | None] = [None] * len(requests)
-        began, is_over = time.perf_counter(), False
+        began = time.perf_counter()
         with scoring_mode(self.model):
-            while not is_over and (pending := [i for i, result in enumerate(results) if result is None]):
+            while pending := [i for i, result in enumerate(results) if result is None]:
                 try:
                     for owners, values in self._passes(requests, pending, share):
                         starts = np.flatnonzero(np.diff(owners, prepend=-1))
@@ -180,10 +180,10 @@ class CausalScorer:
                             results[owner] = part
                         self.stats.n_sequence_tokens += sum(len(requests[i].ids) - 1 for i in owners[starts])
                         progress(len(starts))
-                    is_over = True
                 except RuntimeError as error:
                     self.batch_tokens = halved(error, self.batch_tokens, model_name=self.info.name)
-                    is_over = not share.is_whole  # shares of smaller passes are not those that others compute
+                if not share.is_whole:
+                    break  # shares of smaller passes are not those that others compute
         self.stats.seconds += time.perf_counter() - began
         return results
 

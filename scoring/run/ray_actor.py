@@ -9,7 +9,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,8 +24,9 @@ from pairbank.scoring.run.workers import Job
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
+    from pairbank.scoring.api.method import Method
     from pairbank.scoring.api.model import Scorer
-    from pairbank.scoring.run.shard import Asked
+    from pairbank.scoring.run.shard import Asked, Run
 
 
 class Worker:
@@ -97,24 +98,29 @@ class Worker:
         methods = recipe.methods(self._model)
         run = recipe.run(self._model, methods)
         chosen = [method for method in methods if method.name in job.names]
-        made: dict[str, Any] = {}
-        if values_nats is None and share.is_whole:
-            made["tables"] = run.computed(job.rows, chosen)
+        tables: dict[str, pa.Table] = {}
+        of_share: FloatArray | None = None
+        if not share.is_whole:
+            of_share = run.share_of_values(self._asked_by(run, job, chosen, ticket), share)
+        elif values_nats is None:
+            tables = run.computed(job.rows, chosen)
         else:
-            if self._asked is None or self._asked[0] != ticket:
-                self._asked = (ticket, run.asked(job.rows, chosen))
-            asked = self._asked[1]
-            if values_nats is None:
-                made["values_nats"] = run.share_of_values(asked, share)
-            else:
-                made["tables"] = dict(zip((m.name for m in chosen), asked.tables_of(values_nats), strict=True))
+            made = self._asked_by(run, job, chosen, ticket).tables_of(values_nats)
+            tables = {method.name: table for method, table in zip(chosen, made, strict=True)}
         return Done(
-            **made,
+            tables=tables,
+            values_nats=of_share,
             pid=os.getpid(),
             seconds=time.perf_counter() - began,
             n_sequence_tokens=stats.n_sequence_tokens - before[0],
             n_computed_tokens=stats.n_computed_tokens - before[1],
         )
+
+    def _asked_by(self, run: Run, job: Job, methods: Sequence[Method], ticket: str) -> Asked:
+        """Return what a job asks, made once while more of it is to be done."""
+        if self._asked is None or self._asked[0] != ticket:
+            self._asked = (ticket, run.asked(job.rows, methods))
+        return self._asked[1]
 
     def call(self, name: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Return what a method of the scorer gives."""
@@ -163,8 +169,8 @@ class VocabularyFacts:
 class Done:
     """A job that a worker carried out."""
 
-    tables: dict[str, pa.Table] = field(default_factory=dict)
-    values_nats: FloatArray | None = None
+    tables: dict[str, pa.Table]
+    values_nats: FloatArray | None
     """What a share gave, in the place of tables."""
     pid: int
     seconds: float

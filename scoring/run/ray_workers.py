@@ -104,7 +104,6 @@ class RayModel:
             )
         self.ledger: list[Entry] = []
         self.stats = ScoringStats()
-        self._n_runs = 0
         self._free: deque[Any] = deque()
         """Workers without a job."""
         self._waking: dict[Any, Any] = {}
@@ -123,7 +122,6 @@ class RayModel:
         try:
             self._workers = [maker.remote(model, options or LoadOptions(), n_threads_each) for _ in range(n_workers)]
             self.info = self._begun(needs)
-            self._is_divisible: bool = self._asked("is_divisible")
             told: VocabularyFacts | None = self._asked("vocabulary")
             self.vocabulary = None if told is None else replace(told, cut=self._cut)
         except self._died as error:
@@ -175,16 +173,17 @@ class RayModel:
         self, jobs: Sequence[Job], recipe: Recipe, tell: Callable[[float], None]
     ) -> Iterator[tuple[Job, Mapping[str, pa.Table]]]:
         """Yield each job with its tables as workers finish; see `Workers`."""
-        board = Board(jobs, n_workers=len(self._workers) if self._is_divisible else 1)
+        if not jobs:
+            return
+        board = Board(jobs, n_workers=len(self._workers) if self._asked("is_divisible") else 1)
         running: dict[Any, tuple[Task, Any]] = {}
-        recipe_there = self._ray.put(recipe) if jobs else None
+        recipe_there = self._ray.put(recipe)
         began, before_s = time.perf_counter(), self.stats.seconds
-        self._n_runs += 1
 
         def hand_out() -> None:
             while self._free and (task := board.task()):
                 worker = self._free.popleft()
-                ticket = f"{self._n_runs}/{task.job.unit}"
+                ticket = f"{recipe_there.hex()}/{task.job.unit}"
                 answer = worker.scored.remote(task.job, recipe_there, task.share, task.values_nats, ticket=ticket)
                 running[answer] = (task, worker)
 
@@ -209,7 +208,7 @@ class RayModel:
             board.gave(task, done.values_nats)
             hand_out()  # so that no worker waits until this process has written
             tell(board.share_done)
-            if done.values_nats is None:
+            if task.gives_tables:
                 yield task.job, done.tables
 
     def _next(self, running: Mapping[Any, object], *, n_units: int = 0) -> Any | None:  # noqa: ANN401 - Ray's
