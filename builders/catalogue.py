@@ -12,15 +12,6 @@ from pairbank.plugins import whose
 
 Cached = Literal["yes", "no", "in part", "in the package", "your copy"]
 MANY = 4
-VERY_MANY = 20
-KINDS: Mapping[str, str] = {
-    "sentence_pair": "minimal pairs",
-    "continuation_pair": "continuations",
-    "context_pair": "contexts",
-    "concept_pair": "concepts",
-    "word_prediction": "next words",
-    "sentence": "single sentences",
-}
 """A corpus's first task -> what it is called in README.md."""
 
 INTRODUCTION = """\
@@ -90,31 +81,6 @@ def catalogue_markdown(corpora: Mapping[str, Corpus] | None = None) -> str:
     known = OURS if corpora is None else corpora
     parts = [INTRODUCTION, _overview(known.values()), *(_section(corpus) for corpus in known.values())]
     return "\n\n".join(parts) + "\n"
-
-
-README_START, README_END = "<!-- corpora: made from the builders -->", "<!-- end of corpora -->"
-
-
-def readme_table() -> str:
-    """Return the table of corpora in README.md: what they are, in which languages, and their licences."""
-    lines = ["| | corpus | items | languages | licence |", "| --- | --- | --- | --- | --- |"]
-    kinds: dict[str, list[Corpus]] = {}
-    for corpus in OURS.values():
-        kinds.setdefault(KINDS[corpus.tasks[0]], []).append(corpus)
-    for kind, corpora in kinds.items():
-        for place, corpus in enumerate(corpora):
-            cells = ("" if place else kind, f"[`{corpus.name}`](docs/corpora.md#{corpus.name})", n_items(corpus))
-            lines.append(f"| {' | '.join((*cells, some(corpus.languages), corpus.source.licence))} |")
-    return "\n".join(lines)
-
-
-def some(languages: tuple[str, ...]) -> str:
-    """Return the languages, or their number where there are very many.
-
-    >>> some(("en", "zh")), some(tuple("abcdefghijklmnopqrstuvwxyz"))
-    ('en, zh', '26 languages')
-    """
-    return ", ".join(languages) if len(languages) < VERY_MANY else f"{len(languages)} languages"
 
 
 def _overview(corpora: Iterable[Corpus]) -> str:

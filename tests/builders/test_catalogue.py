@@ -9,12 +9,9 @@ from typer.testing import CliRunner
 
 from pairbank.builders import CORPORA
 from pairbank.builders.catalogue import (
-    README_END,
-    README_START,
     cached,
     catalogue_markdown,
     catalogue_rows,
-    readme_table,
 )
 from pairbank.cli import app
 
@@ -25,14 +22,6 @@ def test_the_page_of_corpora_is_in_step_with_the_builders() -> None:
     remedy = "docs/corpora.md is out of step; run: pairbank corpora --markdown > docs/corpora.md"
     assert PAGE.read_text(encoding="utf-8") == catalogue_markdown(), remedy
     assert CliRunner().invoke(app, ["corpora", "--markdown"]).output == catalogue_markdown()
-
-
-def test_the_table_in_the_readme_is_in_step_with_the_builders() -> None:
-    text = (PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
-    table = text.split(README_START, 1)[1].split(README_END, 1)[0].strip()
-    assert table == readme_table(), (
-        "README.md: put what pairbank.builders.catalogue.readme_table() returns between the marks"
-    )
 
 
 def test_the_page_has_every_corpus_column_file_and_citation() -> None:

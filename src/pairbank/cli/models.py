@@ -31,7 +31,7 @@ def models(
     name: Annotated[str | None, typer.Argument(help="Name of a list to print.")] = None,
     out: Annotated[Path | None, typer.Option(help="TOML file to write.")] = None,
 ) -> None:
-    """List the papers' model lists, or print one as TOML for `pairbank run --models`.
+    """List the papers' model lists, or print one as TOML for `run --models`.
 
     Example: pairbank models song-2025 --out song.toml
     """

@@ -89,7 +89,6 @@ def in_checkout(root: Path, name: str) -> tuple[list[Path], list[str]]:
     return list(texts), [
         f"fill in what says FILL IN in {builder} and {references}",
         f"run the test: python -m pytest {test}",
-        "add the corpus to the table of corpora in README.md",
         "write its page anew: pairbank corpora --markdown > docs/corpora.md",
     ]
 
