@@ -20,69 +20,65 @@ class LoadOptions(TypedDict, total=False):
 
     name: Annotated[
         str | None,
-        "Name in tables and banks, where folders of two models are called alike (run1/final, run2/final); default: the "
-        "folder's or the Hub's. It decides no number: stored scores are found again under a new one.",
+        "Display name in tables and banks. [default: the folder's or the Hub's name] Stored scores are "
+        "reused under a new name.",
     ]
     kind: Annotated[
         Literal["auto", "causal", "masked", "seq2seq"],
-        "causal, masked or seq2seq; auto = what the model's configuration says.",
+        "causal, masked or seq2seq; auto reads the model's configuration.",
     ]
-    device: Annotated[str, "auto (CUDA, else Apple's MPS, else the CPU), or a torch device: cpu, cuda, cuda:1 …"]
+    device: Annotated[str, "auto (CUDA, else MPS, else CPU), or a torch device: cpu, cuda, cuda:1 …"]
     dtype: Annotated[
         str,
-        "auto (float32 on the CPU, bfloat16 on CUDA where the card has it, else the checkpoint's), or a torch dtype's "
-        "name. Log-probabilities are normalised in float32 whatever it is.",
+        "auto (float32 on CPU, bfloat16 on CUDA if supported), or a torch dtype. Log-softmax is always in float32.",
     ]
     device_map: Annotated[
         str | dict[str, int | str] | None,
-        "Spread the layers over devices as transformers does (auto, balanced …); in place of the device.",
+        "Distribute layers over devices with transformers' device_map (auto, balanced …).",
     ]
     quantisation: Annotated[
         str | None,
-        "4bit (nf4, double quantisation, bfloat16 compute, as Song et al. 2025 run models of more than 70B) or 8bit, "
-        "with bitsandbytes. Of a model behind a server: what it is, for the signature.",
+        "4bit (nf4, as Song et al. 2025 for models above 70B) or 8bit, with bitsandbytes. Servers: "
+        "recorded in the signature.",
     ]
-    revision: Annotated[
-        str | None, "Commit, tag or branch on the Hub; it is then part of the model's name (model@revision)."
-    ]
-    gguf_file: Annotated[str | None, "The GGUF file in the folder or on the Hub; it is dequantised."]
+    revision: Annotated[str | None, "Commit, tag or branch on the Hub; becomes part of the name (model@revision)."]
+    gguf_file: Annotated[str | None, "GGUF file in the folder or on the Hub; it is dequantised."]
     bos: Annotated[
         Literal["auto", "bos", "eos-as-bos", "cls", "none"],
-        "Causal models: what stands before a text. auto = the tokenizer's BOS, else its EOS, so that the first word "
-        "counts; cls = [CLS], for causal models with BERT's tokenizer; none leaves the first token unscored. Other "
-        "models use their own special tokens.",
+        "Causal models: token before the text. auto = BOS, else EOS; cls = [CLS], for BERT tokenizers; "
+        "none leaves the first token unscored.",
     ]
     prompt_format: Annotated[
         Literal["auto", "base", "chat"],
-        "chat renders prompts with the tokenizer's chat template (causal models only), base does not; auto = chat "
-        "where there is a template. Direct scores never see a template.",
+        "chat applies the chat template to prompts, base does not; auto = chat if there is a template. "
+        "Direct scores never use one.",
     ]
     pll: Annotated[
         Literal["original", "within_word_l2r"],
-        "Masked models: hide each token alone (original, Salazar et al. 2020) or together with the later tokens of "
-        "its word (within_word_l2r, Kauf & Ivanova 2023).",
+        "Masked models: mask each token alone (original, Salazar et al. 2020) or with the rest of its "
+        "word (within_word_l2r, Kauf & Ivanova 2023).",
     ]
     seq2seq_mode: Annotated[
         Literal["auto", "sentinel", "conditional"],
-        "Encoder-decoders: sentinel (Hu & Levy 2023) or conditional; auto = sentinel where the tokenizer has some.",
+        "Encoder-decoders: sentinel (Hu & Levy 2023) or conditional; auto = sentinel if the tokenizer has sentinels.",
     ]
-    max_length: Annotated[int | None, "Longest sequence in tokens, where it shall be less than what the model accepts."]
+    max_length: Annotated[int | None, "Maximum sequence length in tokens, if below the model's own."]
     attention: Annotated[str | None, "transformers' attn_implementation: sdpa, eager …"]
     batch_tokens: Annotated[
         int | None,
-        "Most tokens of a forward pass; default: what the caches of a CPU or the free memory of a GPU hold. It is "
-        "halved when memory runs out, and moves no number by more than rounding.",
+        "Tokens per forward pass. [default: by cache or GPU memory] Halved when memory runs out; "
+        "results change by rounding only.",
     ]
-    trust_remote_code: Annotated[bool, "Run code from the model's repository."]
-    tokenizer: Annotated[str | None, "Servers: the served model's tokenizer, a folder or a Hub id."]
-    served_model: Annotated[str | None, "Servers: what the server calls the model, where it serves several."]
+    trust_remote_code: Annotated[bool, "Execute code from the model's repository."]
+    tokenizer: Annotated[str | None, "Servers: tokenizer of the served model, a folder or a Hub id."]
+    served_model: Annotated[str | None, "Servers: model name on the server, if it serves several."]
     api: Annotated[
         Literal["completions", "chat"],
-        "Servers: completions (log-probabilities of prompts: everything can be scored) or chat (written answers, and "
-        "choices where the API tells the most probable tokens).",
+        "Servers: completions (prompt log-probabilities; supports every method) or chat (written "
+        "answers, and choices from top log-probabilities).",
     ]
-    concurrency: Annotated[int, "Servers: questions under way at once."]
-    timeout_s: Annotated[int, "Servers: longest wait for an answer, in seconds."]
+    concurrency: Annotated[int, "Servers: number of concurrent requests."]
+    timeout_s: Annotated[int, "Servers: timeout per request, in seconds."]
 
 
 DEFAULTS: LoadOptions = {

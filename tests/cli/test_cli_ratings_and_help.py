@@ -45,7 +45,7 @@ def test_help_names_what_to_type_and_begins_with_what_is_needed() -> None:
         options = run(*command.split(), "--help").partition("─ Options ─")[2]
         assert "<list[" not in options
         assert "<int range>" not in options
-    page = run("score", "--help").partition("─ Options ─")[2]
+    page = run("score", "--help-all").partition("─ Options ─")[2]
     places = [
         page.index(word) for word in ("--out", "--model", "--method", "--language", "--column", "--seed", "--ray")
     ]

@@ -28,6 +28,7 @@ from pairbank.cli import (
     scoring,
     unigrams,
 )
+from pairbank.cli.display.help_pages import Command
 from pairbank.cli.display.output import takes_output_options
 from pairbank.errors import PairbankError
 from pairbank.shown import spelt_out
@@ -47,9 +48,9 @@ def _say_version(asked: bool) -> None:  # noqa: FBT001 - typer's callback
 
 @app.callback()
 def _root(
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what is being done.")] = False,  # noqa: FBT002
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what pairbank does.")] = False,  # noqa: FBT002
     _version: Annotated[  # noqa: FBT002
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version, and end.")
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     handler = logging.StreamHandler(sys.stderr)
@@ -81,7 +82,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
 }
 for _panel, _commands in _PANELS.items():
     for _command in _commands:
-        app.command(_command.__name__.rstrip("_"), rich_help_panel=_panel)(
+        app.command(_command.__name__.rstrip("_"), cls=Command, rich_help_panel=_panel)(
             takes_output_options(_command, as_json=_command is not browse.browse)
         )
 app.add_typer(methods.app, name="methods", rich_help_panel="Scoring")

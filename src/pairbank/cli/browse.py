@@ -18,21 +18,23 @@ if TYPE_CHECKING:
     from pairbank.cards.site.site import Texts
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 
-AnyBank = Annotated[str, typer.Argument(help="A bank's folder, or ORG/NAME of one on the Hub.")]
+AnyBank = Annotated[str, typer.Argument(help="Bank folder, or ORG/NAME on the Hub.")]
 Declared = Annotated[
     Path | None,
-    typer.Option(help="TOML file whose [[models]] declare family, generation, size_billions and type of models."),
+    typer.Option(help="TOML file whose [[models]] declare family, generation, size_billions and type."),
 ]
 
 
 def site(
     bank: AnyBank,
-    out: Annotated[Path, typer.Option(help="Folder to write; one with a site in it is replaced.")],
-    name: Annotated[str, typer.Option(help="What load_dataset calls the bank, where that is not BANK.")] = "",
+    out: Annotated[Path, typer.Option(help="Folder to write; an existing site is replaced.")],
+    name: Annotated[str, typer.Option(help="Name to show in load_dataset examples. [default: BANK]")] = "",
     features: Declared = None,
-    all_texts: Annotated[bool, typer.Option("--all-texts", help="Show texts that may not be published too.")] = False,  # noqa: FBT002
+    all_texts: Annotated[  # noqa: FBT002
+        bool, typer.Option("--all-texts", help="Include texts that may not be redistributed.")
+    ] = False,
 ) -> None:
-    """Write a bank as a website of plain files, which any web server shows; nothing runs on it.
+    """Write a bank as a static website.
 
     Example: pairbank site demo-bank --out demo-site
     """
@@ -49,12 +51,14 @@ def site(
 
 def browse(
     bank: AnyBank,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 = a free one.")] = 0,
-    host: Annotated[str, typer.Option(help="Address to serve on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 picks a free one.")] = 0,
+    host: Annotated[
+        str, typer.Option(help="Address to bind; 0.0.0.0 accepts connections from other machines.")
+    ] = "127.0.0.1",
     features: Declared = None,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a web browser.")] = False,  # noqa: FBT002
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the web browser.")] = False,  # noqa: FBT002
 ) -> None:
-    """Look at a bank in a web browser: leaderboard, plots, every item. Reads only; needs no internet for a folder.
+    """Explore a bank in the web browser: leaderboard, plots, every item.
 
     Example: pairbank browse demo-bank
     """

@@ -23,7 +23,7 @@ PartOption = Annotated[
     str | None,
     typer.Option(
         "--part",
-        help="Score one of N parts into the store, I/N, and write nothing else; without it, all is put together.",
+        help="Score only part I of N (I/N) into the store; a run without --part then assembles the table.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -31,14 +31,16 @@ Ray = Annotated[
     str | None,
     typer.Option(
         "--ray",
-        help="Share the work out among Ray workers: local, auto (the cluster of this machine) or an address.",
+        help="Distribute the work over Ray workers: local, auto (this machine's cluster) or an address.",
         rich_help_panel=_PANEL,
     ),
 ]
-Workers = Annotated[int, typer.Option(min=1, help="Ray workers, each with the model.", rich_help_panel=_PANEL)]
-GpusPerWorker = Annotated[float, typer.Option(min=0, help="GPUs of each worker.", rich_help_panel=_PANEL)]
+Workers = Annotated[
+    int, typer.Option(min=1, help="Number of Ray workers; each loads the model.", rich_help_panel=_PANEL)
+]
+GpusPerWorker = Annotated[float, typer.Option(min=0, help="GPUs per worker.", rich_help_panel=_PANEL)]
 ThreadsPerWorker = Annotated[
-    int, typer.Option("--threads-per-worker", min=1, help="Threads of each worker.", rich_help_panel=_PANEL)
+    int, typer.Option("--threads-per-worker", min=1, help="CPU threads per worker.", rich_help_panel=_PANEL)
 ]
 
 

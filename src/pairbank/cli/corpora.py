@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def corpora(
-    markdown: Annotated[bool, typer.Option(help="Print the page docs/corpora.md.")] = False,  # noqa: FBT002
+    markdown: Annotated[bool, typer.Option(help="Print the reference page (docs/corpora.md).")] = False,  # noqa: FBT002
 ) -> None:
-    """List the corpora: items, languages, tasks, human judgments, licence, source, whether cached.
+    """List the corpora with size, languages, tasks, human judgments, licence and cache status.
 
     Example: pairbank corpora
     """
@@ -45,9 +45,9 @@ def build(
     out: Annotated[Path | None, typer.Option(help="Parquet file to write; for `all`, a folder.")] = None,
     *,
     which: ItemOptions,
-    repair: Annotated[bool, typer.Option(help="Mend the documented defects of the source text.")] = True,
+    repair: Annotated[bool, typer.Option(help="Repair documented defects of the source text.")] = True,
 ) -> None:
-    """Build a corpus into one parquet file, and print its manifest; `all` prints one table of counts.
+    """Build a corpus as one parquet file and print its manifest; `all` prints a table of counts.
 
     Example: pairbank build li --data-dir ../shared/corpora --out li.parquet
     """
@@ -72,17 +72,19 @@ def build(
 
 
 def ratings(
-    corpus: Annotated[str, typer.Argument(help="A corpus with single raters.", autocompletion=corpora_named)],
+    corpus: Annotated[str, typer.Argument(help="A corpus with individual ratings.", autocompletion=corpora_named)],
     out: Annotated[
-        Path, typer.Option(help="File to write: .csv, .tsv, .xlsx, .jsonl or .parquet; a row is one rating.")
+        Path, typer.Option(help="File to write: .csv, .tsv, .xlsx, .jsonl or .parquet; one row per rating.")
     ],
     *,
     data_dir: DataDir = None,
     subset: Subset = None,
     normalisation: Annotated[str, typer.Option(help="none, or z-by-rater.")] = "none",
-    bom: Annotated[bool, typer.Option("--bom", help="Begin .csv and .tsv with a byte-order mark, for Excel.")] = False,
+    bom: Annotated[
+        bool, typer.Option("--bom", help="Start .csv and .tsv files with a byte-order mark, for Excel.")
+    ] = False,
 ) -> None:
-    """Write what single raters said of a corpus: item_id, side, rater, value, scale.
+    """Write a corpus's individual ratings: item_id, side, rater, value, scale.
 
     In R: ratings <- read.csv("ratings.csv"); item_id joins it to `pairbank build` and `score`.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from pairbank.cli.display.console import quiet_bars, status
+from pairbank.cli.display.help_pages import Command
 from pairbank.cli.display.output import answer, output, say, takes_output_options
 from pairbank.cli.display.tables import show
 from pairbank.cli.options import ItemOptions, Prompts, column_map, load_items, takes_item_options
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.methods.fewshot import Pool
     from pairbank.scoring.prompts.prompt import Prompt
 
-app = typer.Typer(invoke_without_command=True, help="List the methods, or show exactly what one sends.")
+app = typer.Typer(invoke_without_command=True, help="List the methods, or show the exact text of one.")
 
 
 @app.callback()
@@ -58,29 +59,35 @@ def methods(
     show(pd.DataFrame(rows), name="methods", whole=["id"])
 
 
-@app.command("show")
+@app.command("show", cls=Command)
 @takes_output_options
 @takes_item_options
 def show_method(
-    method: Annotated[str, typer.Argument(help="A method, as `pairbank methods` lists it.")],
-    item: Annotated[list[str] | None, typer.Option(help="A sentence or word; twice for a pair, better first.")] = None,
-    context: Annotated[list[str] | None, typer.Option(help="What stands before it; twice if the sides differ.")] = None,
+    method: Annotated[str, typer.Argument(help="Method id from `pairbank methods`.")],
+    item: Annotated[
+        list[str] | None, typer.Option(help="Sentence or word; give it twice for a pair, the acceptable one first.")
+    ] = None,
+    context: Annotated[
+        list[str] | None, typer.Option(help="Context before the item; give it twice if the sides differ.")
+    ] = None,
     text: Annotated[
         list[str] | None,
-        typer.Option(help="What else the --item has, NAME=TEXT: property, concept_good, concept_bad …"),
+        typer.Option(help="Further field of the item, NAME=TEXT: property, concept_good …; repeatable."),
     ] = None,
     corpus: Annotated[str | None, typer.Option(help="Take the item from this corpus or file.")] = None,
-    item_id: Annotated[str | None, typer.Option(help="Its id; default: the corpus's first item it applies to.")] = None,
+    item_id: Annotated[
+        str | None, typer.Option(help="Item id. [default: the first item that the method applies to]")
+    ] = None,
     *,
     which: ItemOptions,
-    task: Annotated[str | None, typer.Option(help="Task of the --item; default: the method's first.")] = None,
-    model: Annotated[str | None, typer.Option(help="Show it in this model's own format (chat template).")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the examples of @…shot methods.")] = 0,
+    task: Annotated[str | None, typer.Option(help="Task of the item. [default: the method's first]")] = None,
+    model: Annotated[str | None, typer.Option(help="Render for this model (chat template).")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for the examples of few-shot methods.")] = 0,
     prompts: Prompts = None,
 ) -> None:
-    """Print the exact strings that a method sends for one item; what is scored stands between ⟦ and ⟧.
+    """Print the exact strings that a method sends for one item; the scored part is in ⟦ ⟧.
 
-    Without --model as models without a chat template read it. A file of your own (--corpus) is read as by `score`.
+    Without --model, no chat template is applied. --corpus takes a corpus or your own file.
 
     Example: pairbank methods show meta_question_simple --item "The dogs bark." --item "The dogs barks."
     Example: pairbank methods show better_sentence --corpus paare.csv --encoding cp1252 --language de

@@ -24,23 +24,25 @@ if TYPE_CHECKING:
 def minimalness(
     corpus: Annotated[
         str,
-        typer.Argument(
-            help="A corpus, a file of your own items, or one that `score` wrote.", autocompletion=corpora_named
-        ),
+        typer.Argument(help="A corpus, your own file, or a scored file.", autocompletion=corpora_named),
     ],
-    out: Annotated[Path, typer.Option(help="Parquet file to write: the items and their new columns.")],
+    out: Annotated[Path, typer.Option(help="Parquet file to write: the items with the new columns.")],
     model: Annotated[
         str | None, typer.Option(help="sentence-transformers model: a folder or Hub id; default all-MiniLM-L6-v2.")
     ] = None,
-    edits_only: Annotated[bool, typer.Option("--edits-only", help="Only edit_distance, without a model.")] = False,  # noqa: FBT002
+    edits_only: Annotated[  # noqa: FBT002
+        bool, typer.Option("--edits-only", help="Compute only edit_distance; needs no model.")
+    ] = False,
     *,
     which: ItemOptions,
     device: Device = "auto",
-    over_length: Annotated[str, typer.Option(help="error, or nan for sentences the model would cut.")] = "error",
+    over_length: Annotated[
+        str, typer.Option(help="Sentences longer than the model's context: error, or nan.")
+    ] = "error",
 ) -> None:
     """Add edit_distance and cosine_distance between the sides of each item (Hu et al. 2026).
 
-    A file that `pairbank score` wrote keeps its scores and its signature.
+    A scored file keeps its scores and its signature.
 
     Example: pairbank minimalness starter --out starter.parquet
     """

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 def models(
-    name: Annotated[str | None, typer.Argument(help="A list, to print as TOML; else all lists.")] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write the list to.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of a list to print.")] = None,
+    out: Annotated[Path | None, typer.Option(help="TOML file to write.")] = None,
 ) -> None:
-    """List the papers' lists of models, or print one as TOML: for `pairbank run --models`, whole or cut and changed.
+    """List the papers' model lists, or print one as TOML for `pairbank run --models`.
 
     Example: pairbank models song-2025 --out song.toml
     """

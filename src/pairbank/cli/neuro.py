@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 @takes_item_options
 def neuro(
     corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items.", autocompletion=corpora_named)],
-    out: Annotated[Path, typer.Option(help="Folder for the tables of layers and of groups.")],
+    out: Annotated[Path, typer.Option(help="Folder for the tables per layer and per group.")],
     model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id.")] = "demo",
     groups: Annotated[
-        list[str] | None, typer.Option("--group", help="Column to probe by; may be repeated; or all.")
+        list[str] | None, typer.Option("--group", help="Column that defines the groups to probe, or all; repeatable.")
     ] = None,
     *,
     which: ItemOptions,
-    precision: Annotated[str, typer.Option(help="How states are stored: float32 or float16.")] = "float32",
+    precision: Annotated[str, typer.Option(help="Precision of the stored states: float32 or float16.")] = "float32",
     folds: Annotated[
         str, typer.Option(help="grouped: no sentence on both sides of a split; plain: at random.")
     ] = "grouped",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and control labels.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for folds and control labels.")] = 0,
     device: Device = "auto",
     dtype: Dtype = "auto",
 ) -> None:
-    """Probe the hidden states of every layer for the better sentence of each pair (He et al. 2025).
+    """Probe every layer's hidden states for the acceptable sentence of each pair (He et al. 2025).
 
     Five folds in which no sentence, and no pair, stands on both sides of a split (--folds plain: at random); F1, its
     interval, and a control task. Default: a probe a subset.

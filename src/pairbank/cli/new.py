@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pairbank.cli.display.help_pages import Command
 from pairbank.cli.display.output import answer, hint, say, takes_output_options
 from pairbank.errors import CorpusError
 
@@ -18,21 +19,21 @@ MOST_CHARACTERS = 40
 REGISTRY = Path("builders") / "corpora" / "registry.py"
 REFERENCES = Path("builders") / "data" / "references.bib"
 
-app = typer.Typer(no_args_is_help=True, help="Write the files of something new, from templates.")
+app = typer.Typer(no_args_is_help=True, help="Scaffold a new corpus.")
 
 
 @app.callback()
 def new() -> None:
-    """Write the files of something new, from templates."""
+    """Scaffold a new corpus."""
 
 
-@app.command("corpus")
+@app.command("corpus", cls=Command)
 @takes_output_options
 def new_corpus(
-    name: Annotated[str, typer.Argument(help="Its name: small letters, digits, hyphens.")],
-    out: Annotated[Path, typer.Option(help="A checkout of pairbank, or where a package is to be written.")] = Path(),
+    name: Annotated[str, typer.Argument(help="Corpus name: lowercase letters, digits, hyphens.")],
+    out: Annotated[Path, typer.Option(help="A pairbank checkout, or the folder for a new package.")] = Path(),
 ) -> None:
-    """Write a corpus's builder, its test, and what makes it known.
+    """Scaffold a corpus: builder, test, registration.
 
     In a checkout of pairbank that is a line of the registry and an entry of references.bib; anywhere else a package
     that offers the corpus to pairbank.

@@ -42,11 +42,11 @@ def methods_named(start: str) -> list[str]:
     return [name for name in (*FAMILIES, *prompts()) if name.startswith(start)]
 
 
-_WHICH, _OWN = "Which items", "A file of your own"
+_WHICH, _OWN, MORE = "Which items", "A file of your own", "More ways of scoring"
 DataDir = Annotated[
     Path | None,
     typer.Option(
-        "--data-dir", metavar="FOLDER", help="Folder with upstream files, or a root with one folder a corpus."
+        "--data-dir", metavar="FOLDER", help="Folder with the corpus files, or a root with one folder per corpus."
     ),
 ]
 Methods = Annotated[
@@ -55,51 +55,51 @@ Methods = Annotated[
         "--method",
         "-m",
         metavar="METHOD",
-        help="direct, a linking function, or a prompt's id; may be repeated. [default: direct, and a forced choice and "
-        "a judgment in English or the items' own language]",
+        help="direct, a linking function, or a prompt id; repeatable. [default: direct, one forced "
+        "choice and one judgment]",
         show_default=False,
         autocompletion=methods_named,
     ),
 ]
 UnigramFiles = Annotated[
     list[Path] | None,
-    typer.Option("--unigrams", help="What `pairbank unigrams` wrote; for several tokenizers several times."),
+    typer.Option(
+        "--unigrams",
+        help="Token counts from `pairbank unigrams`; repeatable, one file per tokenizer.",
+        rich_help_panel=MORE,
+    ),
 ]
-Prompts = Annotated[
-    list[Path] | None, typer.Option("--prompts", help="TOML file with prompts of your own; may be repeated.")
-]
+Prompts = Annotated[list[Path] | None, typer.Option("--prompts", help="TOML file with your own prompts; repeatable.")]
 Models = Annotated[
     list[str] | None,
     typer.Option(
         "--model",
-        help="demo, a folder, or a Hub id (ID@REVISION for a revision); may be repeated. [default: demo]",
+        help="demo, a folder, or a Hub id (ID@REVISION for a revision); repeatable. [default: demo]",
         show_default=False,
     ),
 ]
 ModelLists = Annotated[
     list[str] | None,
-    typer.Option("--models", help="TOML file with [[models]], or a list of `pairbank models`; may be repeated."),
+    typer.Option("--models", help="TOML file with [[models]], or a list from `pairbank models`; repeatable."),
 ]
 Corpora = Annotated[
     list[str] | None,
-    typer.Option("--corpus", help="Corpora in place of the study's, as NAME or NAME:SUBSET; may be repeated."),
+    typer.Option("--corpus", help="Corpora to use instead of the study's: NAME or NAME:SUBSET; repeatable."),
 ]
-Limit = Annotated[
-    int | None, typer.Option(min=1, help="At most this many items of each paradigm.", rich_help_panel=_WHICH)
-]
+Limit = Annotated[int | None, typer.Option(min=1, help="Maximum number of items per paradigm.", rich_help_panel=_WHICH)]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
         "--column",
         metavar="NAME=COLUMN",
-        help="Your file's column for a schema column: target_good=NAME, human_good=NAME …; may be repeated.",
+        help="Your column for a schema column: target_good=NAME, human_good=NAME …; repeatable.",
         rich_help_panel=_OWN,
     ),
 ]
 Encoding = Annotated[
     str | None,
     typer.Option(
-        help="Your file's encoding, where it is not UTF-8: cp1252, utf-16-le …",
+        help="Encoding of your file if it is not UTF-8: cp1252, utf-16-le …",
         show_default=False,
         rich_help_panel=_OWN,
     ),
@@ -108,7 +108,7 @@ MapFile = Annotated[
     Path | None,
     typer.Option(
         "--map",
-        help="TOML file that says how your file's columns make items (docs/column-maps.md).",
+        help="TOML file that maps your columns to items (docs/column-maps.md).",
         show_default="map.toml beside the file",
         rich_help_panel=_OWN,
     ),
@@ -116,8 +116,8 @@ MapFile = Annotated[
 Marks = Annotated[
     str,
     typer.Option(
-        help="A linguist's mark (*, ??) before a sentence of your file: refuse, strip, keep and score, or decide (the "
-        "sentence with it is the worse one).",
+        help="Acceptability marks (*, ??) before your sentences: refuse, strip, keep (score them), or "
+        "decide (the marked sentence is the worse one).",
         rich_help_panel=_OWN,
     ),
 ]
@@ -125,7 +125,7 @@ Header = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES",
-        help="Names of your file's columns, where it has no header line: good,bad",
+        help="Column names for a file without a header line: good,bad",
         show_default=False,
         rich_help_panel=_OWN,
     ),
@@ -134,7 +134,7 @@ Fixed = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=TEXT",
-        help="What all rows of your file have in a schema column: human_scale=likert7; may be repeated.",
+        help="Constant value of a schema column: human_scale=likert7; repeatable.",
         rich_help_panel=_OWN,
     ),
 ]
@@ -142,7 +142,7 @@ Subset = Annotated[str | None, typer.Option(help="Only this subset (for BLiMP: a
 Language = Annotated[
     str | None,
     typer.Option(
-        metavar="TAG", help="Only this language (BCP-47); for your own file: its language.", rich_help_panel=_WHICH
+        metavar="TAG", help="Only this language (BCP-47 tag); for your own file, its language.", rich_help_panel=_WHICH
     ),
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, mps, cuda:1 …")]
@@ -223,7 +223,8 @@ def takes_model_options(command: Callable[..., None]) -> Callable[..., None]:
 
     def parameter(name: str) -> inspect.Parameter:
         kind, help_text = get_args(hints[name])
-        option = typer.Option(help=help_text, rich_help_panel="Model")
+        declared = (f"--{name.replace('_', '-')}",) if kind is bool else ()  # without a --no-… beside it
+        option = typer.Option(*declared, help=help_text, rich_help_panel="Model")
         default: Any = DEFAULTS[name]  # type: ignore[literal-required]
         return _option(name, Annotated[_typed_text(kind), option], default)
 

@@ -26,33 +26,29 @@ def plan(
     models: ModelLists = None,
     parameters: Annotated[
         list[float] | None,
-        typer.Option(help="Also a model of so many parameters (70e9) with the first model's tokenizer; repeatable."),
+        typer.Option(help="Also estimate a model with this many parameters (70e9); repeatable."),
     ] = None,
     device: Annotated[
         str, typer.Option(help="here (measured on the spot), a100, h100, h200, l40s, rtx4090, v100.")
     ] = "h100",
     flops_per_second: Annotated[
-        float | None, typer.Option(help="What one device reaches while it scores, in place of a device's name.")
+        float | None, typer.Option(help="Sustained FLOP/s of one device, instead of a device name.")
     ] = None,
     dtype: Annotated[str, typer.Option(help="Of the weights: bfloat16, float32, 8bit, 4bit …")] = "bfloat16",
     like: Annotated[
         str | None,
-        typer.Option(
-            help="A model that is here, for those that are not: its tokens, its shape at their declared size."
-        ),
+        typer.Option(help="Local model that stands in for models that are not available: its tokenizer and shape."),
     ] = None,
     kind: Annotated[
-        Literal["causal", "masked", "seq2seq"] | None, typer.Option(help="With --like: what the others are.")
+        Literal["causal", "masked", "seq2seq"] | None, typer.Option(help="Kind of the models that --like represents.")
     ] = None,
-    total: Annotated[bool, typer.Option("--total", help="A line a model, and one of all models.")] = False,  # noqa: FBT002
+    total: Annotated[bool, typer.Option("--total", help="Print one line per model and a total.")] = False,  # noqa: FBT002
     data_dir: DataDir = None,
     corpus: Corpora = None,
-    items: Annotated[
-        int | None, typer.Option(min=1, help="As if the one corpus had so many items, like those that are there.")
-    ] = None,
+    items: Annotated[int | None, typer.Option(min=1, help="Extrapolate to a corpus of this many items.")] = None,
     limit: Limit = None,
 ) -> None:
-    """Say what a study costs: tokens, how much is shared, FLOPs, memory, bytes, hours on 1, 8 and 64 devices.
+    """Estimate the cost of a study: tokens, FLOPs, memory, and hours on 1, 8 and 64 devices.
 
     Only tokenizers and configurations are loaded. A few units of each corpus are laid out; the rest is like them.
 

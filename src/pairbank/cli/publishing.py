@@ -12,17 +12,17 @@ import typer
 from pairbank.cli.display.console import quiet_bars, say_next_steps, status
 from pairbank.cli.display.output import answer, hint, say
 
-BENCHMARK = "Publish eval.yaml too; the Hub refuses frameworks that it does not know."
+BENCHMARK = "Also publish eval.yaml; the Hub rejects frameworks that it does not know."
 EVERY_EVAL_EVER = "every-eval-ever"
-PROPOSE = "Propose each model's results to its own repository, as a pull request; publishes eval.yaml."
+PROPOSE = "Open a pull request with the results on each model's repository; publishes eval.yaml."
 BankFolder = Annotated[Path, typer.Argument(help="Folder of a bank.")]
 
 
 def check(
     bank: BankFolder,
-    quick: Annotated[bool, typer.Option("--quick", help="Do not compute the results anew.")] = False,  # noqa: FBT002
+    quick: Annotated[bool, typer.Option("--quick", help="Skip recomputing the results.")] = False,  # noqa: FBT002
 ) -> None:
-    """Say whether a bank is whole: files, hashes, tables, signatures, results and the figures of its card.
+    """Verify a bank's integrity: files, hashes, tables, signatures, results and card.
 
     Example: pairbank check demo-bank
     """
@@ -37,15 +37,17 @@ def check(
 
 
 def export(
-    scored: Annotated[list[Path], typer.Argument(help="Folders of banks, or parquet files of pairbank's.")],
+    scored: Annotated[list[Path], typer.Argument(help="Bank folders, or parquet files written by pairbank.")],
     out: Annotated[Path, typer.Option(help="Folder to write to.")],
     to: Annotated[
-        str, typer.Option(help="csv, tsv, jsonl or xlsx: a file a table, for R, a spreadsheet …; or every-eval-ever.")
+        str, typer.Option(help="csv, tsv, jsonl or xlsx (one file per table), or every-eval-ever.")
     ] = EVERY_EVAL_EVER,
-    organisation: Annotated[str, typer.Option(help="Who says so, for every-eval-ever's source.")] = "not stated",
-    bom: Annotated[bool, typer.Option("--bom", help="Begin .csv and .tsv with a byte-order mark, for Excel.")] = False,  # noqa: FBT002
+    organisation: Annotated[str, typer.Option(help="Source organisation, for every-eval-ever.")] = "not stated",
+    bom: Annotated[  # noqa: FBT002
+        bool, typer.Option("--bom", help="Start .csv and .tsv files with a byte-order mark, for Excel.")
+    ] = False,
 ) -> None:
-    """Write tables in another format: a bank's items, scores, ratings and results, or scored files.
+    """Export a bank or scored tables to another format.
 
     Example: pairbank export demo-bank --to csv --out tables
     Example: pairbank export scored.parquet --to every-eval-ever --out eee
@@ -73,17 +75,17 @@ def export(
 
 def publish(
     bank: BankFolder,
-    repo: Annotated[str, typer.Argument(metavar="ORG/NAME", help="The dataset on the Hub; made where there is none.")],
-    private: Annotated[bool, typer.Option("--private", help="A new dataset is private.")] = False,  # noqa: FBT002
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,  # noqa: FBT002
-    space: Annotated[bool, typer.Option("--space", help="Publish the bank's site as a static Space too.")] = False,  # noqa: FBT002
+    repo: Annotated[str, typer.Argument(metavar="ORG/NAME", help="Dataset on the Hub; created if it does not exist.")],
+    private: Annotated[bool, typer.Option("--private", help="Create the dataset as private.")] = False,  # noqa: FBT002
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the changes; publish nothing.")] = False,  # noqa: FBT002
+    space: Annotated[bool, typer.Option("--space", help="Also publish the bank's site as a static Space.")] = False,  # noqa: FBT002
     benchmark: Annotated[bool, typer.Option("--benchmark", help=BENCHMARK)] = False,  # noqa: FBT002
     eval_results_pr: Annotated[bool, typer.Option("--eval-results-pr", help=PROPOSE)] = False,  # noqa: FBT002
     replace: Annotated[
-        list[str] | None, typer.Option(help="A path on the Hub that may be replaced although others changed it.")
+        list[str] | None, typer.Option(help="Path on the Hub to overwrite even if others changed it.")
     ] = None,
 ) -> None:
-    """Publish a bank on the Hub in one commit; shows what will change. The token is HF_TOKEN's or of `hf auth login`.
+    """Publish a bank on the Hub in one commit. Uses HF_TOKEN or `hf auth login`.
 
     Example: pairbank publish demo-bank my-org/my-bank --dry-run
     """
@@ -115,10 +117,10 @@ def publish(
 
 def merge(
     first: Annotated[str, typer.Argument(help="Folder of a bank, or ORG/NAME on the Hub.")],
-    second: Annotated[str, typer.Argument(help="The other bank.")],
-    out: Annotated[Path, typer.Option(help="New folder of the merged bank.")],
+    second: Annotated[str, typer.Argument(help="Bank to merge into it.")],
+    out: Annotated[Path, typer.Option(help="Folder to write: the merged bank.")],
 ) -> None:
-    """Put two banks together: splits of the same corpus version are united, contradictions refused.
+    """Merge two banks; contradictions raise an error.
 
     Example: pairbank merge my-bank other-org/their-bank --out merged
     """
@@ -131,9 +133,9 @@ def merge(
 
 def strip(
     bank: BankFolder,
-    out: Annotated[Path, typer.Option(help="New folder of the copy.")],
+    out: Annotated[Path, typer.Option(help="Folder to write: the copy.")],
 ) -> None:
-    """Copy a bank with ids and scores only of corpora whose texts may not be published, so that it can be.
+    """Copy a bank without the texts that may not be redistributed (ids and scores only).
 
     Example: pairbank strip my-bank --out public-bank
     """

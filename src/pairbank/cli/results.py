@@ -54,33 +54,33 @@ if TYPE_CHECKING:
 
 
 def report(
-    scored: Annotated[list[Path], typer.Argument(help="Files that `pairbank score` wrote, or folders of banks.")],
+    scored: Annotated[list[Path], typer.Argument(help="Scored tables, or bank folders.")],
     out: Annotated[
-        Path | None, typer.Option(help="Folder for report.html, report.md, their tables and figures.")
+        Path | None, typer.Option(help="Folder to write: report.html, report.md, tables and figures.")
     ] = None,
     title: Annotated[
-        str | None, typer.Option(help="Heading of the report. [default: the study's]", show_default=False)
+        str | None, typer.Option(help="Title of the report. [default: the study's]", show_default=False)
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the bootstrap. [default: the study's, or 0]", show_default=False)
+        int | None, typer.Option(min=0, help="Seed for resampling. [default: the study's, or 0]", show_default=False)
     ] = None,
     study: Annotated[
-        str | None, typer.Option(help="A study, shipped or a TOML file, whose title, notes and analyses it has.")
+        str | None, typer.Option(help="Study (shipped, or a TOML file) that supplies title, notes and analyses.")
     ] = None,
     models: Annotated[
-        list[str] | None, typer.Option(help="A list of models whose features are declared; may be repeated.")
+        list[str] | None, typer.Option(help="Model list that declares features (family, size …); repeatable.")
     ] = None,
     analysis: Annotated[
-        list[str] | None, typer.Option(help="A further analysis (docs/analyses.md lists them); may be repeated.")
+        list[str] | None, typer.Option(help="Additional analysis (listed in docs/analyses.md); repeatable.")
     ] = None,
     options: Annotated[
-        list[str] | None, typer.Option("--set", help="An option of an analysis: NAME.option=value; may be repeated.")
+        list[str] | None, typer.Option("--set", help="Option of an analysis: NAME.option=value; repeatable.")
     ] = None,
     data_dir: DataDir = None,
     wrong: Wrong = None,
     wrong_by: WrongBy = None,
 ) -> None:
-    """Compute every estimate of scored files: accuracy, agreement, correlation with people, with intervals.
+    """Write a report on scored tables: accuracy, agreement, correlation with human judgments, with intervals.
 
     Example: pairbank report scored.parquet --out report
     Example: pairbank report BANK --analysis comparisons --out report
@@ -128,25 +128,27 @@ def report(
 
 
 def bank(
-    out: Annotated[Path, typer.Option(help="Folder of the bank; one that is there already is extended.")],
+    out: Annotated[Path, typer.Option(help="Bank folder; an existing bank is extended.")],
     scored: Annotated[
-        list[Path] | None, typer.Argument(help="Files that `pairbank score` wrote; none to state more about a bank.")
+        list[Path] | None, typer.Argument(help="Scored tables; none to change a bank's metadata.")
     ] = None,
-    licence: Annotated[list[str] | None, typer.Option(help="Licence of items of your own: CORPUS=cc-by-4.0.")] = None,
-    title: Annotated[str, typer.Option(help="The bank's title, for its card, its site and who cites it.")] = "",
-    author: Annotated[list[str] | None, typer.Option(help="Who made the bank; may be repeated.")] = None,
-    contact: Annotated[str, typer.Option(help="Whom to ask about the bank: an address or a page, for its card.")] = "",
+    licence: Annotated[
+        list[str] | None, typer.Option(help="Licence of your own items: CORPUS=cc-by-4.0; repeatable.")
+    ] = None,
+    title: Annotated[str, typer.Option(help="Title for card, site and citation.")] = "",
+    author: Annotated[list[str] | None, typer.Option(help="Author of the bank; repeatable.")] = None,
+    contact: Annotated[str, typer.Option(help="Contact for the card: an e-mail address or a URL.")] = "",
     data_dir: DataDir = None,
     ratings: Annotated[
         list[Path] | None,
-        typer.Option(help="A parquet file of what single raters said: item_id, side, rater, value, scale."),
+        typer.Option(help="Parquet file of individual ratings: item_id, side, rater, value, scale."),
     ] = None,
 ) -> None:
-    """Write scored files as a bank: parquet, results and a dataset card that load_dataset reads.
+    """Write scored tables as a bank: a Hub-ready dataset folder that load_dataset reads.
 
-    With --data-dir the bank holds the ratings of single raters too, of corpora that have them.
+    With --data-dir, the bank also holds the individual ratings of corpora that have them.
 
-    Title, authors, contact and licences can be stated later of a bank that is there: without scored files.
+    Title, authors, contact and licences can be added later, without scored tables.
 
     Example: pairbank bank scored.parquet --out my-bank
     Example: pairbank bank --out my-bank --title "Verbs of Zurich German" --author "A. Roe"
@@ -177,7 +179,7 @@ def run(
     study: Annotated[
         str, typer.Argument(help="A shipped study, or the path of a TOML file.", autocompletion=studies_named)
     ],
-    out: Annotated[Path, typer.Option(help="Folder of the bank; one that is there is extended.")],
+    out: Annotated[Path, typer.Option(help="Bank folder; an existing bank is extended.")],
     model: Models = None,
     models: ModelLists = None,
     data_dir: DataDir = None,
@@ -186,20 +188,22 @@ def run(
     unigrams: UnigramFiles = None,
     analysis: Annotated[
         list[str] | None,
-        typer.Option(help="A further analysis of the report, beside the study's (comparisons, say); may be repeated."),
+        typer.Option(help="Additional analysis for the report, such as comparisons; repeatable."),
     ] = None,
     part: PartOption = None,
     ray: Ray = None,
     workers: Workers = 1,
     gpus_per_worker: GpusPerWorker = 0.0,
     threads_per_worker: ThreadsPerWorker = 1,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done, and what is there.")] = False,  # noqa: FBT002
+    dry_run: Annotated[  # noqa: FBT002
+        bool, typer.Option("--dry-run", help="Print the plan and what is stored; score nothing.")
+    ] = False,
     wrong: Wrong = None,
     wrong_by: WrongBy = None,
     *,
     options: LoadOptions,
 ) -> None:
-    """Run a study end to end: build, score, report, bank. Run it again to continue after a stop.
+    """Run a study end to end: build, score, report, bank. Rerunning resumes.
 
     Models are loaded one after the other, those of lists with options of their own. One that fails does not stop the
     others: the report says which failed and why, and the exit code is 1. The report is of all models in the bank.

@@ -27,6 +27,7 @@ from pairbank.cli.display.progress import Downloads, fresh_stats
 from pairbank.cli.display.tables import show
 from pairbank.cli.display.wrong import Wrong, WrongBy, say_wrong
 from pairbank.cli.options import (
+    MORE,
     Columns,
     DataDir,
     ItemOptions,
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
 
     from pairbank.scoring.api.model import Scorer
 
-_MORE = "More ways of scoring"
-
 
 @takes_model_options
 @takes_item_options
@@ -55,53 +54,59 @@ def score(
     corpus: Annotated[
         str,
         typer.Argument(
-            help="A corpus, a file of your own items (two columns are enough), or a bank's items "
-            "(BANK/data/NAME/items.parquet; without -m by the bank's methods).",
+            help="A corpus, your own file (two columns suffice), or a bank's items "
+            "(BANK/data/NAME/items.parquet, by default with the bank's methods).",
             autocompletion=corpora_named,
         ),
     ],
     out: Annotated[
         list[Path],
         typer.Option(
-            help="File to write: the items and their new columns. .parquet is what report and bank read; .csv, .tsv, "
-            ".xlsx and .jsonl are copies for other programs. May be repeated."
+            help="Scored table to write. `report` and `bank` read .parquet; .csv, .tsv, .xlsx and "
+            ".jsonl are copies for other programs. Repeatable."
         ),
     ],
     model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id.")] = "demo",
     *,
     method: Methods = None,
     wrong: Wrong = None,
-    wrong_by: WrongBy = None,
-    bom: Annotated[bool, typer.Option("--bom", help="Begin .csv and .tsv with a byte-order mark, for Excel.")] = False,
     which: ItemOptions,
+    wrong_by: WrongBy = None,
+    bom: Annotated[
+        bool,
+        typer.Option(
+            "--bom", help="Start .csv and .tsv files with a byte-order mark, for Excel.", rich_help_panel=MORE
+        ),
+    ] = False,
     prompts: Prompts = None,
     multiverse: Annotated[
         bool,
         typer.Option(
             "--multiverse",
-            help="All methods that analysis multiverse needs; with -m, these prompts only.",
-            rich_help_panel=_MORE,
+            help="Score all methods that the multiverse analysis needs; with -m, only these prompts.",
+            rich_help_panel=MORE,
         ),
     ] = False,
     revisions: Annotated[
         str | None,
         typer.Option(
-            help="Checkpoints of the model, A,B,C: revisions of a Hub id, or folders in a folder (checkpoint-100); "
-            "--out is then a folder, with a file each.",
+            help="Checkpoints A,B,C of the model: Hub revisions, or sub-folders (checkpoint-100). --out "
+            "is then a folder with one file per checkpoint.",
             show_default=False,
-            rich_help_panel=_MORE,
+            rich_help_panel=MORE,
         ),
     ] = None,
     over_length: Annotated[
         str,
-        typer.Option(help="error, or nan for items longer than the model's context.", rich_help_panel=_MORE),
+        typer.Option(help="Items longer than the model's context: error, or nan.", rich_help_panel=MORE),
     ] = "error",
     per_token: Annotated[
         bool,
-        typer.Option("--per-token", help="Keep the log-probability of every token.", rich_help_panel=_MORE),
+        typer.Option("--per-token", help="Store the log-probability of every token.", rich_help_panel=MORE),
     ] = False,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the examples that @…shot methods draw.", rich_help_panel=_MORE)
+        int,
+        typer.Option(min=0, help="Seed for the examples that few-shot (@…shot) methods draw.", rich_help_panel=MORE),
     ] = 0,
     unigrams: UnigramFiles = None,
     part: PartOption = None,
@@ -111,7 +116,7 @@ def score(
     threads_per_worker: ThreadsPerWorker = 1,
     options: LoadOptions,
 ) -> None:
-    """Score items with a model, print the results, and write items and scores to one file.
+    """Score items with a model, print the results and write the scored table.
 
     Example: pairbank score my_pairs.csv --model demo --out scored.parquet
     Example: pairbank score li --limit 1 --multiverse --out li.parquet
@@ -185,19 +190,18 @@ def multiverse_of(items: datasets.Dataset, method: Sequence[str] | None, *, with
 def import_(
     files: Annotated[
         list[Path],
-        typer.Argument(help="With scores computed elsewhere: tables, or the files and folders of a tool (--from)."),
+        typer.Argument(help="Score tables, or a tool's files and folders (--from)."),
     ],
-    out: Annotated[Path, typer.Option(help="Folder to write to: one parquet file a model.")],
+    out: Annotated[Path, typer.Option(help="Folder to write: one parquet file per model.")],
     source: Annotated[
         str | None,
         typer.Option(
             "--from",
-            help="What wrote them: lm-eval, inspect-ai, every-eval-ever, minicons, babylm, or another profile.",
+            help="Tool that produced the files: lm-eval, inspect-ai, every-eval-ever, minicons, babylm, "
+            "or another profile.",
         ),
     ] = None,
-    profile: Annotated[
-        str | None, typer.Option(help="The same for one table: a profile's name, or a TOML file.")
-    ] = None,
+    profile: Annotated[str | None, typer.Option(help="Profile for a table: a name or a TOML file.")] = None,
     column: Columns = None,
     score: Annotated[
         list[str] | None,
@@ -207,14 +211,16 @@ def import_(
             "scale=1-7, label=…; of a decision good=A, bad=B, tie=…, unparsed=… (several with |). May be repeated."
         ),
     ] = None,
-    items: Annotated[str | None, typer.Option(help="The corpus that was scored; else the file's sentences.")] = None,
+    items: Annotated[
+        str | None, typer.Option(help="Corpus that was scored; default: the file's own sentences.")
+    ] = None,
     data_dir: DataDir = None,
     corpus: Annotated[str | None, typer.Option(help="Name of the corpus; default: the file's name.")] = None,
-    model: Annotated[str | None, typer.Option(help="The model, where no column says it.")] = None,
+    model: Annotated[str | None, typer.Option(help="Model name, if no column has it.")] = None,
 ) -> None:
-    """Import scores computed elsewhere: one file a model, as `pairbank score` writes.
+    """Import scores computed elsewhere as scored tables, one file per model.
 
-    Log-probabilities in nats unless --score says otherwise: SLOR, ratings, decisions, surprisals …
+    Values are log-probabilities in nats unless --score declares ratings, decisions, surprisals …
 
     Example: pairbank import syntax_wide_size.csv --profile hu-frank-2024 --out imported
     Example: pairbank import judged.csv --model gpt-x --score judge=decision,good=A,bad=B --out imported
@@ -252,10 +258,10 @@ def import_(
 
 
 def cut(
-    scored: Annotated[list[Path], typer.Argument(help="Files of `pairbank score` or `import`, or of a bank.")],
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write to: CORPUS/MODEL.parquet of each.")],
+    scored: Annotated[list[Path], typer.Argument(help="Scored tables, also from a bank.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write: CORPUS/MODEL.parquet for each table.")],
 ) -> None:
-    """Cut scored tables to the items and methods that all of them have, so that they can stand in one bank.
+    """Restrict scored tables to their common items and methods.
 
     Others' logs are often of more or fewer items, and of other methods; no number is computed or filled in. Import them
     with --items, by the corpus that was scored.
@@ -316,15 +322,15 @@ def _with_flags(method: str, n_by_flag: Mapping[str, int]) -> str:
 @takes_model_options
 def bench(
     model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id of a causal model.")] = "demo",
-    pairs: Annotated[int, typer.Option(min=2, help="Sentence pairs scored directly.")] = 200,
-    prompts: Annotated[int, typer.Option(min=1, help="Pairs asked about, forced choice in both orders.")] = 30,
-    whole: Annotated[int, typer.Option(min=0, help="Pairs of whole paradigms, scored directly.")] = 0,
-    repeats: Annotated[int, typer.Option(min=1, help="Repeats; the median counts.")] = 3,
+    pairs: Annotated[int, typer.Option(min=2, help="Number of sentence pairs scored directly.")] = 200,
+    prompts: Annotated[int, typer.Option(min=1, help="Number of pairs prompted (forced choice in both orders).")] = 30,
+    whole: Annotated[int, typer.Option(min=0, help="Number of pairs from whole paradigms, scored directly.")] = 0,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of repeats; the median is reported.")] = 3,
     data_dir: DataDir = None,
     *,
     options: LoadOptions,
 ) -> None:
-    """Time this machine and model against the bare forward pass, minicons and lm-evaluation-harness.
+    """Benchmark scoring against the bare forward pass, minicons and lm-evaluation-harness.
 
     BLiMP sentences with --data-dir, else the starter corpus. Peers take part where they are installed. Each run of
     theirs stands between two of ours; ratios over 1 are theirs over ours, in wall-clock and in CPU time.

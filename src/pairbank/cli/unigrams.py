@@ -20,27 +20,27 @@ def unigrams(
     out: Annotated[Path, typer.Option(help="Parquet file to write.")],
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Text (a document a line), .jsonl or .parquet files.", show_default=False),
+        typer.Argument(help="Text files (one document per line), .jsonl or .parquet files.", show_default=False),
     ] = None,
     model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id; only its tokenizer is used.")] = "demo",
-    dataset: Annotated[str | None, typer.Option(help="In place of files: a dataset on the Hub, or its folder.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Read a Hub dataset, or its folder, instead of files.")] = None,
     corpus: Annotated[
-        str | None, typer.Option(help="In place of files: the sentences of a corpus (to try it).")
+        str | None, typer.Option(help="Read the sentences of a corpus instead of files (for a trial).")
     ] = None,
     config: Annotated[str | None, typer.Option(help="The dataset's config.")] = None,
     split: Annotated[str, typer.Option(help="The dataset's split.")] = "train",
     revision: Annotated[str | None, typer.Option(help="The dataset's commit, tag or branch.")] = None,
-    streaming: Annotated[bool, typer.Option(help="Read the dataset's rows as they come.")] = True,  # noqa: FBT002
+    streaming: Annotated[bool, typer.Option(help="Stream the dataset instead of downloading it.")] = True,  # noqa: FBT002
     column: Annotated[str, typer.Option(help="The column of the text in .jsonl, .parquet and datasets.")] = "text",
-    document: Annotated[str, typer.Option(help="What a document of a text file is: line or file.")] = "line",
-    n_docs: Annotated[int | None, typer.Option(min=1, help="At most this many documents, from the start.")] = None,
+    document: Annotated[str, typer.Option(help="Document unit in text files: line or file.")] = "line",
+    n_docs: Annotated[int | None, typer.Option(min=1, help="Maximum number of documents.")] = None,
     language: Annotated[
-        str | None, typer.Option(help="Language of the text (BCP-47); a corpus knows its own, other text is English.")
+        str | None, typer.Option(help="Language of the text (BCP-47 tag). [default: the corpus's, else en]")
     ] = None,
     smoothing: Annotated[float, typer.Option(help="k of p = (count + k) / (n + k·vocabulary); above 0.")] = 1.0,
     data_dir: DataDir = None,
 ) -> None:
-    """Count how often a model's tokenizer makes each token of some text; slor and bayes_unigram need it.
+    """Count tokens in a text with a model's tokenizer, for slor and bayes_unigram.
 
     The counts of Hu et al. 2026 are those of one million documents of FineWeb:
 

@@ -20,7 +20,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
-from pairbank.cli.display.metavars import with_plain_words
+from pairbank.cli.display.help_pages import help_all, with_plain_words
 from pairbank.shown import spelt_in_json, spelt_out
 
 
@@ -102,12 +102,13 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - any value to JSON's
 def takes_output_options(command: Callable[..., None], *, as_json: bool = True) -> Callable[..., None]:
     """Give a command --quiet and, unless it has no results to print, --json."""
     own = inspect.signature(command, eval_str=True)
-    more = [_flag("quiet", "--quiet", "-q", help_text="Say only results, warnings and errors.")]
+    more = [_flag("quiet", "--quiet", "-q", help_text="Print only results, warnings and errors.")]
     if as_json:
-        more.append(_flag("as_json", "--json", help_text="Print the results as one JSON document, and nothing else."))
+        more.append(_flag("as_json", "--json", help_text="Print the results as one JSON document."))
 
     @functools.wraps(command)
     def run(*arguments: Any, **given: Any) -> None:  # noqa: ANN401 - what typer parsed
+        given.pop("help_all", None)
         asked = Output(quiet=given.pop("quiet"), as_json=given.pop("as_json", False))
         with _giving(asked):
             try:
@@ -119,6 +120,7 @@ def takes_output_options(command: Callable[..., None], *, as_json: bool = True) 
 
     with_plain_words([*own.parameters.values(), *more])
     keyword = [_as_written(one).replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()]
+    more += help_all(keyword)
     run.__signature__ = own.replace(parameters=[*keyword, *more])  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in (*keyword, *more)} | {"return": None}
     del run.__wrapped__

@@ -22,11 +22,16 @@ if TYPE_CHECKING:
 
 Wrong = Annotated[
     int | None,
-    typer.Option("--wrong", min=1, help="Also print this many of the items that the model got wrong, worst first."),
+    typer.Option("--wrong", min=1, help="Also print the N worst errors."),
 ]
 WrongBy = Annotated[
     str | None,
-    typer.Option("--wrong-by", help="The method that --wrong goes by. [default: the first one]", show_default=False),
+    typer.Option(
+        "--wrong-by",
+        help="Method that --wrong ranks by. [default: the first one]",
+        show_default=False,
+        rich_help_panel="More ways of scoring",
+    ),
 ]
 _COLUMNS = ("item_id", "phenomenon", "paradigm", "context_good", "target_good", "context_bad", "target_bad")
 
