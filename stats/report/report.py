@@ -158,8 +158,9 @@ class Report:
             stale.unlink()
         return root
 
-    def _other_files(self, pages: Mapping[str, str]) -> dict[str, str]:
-        """Return the page of HTML and the CSV files of all tables, by name."""
+    @property
+    def csv_tables(self) -> dict[str, pd.DataFrame]:
+        """All tables, by the names of their CSV files."""
         tables = {
             "summary": self.summary,
             "accuracy": accuracy_numbers(self.summary),
@@ -167,8 +168,12 @@ class Report:
         }
         for section in self.parts:
             tables |= {f"{section.id}_{name}": table for name, table in section.tables.items()}
+        return tables
+
+    def _other_files(self, pages: Mapping[str, str]) -> dict[str, str]:
+        """Return the page of HTML and the CSV files of all tables, by name."""
         page = {"report.html": page_of_html(self.title, pages)}
-        return page | {f"{name}.csv": _csv(table) for name, table in tables.items()}
+        return page | {f"{name}.csv": _csv(table) for name, table in self.csv_tables.items()}
 
     def _save_figures(self, folder: Path) -> None:
         try:

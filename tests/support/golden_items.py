@@ -1,0 +1,294 @@
+"""Items for the golden reports: our own sentences, under the names of the corpora that studies ask for.
+
+In: the starter corpus. Out: datasets that have the tasks, languages, columns and ratings of those corpora and none of
+their texts, so that reports of all studies can be stored. Ratings are drawn, not measured.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import datasets
+import numpy as np
+import pandas as pd
+
+import pairbank
+from pairbank.builders.corpora.syntaxgym_suites import joined_with_spans
+from pairbank.builders.schema.columns import Column, Item, Scalar, features
+
+
+@cache
+def starter(subset: str) -> tuple[dict[str, Any], ...]:
+    """Return the rows of a subset of the starter corpus."""
+    return tuple(pairbank.load_corpus("starter", subset=subset))
+
+
+def dataset(items: Sequence[Item]) -> datasets.Dataset:
+    """Return items of one corpus as a dataset; the further columns are those of the first."""
+    kinds: dict[type, Any] = {str: "string", float: "float32", int: "int32", bool: "bool"}
+    extra = [
+        Column(name=name, type=kinds[type(value)], nullable=True, meaning=name)
+        for name, value in items[0].extra.items()
+    ]
+    return datasets.Dataset.from_list([item.row() for item in items], features=features(extra))
+
+
+def sentences(
+    corpus: str, n: int, *, start: int = 0, step: int = 3, rated: bool = False, subsets: Sequence[str] = ("all",)
+) -> list[Item]:
+    """Return English minimal pairs; `subsets` share them in turn, and people rated them where asked for."""
+    rows = starter("minimal-pairs")
+    rng = np.random.default_rng([len(corpus), start])
+    items = []
+    for number in range(n):
+        row = rows[(start + step * number) % len(rows)]
+        subset = subsets[number % len(subsets)]
+        item = Item(
+            item_id=f"{corpus}/{subset}/{number}",
+            corpus=corpus,
+            subset=subset,
+            language="en",
+            task="sentence_pair",
+            phenomenon=row["phenomenon"],
+            paradigm=row["paradigm"],
+            target_good=row["target_good"],
+            context_bad="",
+            target_bad=row["target_bad"],
+        )
+        good, bad = rng.normal([5.4, 3.1], 0.9)
+        items.append(
+            replace(item, human_good=float(good), human_bad=float(bad), human_scale="likert7", human_n=12)
+            if rated
+            else item
+        )
+    return items
+
+
+def foreign(corpus: str, language: str, n: int) -> list[Item]:
+    """Return pairs of whole sentences in another language: the concept pairs of the starter corpus."""
+    rows = [row for row in starter("concepts") if row["language"] == language][:n]
+    return [
+        Item(
+            item_id=f"{corpus}/{language}/{number}",
+            corpus=corpus,
+            subset="all" if number % 2 else "more",
+            language=language,
+            task="sentence_pair",
+            phenomenon="concepts",
+            paradigm=row["negative_type"],
+            target_good=_joined(row, "good"),
+            context_bad="",
+            target_bad=_joined(row, "bad"),
+        )
+        for number, row in enumerate(rows)
+    ]
+
+
+def _joined(row: dict[str, Any], side: str) -> str:
+    gap = "" if row["language"] in ("zh", "ja") or not row[f"context_{side}"] else " "
+    return f"{row[f'context_{side}']}{gap}{row[f'target_{side}']}"
+
+
+def words(corpus: str, n: int, *, start: int) -> list[Item]:
+    """Return prefixes of sentences and the word that follows."""
+    items = []
+    for number, item in enumerate(sentences(corpus, n, start=start)):
+        parts = item.target_good.removesuffix(".").split()
+        items.append(
+            Item(
+                item_id=f"{corpus}/{number}",
+                corpus=corpus,
+                subset="all",
+                language="en",
+                task="word_prediction",
+                context_good=" ".join(parts[:-1]),
+                target_good=parts[-1],
+            )
+        )
+    return items
+
+
+def continuations(corpus: str, n: int, *, start: int = 0) -> list[Item]:
+    """Return contexts with a fitting and another word."""
+    rows = starter("plausibility")
+    return [
+        Item(
+            item_id=f"{corpus}/{number}",
+            corpus=corpus,
+            subset="all",
+            language="en",
+            task="continuation_pair",
+            phenomenon="plausibility",
+            context_good=row["context_good"],
+            target_good=row["target_good"].removesuffix("."),
+            context_bad=row["context_bad"],
+            target_bad=row["target_bad"].removesuffix("."),
+        )
+        for number, row in enumerate(rows[(start + 2 * place) % len(rows)] for place in range(n))
+    ]
+
+
+def contexts(corpus: str, n: int, *, rated: bool) -> list[Item]:
+    """Return context pairs; of rated ones people chose the context and rated both."""
+    rng, items = np.random.default_rng(4), []
+    for number, row in enumerate(starter("contexts")[:n]):
+        good, bad, chosen = rng.normal([4.2, 2.3, 0.85], [0.6, 0.6, 0.2])
+        people: dict[str, Any] = {
+            "human_good": float(good),
+            "human_bad": float(bad),
+            "human_scale": "likert5",
+            "human_n": 10,
+        }
+        extra: dict[str, Scalar] = {"target_number": row["target_number"]}
+        if rated:
+            extra["human_choice"] = float(np.clip(round(chosen, 1), 0, 1))
+        items.append(
+            Item(
+                item_id=f"{corpus}/{number}",
+                corpus=corpus,
+                subset="all",
+                language="en",
+                task="context_pair",
+                phenomenon=row["phenomenon"],
+                paradigm=row["paradigm"],
+                context_good=row["context_good"],
+                target_good=row["target_good"],
+                context_bad=row["context_bad"],
+                target_bad=row["target_bad"],
+                extra=extra,
+                **(people if rated else {}),
+            )
+        )
+    return items
+
+
+def concepts(corpus: str, languages: Sequence[str], n: int) -> list[Item]:
+    """Return concept pairs, this many of each language, with the columns that prompts need."""
+    items = []
+    for language in languages:
+        rows = [row for row in starter("concepts") if row["language"] == language]
+        for number, row in enumerate(rows[:: max(1, len(rows) // n)][:n]):
+            names = ("negative_type", "property", "concept_good", "concept_bad")
+            items.append(
+                Item(
+                    item_id=f"{corpus}/{language}/{number}",
+                    corpus=corpus,
+                    subset=language,
+                    language=language,
+                    task="concept_pair",
+                    phenomenon="concepts",
+                    paradigm=row["negative_type"],
+                    context_good=row["context_good"],
+                    target_good=row["target_good"],
+                    context_bad=row["context_bad"],
+                    target_bad=row["target_bad"],
+                    extra={name: row[name] for name in names},
+                )
+            )
+    return items
+
+
+def single_sentences(corpus: str, n: int, *, start: int, label: bool) -> list[Item]:
+    """Return single sentences, half of them ungrammatical, with a label or a rating."""
+    rng, items = np.random.default_rng(start), []
+    for number, pair in enumerate(sentences(corpus, n, start=start, step=5)):
+        good = number % 2 == 0
+        item = Item(
+            item_id=f"{corpus}/{number}",
+            corpus=corpus,
+            subset="all",
+            language="en",
+            task="sentence",
+            phenomenon=None if label else pair.phenomenon,
+            target_good=pair.target_good if good else str(pair.target_bad),
+            extra={"label": int(good)} if label else {},
+        )
+        rating = float(rng.normal(5.2 if good else 3.0, 1))
+        items.append(item if label else replace(item, human_good=rating, human_scale="likert7", human_n=8))
+    return items
+
+
+def suites(corpus: str) -> list[Item]:
+    """Return two test suites with regions: number agreement, and a garden path with a difference of differences."""
+    agreement = [
+        {
+            "match": [f"The {noun}", "near the shop", right, "today."],
+            "mismatch": [f"The {noun}", "near the shop", wrong, "today."],
+        }
+        for noun, right, wrong in (
+            ("cook", "waits", "wait"),
+            ("pilots", "sleep", "sleeps"),
+            ("child", "laughs", "laugh"),
+            ("painters", "sing", "sings"),
+            ("clerk", "smiles", "smile"),
+            ("guests", "dance", "dances"),
+        )
+    ]
+    garden = [
+        {
+            f"{verb}_{comma}": [f"While the {noun} {text}", "," if comma == "comma" else "", other, "fell over."]
+            for verb, text in (("ambiguous", ambiguous), ("plain", plain))
+            for comma in ("no", "comma")
+        }
+        for noun, ambiguous, plain, other in (
+            ("tailor", "sewed", "slept", "the lamp"),
+            ("baker", "stirred", "sneezed", "the ladder"),
+            ("farmer", "ploughed", "dozed", "the cart"),
+            ("singer", "practised", "arrived", "the stand"),
+            ("nurse", "wrote", "yawned", "the chair"),
+        )
+    ]
+    twofold = (
+        "[(4;%ambiguous_no%) > (4;%ambiguous_comma%)] & [[(4;%ambiguous_no%) - (4;%ambiguous_comma%)] > "
+        "[(4;%plain_no%) - (4;%plain_comma%)]]"
+    )
+    return [
+        *_suite(corpus, "number", "agreement", ["(3;%match%) < (3;%mismatch%)"], agreement),
+        *_suite(corpus, "garden", "garden_path_effects", [twofold], garden),
+    ]
+
+
+def _suite(
+    corpus: str, name: str, phenomenon: str, formulas: list[str], items: Sequence[dict[str, list[str]]]
+) -> Iterator[Item]:
+    for number, conditions in enumerate(items, 1):
+        for condition, regions in conditions.items():
+            sentence, spans = joined_with_spans(regions)
+            yield Item(
+                item_id=f"{corpus}/{name}/{number}-{condition}",
+                corpus=corpus,
+                subset=name,
+                language="en",
+                task="sentence",
+                phenomenon=phenomenon,
+                paradigm=name,
+                target_good=sentence,
+                extra={
+                    "item_number": number,
+                    "condition": condition,
+                    "regions": json.dumps(regions),
+                    "region_spans": json.dumps(spans),
+                    "region_names": json.dumps([f"region {place}" for place in range(1, len(regions) + 1)]),
+                    "formulas": json.dumps(formulas),
+                },
+            )
+
+
+def ratings(items: Sequence[Item], *, kind: str, n_raters: int = 6, seed: int = 0) -> pd.DataFrame:
+    """Return individual ratings: `choices` of the better side, ratings of `both` sides, or of `single` sentences."""
+    rng, rows = np.random.default_rng(seed), []
+    for item in items:
+        for rater in range(n_raters):
+            if kind == "choices":
+                rows.append((item.item_id, "good", rater, float(rng.random() < 0.85), "forced-choice"))
+                continue
+            sides = ("good",) if kind == "single" else ("good", "bad")
+            for side in sides:
+                mean = getattr(item, f"human_{side}") or 4.0
+                value = float(np.clip(round(mean + rng.normal()), 1, 7))
+                rows.append((item.item_id, side, rater, value, "likert7"))
+    return pd.DataFrame(rows, columns=["item_id", "side", "rater", "value", "scale"])
