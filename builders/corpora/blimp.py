@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.schema.columns import Column, Item, Scalar
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import Item, Scalar
 from pairbank.builders.sources.archives import read_zip_member, zip_members
 from pairbank.builders.sources.readers import decode, read_delimited, read_json_lines
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 ARCHIVE = "BLiMP.zip"
@@ -44,14 +44,6 @@ OPTIONAL_TEXTS = (
 BOOLS = ("simple_LM_method", "one_prefix_method", "two_prefix_method", "lexically_identical")
 REPAIRED_FIELD = "repaired:field_spelling"
 MISSPELT_FIELD, FIELD = "syntax/semantics", "syntax_semantics"
-
-EXTRA = (
-    Column(name="field", type="string", nullable=False, meaning="subfield of linguistics"),
-    Column(name="field_source", type="string", nullable=True, meaning="the source's spelling, where mended"),
-    *(Column(name=name, type="bool", nullable=False, meaning=f"BLiMP's {name}") for name in BOOLS),
-    *(Column(name=name, type="string", nullable=True, meaning=f"BLiMP's {name}") for name in OPTIONAL_TEXTS),
-    Column(name="dependency_length", type="int32", nullable=True, meaning="BLiMP's dependency_length"),
-)
 
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -185,41 +177,5 @@ PARADIGMS = (
     "wh_vs_that_with_gap_long_distance",
 )
 
-_RAW = "https://raw.githubusercontent.com/alexwarstadt/blimp"
 
-BLIMP = Corpus(
-    name="blimp",
-    title="BLiMP",
-    description="67 paradigms of 1,000 automatically generated English minimal pairs, 12 phenomena.",
-    version="1.0.0",
-    languages=("en",),
-    tasks=("sentence_pair",),
-    n_items=67_000,
-    n_identical=7,
-    human="forced-choice agreement a paradigm",
-    subsets=PARADIGMS,
-    rows=rows,
-    metadata=metadata,
-    extra_columns=EXTRA,
-    source=Source(
-        homepage="https://github.com/alexwarstadt/blimp",
-        revision="f5949a22b36a0e3a90b9932d4abe35ca77c5e8c8",
-        licence="cc-by-4.0",
-        redistributable=True,
-        citation=bibtex("warstadt2020blimp"),
-        files=(
-            SourceFile(
-                name=ARCHIVE,
-                url=f"{_RAW}/f5949a22b36a0e3a90b9932d4abe35ca77c5e8c8/BLiMP.zip",
-                sha256="172a1a714d72e72a89e8384dd531483f3d0f8a9aee3d33dccaf7992d8cecbb73",
-                unpacked="*.jsonl",
-            ),
-            SourceFile(
-                name=HUMAN_SUMMARY,
-                url=f"{_RAW}/d7b95ad1cb0d68da400e98dd130ad86152697040/raw_results/summary/{HUMAN_SUMMARY}",
-                sha256="ea0e7c21de6b9df2fd8a94d0b175e84ea57627e4cbfa1fcba4ef8b3d0fba1b2d",
-                optional=True,
-            ),
-        ),
-    ),
-)
+BLIMP = declared("blimp", rows, metadata=metadata)

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
 from pairbank.builders.corpora.li import sides_of
-from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import read_delimited, read_rating
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 FILE = "BLIMPLI.csv"
-SUBSETS = ("blimp", "li")
 REQUIRED = (
     "sentence_grammatical",
     "sentence_ungrammatical",
@@ -29,10 +28,6 @@ REQUIRED = (
     "LS_ungrammatical",
     "pair_ID",
 )
-EXTRA = (
-    Column(name="source_good", type="string", nullable=True, meaning="source text of a mended better sentence"),
-    Column(name="source_bad", type="string", nullable=True, meaning="source text of a mended worse sentence"),
-)
 
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -40,8 +35,8 @@ def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[It
     path = files[FILE].path
     for line, row in read_delimited(path, REQUIRED):
         where = f"{path}, row {line}"
-        if row["source"] not in SUBSETS:
-            raise CorpusError(f"{where}: source is {row['source']!r}, expected one of {', '.join(SUBSETS)}")
+        if row["source"] not in BLIMP_LI.subsets:
+            raise CorpusError(f"{where}: source is {row['source']!r}, expected one of {', '.join(BLIMP_LI.subsets)}")
         if wanted(row["source"], options):
             yield _item(row, where, options)
 
@@ -73,37 +68,4 @@ def _item(row: Mapping[str, str], where: str, options: BuildOptions) -> Item:
     )
 
 
-_REVISION = "828191573d6d7f5a9a9993b43ba9903d2189ae73"
-
-BLIMP_LI = Corpus(
-    name="blimp-li",
-    title="BLIMPLI (Song, Hu & Mahowald 2025)",
-    description="One-word-different pairs: 670 of BLiMP, and 378 from Linguistic Inquiry with Likert judgments.",
-    version="1.0.0",
-    languages=("en",),
-    tasks=("sentence_pair",),
-    n_items=1_048,
-    human="mean z-scored 7-point Likert a sentence (subset li)",
-    subsets=SUBSETS,
-    folder="introspection",
-    rows=rows,
-    extra_columns=EXTRA,
-    source=Source(
-        homepage="https://github.com/SiyuanSong2004/language-introspection",
-        revision=_REVISION,
-        licence="unknown",
-        licence_note="The repository has no licence file; BLiMP's part is CC-BY 4.0. Ask before you republish it.",
-        redistributable=False,
-        citation=bibtex(
-            "song2025introspect", "warstadt2020blimp", "sprouse2013comparison", "mahowald2016snap", between="\n"
-        ),
-        files=(
-            SourceFile(
-                name=FILE,
-                url="https://raw.githubusercontent.com/SiyuanSong2004/language-introspection/"
-                f"{_REVISION}/testsuites/{FILE}",
-                sha256="e27858718c1c6fc7c98fa167d4f5fccd28f37d38be31fff1833a9337794573c6",
-            ),
-        ),
-    ),
-)
+BLIMP_LI = declared("blimp-li", rows)

@@ -9,29 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.archives import member_texts
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 ARCHIVE = "cola_public.zip"
-SPLITS = ("in_domain_train", "in_domain_dev", "out_of_domain_dev")
 UNMARKED = "unacceptable_without_mark"
 """Flag: labelled 0, but the author's mark is missing."""
-
-EXTRA = (
-    Column(name="label", type="int32", nullable=False, meaning="1 = acceptable, 0 = not, by the source's author"),
-    Column(name="mark", type="string", nullable=True, meaning="the author's mark (*, ?*, ??), byte for byte"),
-    Column(name="source_code", type="string", nullable=False, meaning="the publication, as CoLA abbreviates it"),
-)
 
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the sentences split by split, in file order."""
     path = files[ARCHIVE].path
-    for split in SPLITS:
+    for split in COLA.subsets:
         if wanted(split, options):
             for name, text in member_texts(path, f"cola_public/raw/{split}.tsv"):
                 for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
@@ -58,33 +51,4 @@ def _item(split: str, number: int, line: str, where: str) -> Item:
     )
 
 
-COLA = Corpus(
-    name="cola",
-    title="CoLA",
-    description="Sentences from 23 linguistics publications, labelled acceptable or not; the three public splits.",
-    version="1.1.0",
-    languages=("en",),
-    tasks=("sentence",),
-    n_items=9_594,
-    human="binary label of the publication's author",
-    subsets=SPLITS,
-    rows=rows,
-    extra_columns=EXTRA,
-    source=Source(
-        homepage="https://nyu-mll.github.io/CoLA",
-        revision="master (a branch: the commit of this version is not known, its sha256 is pinned)",
-        licence="other",
-        licence_note="Texts are excerpts of published works whose copyright remains with authors and publishers; "
-        "the distributors expect research use within the US to be fair use. Do not republish the sentences.",
-        redistributable=False,
-        citation=bibtex("warstadt2019neural"),
-        files=(
-            SourceFile(
-                name=ARCHIVE,
-                url=f"https://raw.githubusercontent.com/nyu-mll/CoLA-baselines/master/acceptability_corpus/{ARCHIVE}",
-                sha256="2cf856f46df11c143d38e0cf2f9f34ff2fdb088c521cd859f5c4b9581683278b",
-                unpacked="cola_public/raw/*.tsv",
-            ),
-        ),
-    ),
-)
+COLA = declared("cola", rows)

@@ -12,15 +12,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.schema.columns import Column, Item, Scalar
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import Item, Scalar
 from pairbank.builders.sources.readers import decode, read_json_lines
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
-SUBSETS = ("base", "wugs", "wugs_dist-before", "wugs_dist-in-between")
-FILES = {subset: f"comps_{subset}.jsonl" for subset in SUBSETS}
 REQUIRED = (
     "id",
     "property",
@@ -32,27 +30,14 @@ REQUIRED = (
     "negative_sample_type",
 )
 TEXTS = REQUIRED[1:7]
-EXTRA = (
-    Column(name="negative_type", type="string", nullable=False, meaning="taxonomic, overlap, co-occurrence, random"),
-    Column(name="property", type="string", nullable=False, meaning="the property"),
-    Column(name="property_phrase", type="string", nullable=False, meaning="the property, as the sentence says it"),
-    Column(name="concept_good", type="string", nullable=False, meaning="the concept that has the property"),
-    Column(name="concept_bad", type="string", nullable=False, meaning="the concept that lacks it"),
-    Column(name="prefix_good", type="string", nullable=False, meaning="source prefix of the better side"),
-    Column(name="prefix_bad", type="string", nullable=False, meaning="source prefix of the worse side"),
-    Column(name="similarity", type="float64", nullable=True, meaning="similarity of the two concepts"),
-    Column(name="base_id", type="string", nullable=True, meaning="id of the pair of `base` that it comes from"),
-    Column(name="nonsense_words", type="string", nullable=True, meaning="invented words; a list is kept as JSON"),
-    Column(name="distraction_type", type="string", nullable=True, meaning="COMPS's distraction_type"),
-)
 OPTIONAL_TEXTS = ("base_id", "nonsense_words", "distraction_type")
 
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the pairs of each file in its order, files in the order of `SUBSETS`."""
-    for subset in SUBSETS:
+    """Yield the pairs of each file in its order, files subset by subset."""
+    for subset in COMPS.subsets:
         if wanted(subset, options):
-            path = files[FILES[subset]].path
+            path = files[f"comps_{subset}.jsonl"].path
             lines = decode(path.read_bytes(), str(path)).split("\n")
             for number, row in read_json_lines(lines, REQUIRED, where=str(path)):
                 yield _item(subset, row, f"{path}, row {number}", options)
@@ -113,35 +98,4 @@ def _text(value: object) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-_REVISION = "5a9dc6c403b32a276c80a8ccef9956faf50ed074"
-
-COMPS = Corpus(
-    name="comps",
-    title="COMPS",
-    description="Which of two concepts has a property: real ones, and invented ones that inherit it.",
-    version="1.0.0",
-    languages=("en",),
-    tasks=("concept_pair",),
-    n_items=91_000,
-    human="",
-    subsets=SUBSETS,
-    rows=rows,
-    extra_columns=EXTRA,
-    counted=False,
-    subset_files=FILES,
-    source=Source(
-        homepage="https://github.com/kanishkamisra/comps",
-        revision=_REVISION,
-        licence="apache-2.0",
-        redistributable=True,
-        citation=bibtex("misra2023comps"),
-        files=tuple(
-            SourceFile(
-                name=name,
-                url=f"https://raw.githubusercontent.com/kanishkamisra/comps/{_REVISION}/data/comps/{name}",
-                sha256="",
-            )
-            for name in FILES.values()
-        ),
-    ),
-)
+COMPS = declared("comps", rows)

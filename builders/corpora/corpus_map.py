@@ -1,4 +1,4 @@
-"""Corpora that are only a mapping: `data/maps/<name>.toml` says everything, this class reads it. No code a corpus.
+"""Corpora that are only a mapping: `data/corpora/<name>.toml` states everything, no code per corpus.
 
 In: facts of a corpus, its pinned files, and for each kind of file a column map with the keys of a user's `map.toml`.
 What stands in a file's path (`{language}_evalset/{paradigm}.txt`) can be said of its items; a file is read by the first
@@ -10,23 +10,21 @@ from __future__ import annotations
 import functools
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from pairbank.builders.corpora.column_map import ColumnMap, ShapedRow, plain_value
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows
+from pairbank.builders.corpora.declared import CorpusFile, facts_of
 from pairbank.builders.corpora.map_file import KEYS, map_of
 from pairbank.builders.corpora.tabular_items import RATINGS, SENTENCES, usual_task
 from pairbank.builders.ratings.rating import Rated, Rating, Side, judged
 from pairbank.builders.schema.columns import Column, ColumnType, Item, Scalar, Task
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.sources.archives import member_bytes
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile, Source
 from pairbank.builders.sources.table_format import table_rows_of
 from pairbank.errors import CorpusError
 from pairbank.files import reading
@@ -121,10 +119,7 @@ class CorpusMap:
     """A corpus that is a mapping."""
 
     name: str
-    facts: Mapping[str, Any]
-    """The table `[corpus]`."""
-    counts: Mapping[str, int]
-    """Subset -> its number of items."""
+    facts: CorpusFile
     source: Source
     tables: tuple[Tables, ...]
     keeps: tuple[Keep, ...]
@@ -200,33 +195,24 @@ class CorpusMap:
             value = rating_value(text, f"{where}, column {column!r}")
             yield Rating(item_id=item_id, side=raters.side, rater=number, value=value, scale=raters.scale)
 
-    def corpus(self, rated: RatedRows | None = None, *, extra_columns: tuple[Column, ...] = ()) -> Corpus:
-        """Return the corpus; `rated` and `extra_columns` add what a mapping cannot say."""
-        facts, has_ratings = self.facts, rated is not None or self.rating_columns is not None
+    def corpus(self, rated: RatedRows | None = None) -> Corpus:
+        """Return the corpus; `rated` yields items and ratings that a mapping cannot."""
         made: RatedRows = rated or self.rated
 
         def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
             return (found.item for found in made(files, options))
 
         labels = (LABEL,) if any(t.map.layout == "sentences" and t.map.label for t in self.tables) else ()
-        return Corpus(
-            name=self.name,
-            title=facts["title"],
-            description=facts["description"],
-            version=facts["version"],
-            languages=tuple(facts["languages"]),
-            tasks=tuple(cast("Task", task) for task in facts["tasks"]),
-            n_items=sum(self.counts.values()),
-            n_identical=facts.get("n_identical", 0),
-            human=facts.get("human", ""),
-            subsets=() if [*self.counts] == ["all"] else tuple(self.counts),
-            n_by_subset=self.counts,
-            counted=facts.get("counted", True),
-            subset_files=self._subset_files(),
+        return replace(
+            self.facts.corpus_of(self.name, rows),
+            rated=made if rated is not None or self.rating_columns is not None else None,
             source=self.source,
-            rows=rows,
-            rated=made if has_ratings else None,
-            extra_columns=(*labels, *(column for keep in self.keeps for column in keep.made), *extra_columns),
+            subset_files=self._subset_files(),
+            extra_columns=(
+                *labels,
+                *(column for keep in self.keeps for column in keep.made),
+                *self.facts.extra_columns,
+            ),
         )
 
     def _subset_files(self) -> dict[str, tuple[str, ...]]:
@@ -234,6 +220,8 @@ class CorpusMap:
         found: dict[str, list[str]] = {}
         for file in self.source.files:
             tables = next((one for one in self.tables if not one.archive and one.fields(file.name) is not None), None)
+            if tables is None and file.by_hand:
+                continue
             subset = "" if tables is None else tables.fixed(file.name).fixed.get("subset", "")
             if not subset:
                 return {}
@@ -247,39 +235,17 @@ def corpus_map(name: str) -> CorpusMap:
     Raises:
         CorpusError: something in it is not as expected.
     """
-    path = resources.files("pairbank.builders") / "data" / "maps" / f"{name}.toml"
-    document = tomllib.loads(path.read_text(encoding="utf-8"))
-    facts = document["corpus"]
-    where = f"maps/{name}.toml"
-    tables = tuple(_tables(table, where) for table in document.get("tables", ()))
+    facts = facts_of(name)
+    where = f"corpora/{name}.toml"
+    tables = tuple(_tables(table, where) for table in facts.tables)
     unpacked = {one.archive: _FIELD.sub("*", one.path) for one in reversed(tables) if one.archive}
-    files = tuple(
-        SourceFile(
-            name=file,
-            url=f"{facts['raw']}/{file}" if facts["raw"] else "",
-            sha256=digest,
-            optional=facts.get("optional", False),
-            unpacked=unpacked.get(file, ""),
-        )
-        for file, digest in document["files"].items()
-    )
-    source = Source(
-        homepage=facts["homepage"],
-        revision=facts["revision"],
-        files=files,
-        licence=facts["licence"],
-        licence_note=facts.get("licence_note", ""),
-        citation=bibtex(*facts["cites"], between="\n"),
-        redistributable=facts["redistributable"],
-    )
-    ratings = document.get("ratings")
+    ratings = facts.ratings
     return CorpusMap(
         name=name,
         facts=facts,
-        counts=document["counts"],
-        source=source,
+        source=facts.source(unpacked),
         tables=tables,
-        keeps=tuple(_keep(keep, where) for keep in document.get("keep", ())),
+        keeps=tuple(_keep(keep, where) for keep in facts.keep),
         rating_columns=None
         if ratings is None
         else RatingColumns(columns=tuple(ratings["columns"]), scale=ratings["scale"]),

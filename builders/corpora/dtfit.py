@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus
-from pairbank.builders.schema.columns import Column, Item, Scalar
+from pairbank.builders.corpora.corpus import BuildOptions
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import Item, Scalar
 from pairbank.builders.sources.readers import read_delimited
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 PAIRS, RATED = "corpus.csv", "clean_DTFit_human_dat.csv"
@@ -27,10 +27,6 @@ REQUIRED = (
     "bad_human_score",
 )
 LABELS = {"good": "Plausible", "bad": "Implausible"}
-EXTRA = tuple(
-    Column(name=f"source_{side}", type="string", nullable=True, meaning=f"source text of a mended {word} continuation")
-    for side, word in (("good", "better"), ("bad", "worse"))
-)
 HUMAN_CONTRADICTS = "human_contradicts"
 """Flag: people rate the side that was meant to be worse higher."""
 HUMAN_TIE = "human_tie"
@@ -116,40 +112,4 @@ def _rating(cell: str, where: str) -> float:
     return rating
 
 
-_REVISION = "2dadd0e135449fa4de100e294177d92660d988fe"
-_FOLDER = f"https://raw.githubusercontent.com/jennhu/metalinguistic-prompting/{_REVISION}/datasets/exp2/dtfit"
-
-DTFIT = Corpus(
-    name="dtfit",
-    title="DTFit (Vassallo et al. 2018)",
-    description="Agent-verb frames with a typical and an atypical object, and how common people find each event.",
-    version="1.0.0",
-    languages=("en",),
-    tasks=("continuation_pair",),
-    n_items=395,
-    human="mean 7-point plausibility of each sentence",
-    subsets=(),
-    rows=rows,
-    extra_columns=EXTRA,
-    source=Source(
-        homepage="https://github.com/jennhu/metalinguistic-prompting",
-        revision=_REVISION,
-        licence="unknown",
-        licence_note="Neither this repository nor https://github.com/carina-kauf/lm-event-knowledge, from which it "
-        "has the ratings, has a licence file: use the items, but ask before you republish them.",
-        redistributable=False,
-        citation=bibtex("vassallo2018event", "hu2023prompting", between="\n"),
-        files=(
-            SourceFile(
-                name=PAIRS,
-                url=f"{_FOLDER}/{PAIRS}",
-                sha256="736bc17830a08547f675a952565d36b196d72c4caff95e2208cd272abc95a7ef",
-            ),
-            SourceFile(
-                name=RATED,
-                url=f"{_FOLDER}/{RATED}",
-                sha256="3e85bac1b84cb3ffaffbe0efcf867a6f83c56a82c06c1532a319802aaac3847c",
-            ),
-        ),
-    ),
-)
+DTFIT = declared("dtfit", rows)

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.schema.columns import Column, Item
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import Item
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 
 CSV_FILE, PARQUET_FILE = "ewok-core-1.0.csv", "ewok-core-1.0.parquet"
@@ -27,19 +27,6 @@ UNPACKED = {CSV_FILE: "testsuite*.csv", PARQUET_FILE: "test-*.parquet"}
 """Upstream's own names: one CSV a domain, or the Hub's parquet."""
 HOMEPAGE = "https://huggingface.co/datasets/ewok-core/ewok-core-1.0"
 BY_HAND = f"it is gated: accept the terms of use at {HOMEPAGE}, download your copy"
-DOMAINS = (
-    "agent-properties",
-    "material-dynamics",
-    "material-properties",
-    "physical-dynamics",
-    "physical-interactions",
-    "physical-relations",
-    "quantitative-properties",
-    "social-interactions",
-    "social-properties",
-    "social-relations",
-    "spatial-relations",
-)
 TEXTS = ("Target1", "Target2", "Context1", "Context2")
 DESIGN = {
     "meta_template_id": ("MetaTemplateID", "id of the template's template"),
@@ -51,10 +38,6 @@ DESIGN = {
     "context_type": ("ContextType", "direct or indirect"),
 }
 REQUIRED = ("Domain", *(column for column, _ in DESIGN.values()), *TEXTS)
-EXTRA = (
-    *(Column(name=name, type="string", nullable=False, meaning=meaning) for name, (_, meaning) in DESIGN.items()),
-    Column(name="target_number", type="int32", nullable=False, meaning="which of the item's targets: 1 or 2"),
-)
 Row = Mapping[str, Any]
 
 
@@ -133,8 +116,8 @@ def _checked(row: Row, where: str) -> dict[str, Any]:
         if row[name] is None or not str(row[name]).strip():
             raise CorpusError(f"{where}: {name} is empty; take a fresh copy of the file")
     domain = str(row["Domain"]).strip().lower().replace("_", "-").replace(" ", "-")
-    if domain not in DOMAINS:
-        raise CorpusError(f"{where}: Domain is none of {', '.join(DOMAINS)}; take a fresh copy of the file")
+    if domain not in EWOK.subsets:
+        raise CorpusError(f"{where}: Domain is none of {', '.join(EWOK.subsets)}; take a fresh copy of the file")
     return {**row, **{name: str(row[name]) for name in REQUIRED}, "Domain": domain}
 
 
@@ -179,30 +162,4 @@ def _rating(cell: object, where: str) -> float | None:
     return rating
 
 
-EWOK = Corpus(
-    name="ewok",
-    title="EWoK-core 1.0",
-    description="World knowledge of 11 domains: two contexts and two targets an item, here one context pair a target.",
-    version="1.0.0",
-    languages=("en",),
-    tasks=("context_pair",),
-    n_items=8_748,
-    human="mean 5-point plausibility of each context with target, where the copy has it",
-    subsets=DOMAINS,
-    rows=rows,
-    extra_columns=EXTRA,
-    counted=False,
-    source=Source(
-        homepage=HOMEPAGE,
-        revision="",
-        licence="cc-by-4.0",
-        licence_note="Gated, with terms of use: no items in plain text on the internet (only in password-protected "
-        "archives), and any use in training must be declared. Publish ids and scores, not texts.",
-        redistributable=False,
-        citation=bibtex("ivanova2024elements"),
-        files=tuple(
-            SourceFile(name=name, url="", sha256="", optional=True, unpacked=pattern, by_hand=BY_HAND)
-            for name, pattern in UNPACKED.items()
-        ),
-    ),
-)
+EWOK = declared("ewok", rows)

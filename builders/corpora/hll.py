@@ -20,11 +20,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus
-from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.corpora.corpus import BuildOptions
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import read_delimited, read_rating
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 FILE = "hll.csv"
@@ -32,11 +32,6 @@ REQUIRED = ("group", "sentence", "acceptable", "rating")
 TOO_FAR = "edit_distance_from_q75"
 """Flag: the edit distance is not below the 75th percentile; Hu et al. 2026 leave the pair out."""
 KEPT_QUANTILE = 0.75
-
-EXTRA = (
-    Column(name="group", type="string", nullable=False, meaning="the example of the textbook"),
-    Column(name="edit_distance", type="int32", nullable=False, meaning="Levenshtein distance in characters"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,35 +121,4 @@ def edit_distance(one: str, other: str) -> int:
     return Levenshtein.distance(one, other)
 
 
-HLL = Corpus(
-    name="hll",
-    title="HLL (Chen, Xu & Xie 2020)",
-    description="Sentences of The Syntax of Chinese (Huang, Li & Li 2009), paired within examples, with Likert "
-    "judgments; from your own copy of the ratings.",
-    version="1.0.0",
-    languages=("zh",),
-    tasks=("sentence_pair",),
-    n_items=213,
-    counted=False,
-    human="mean z-scored 7-point Likert a sentence",
-    subsets=(),
-    rows=rows,
-    extra_columns=EXTRA,
-    source=Source(
-        homepage="https://doi.org/10.1007/s10831-020-09210-y",
-        revision="",
-        licence="unknown",
-        licence_note="Supplementary material of a journal article (Springer): use your own copy, do not republish it.",
-        redistributable=False,
-        citation=bibtex("chen2020assessing"),
-        files=(
-            SourceFile(
-                name=FILE,
-                url="",
-                sha256="",
-                by_hand="take the ratings of https://doi.org/10.1007/s10831-020-09210-y (or ask its authors), make a "
-                "CSV file with the columns group, sentence, acceptable (1 or 0) and rating (mean z-score)",
-            ),
-        ),
-    ),
-)
+HLL = declared("hll", rows)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pairbank.builders.corpora.blimp import FIELD, MISSPELT_FIELD, REPAIRED_FIELD
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import read_delimited
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 FILE = "corpus.csv"
@@ -26,26 +26,6 @@ REQUIRED = (
     "blimp_pairID",
     "item_id",
 )
-PHENOMENA = (
-    "anaphor_agreement",
-    "argument_structure",
-    "binding",
-    "control_raising",
-    "determiner_noun_agreement",
-    "ellipsis",
-    "filler_gap_dependency",
-    "irregular_forms",
-    "island_effects",
-    "npi_licensing",
-    "quantifiers",
-    "s-selection",
-    "subject_verb_agreement",
-)
-EXTRA = (
-    Column(name="field", type="string", nullable=False, meaning="subfield of linguistics"),
-    Column(name="field_source", type="string", nullable=True, meaning="the source's spelling, where mended"),
-    Column(name="blimp_item_id", type="string", nullable=False, meaning="item_id of the pair in the corpus blimp"),
-)
 
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -53,9 +33,9 @@ def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[It
     path = files[FILE].path
     for line, row in read_delimited(path, REQUIRED):
         phenomenon = row["category_fine"]
-        if phenomenon not in PHENOMENA:
+        if phenomenon not in (known := HU_LEVY_BLIMP.subsets):
             raise CorpusError(
-                f"{path}, row {line}: category_fine is {phenomenon!r}, expected one of {', '.join(PHENOMENA)}; "
+                f"{path}, row {line}: category_fine is {phenomenon!r}, expected one of {', '.join(known)}; "
                 "is it another corpus.csv?"
             )
         if wanted(phenomenon, options):
@@ -86,34 +66,4 @@ def _item(row: Mapping[str, str], options: BuildOptions) -> Item:
     )
 
 
-_REVISION = "2dadd0e135449fa4de100e294177d92660d988fe"
-
-HU_LEVY_BLIMP = Corpus(
-    name="hu-levy-blimp",
-    title="BLiMP sample of Hu & Levy 2023",
-    description="390 pairs of BLiMP, 30 for each of its 13 phenomena, as Hu & Levy drew them.",
-    version="1.0.0",
-    languages=("en",),
-    tasks=("sentence_pair",),
-    n_items=390,
-    human="",
-    subsets=PHENOMENA,
-    rows=rows,
-    extra_columns=EXTRA,
-    source=Source(
-        homepage="https://github.com/jennhu/metalinguistic-prompting",
-        revision=_REVISION,
-        licence="cc-by-4.0",
-        licence_note="The sentences are BLiMP's (CC-BY 4.0); the repository with the sample has no licence file.",
-        redistributable=True,
-        citation=bibtex("hu2023prompting", "warstadt2020blimp", between="\n"),
-        files=(
-            SourceFile(
-                name=FILE,
-                url="https://raw.githubusercontent.com/jennhu/metalinguistic-prompting/"
-                f"{_REVISION}/datasets/exp3/blimp/{FILE}",
-                sha256="c368f157435ec10d73d1b17b3d42c383baf7f28fff753cae43b85148dc4cf9d0",
-            ),
-        ),
-    ),
-)
+HU_LEVY_BLIMP = declared("hu-levy-blimp", rows)

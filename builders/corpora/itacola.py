@@ -1,6 +1,6 @@
 """ItaCoLA: 9,722 Italian sentences, labelled acceptable or not. Trotta et al. 2021, Findings of EMNLP.
 
-In: three TSV files: all sentences (`data/maps/itacola.toml` reads them), the judgments of players of a game, and nine
+In: three TSV files: all sentences (read by the corpus's TOML file), the judgments of players of a game, and nine
 phenomena. Out: one item a sentence; the players are raters, their identifiers numbers.
 """
 
@@ -12,7 +12,6 @@ from dataclasses import replace
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.ratings.rating import Rated, Raters, Rating, judged
-from pairbank.builders.schema.columns import Column
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.builders.sources.table_format import TableFormat, table_rows_of
 from pairbank.errors import CorpusError
@@ -63,14 +62,4 @@ def _by_id(file: LocatedFile, column: str) -> dict[str, Row]:
     return {row[column]: row for _, row in rows}
 
 
-ITACOLA = _MAP.corpus(
-    rated,
-    extra_columns=(
-        Column(
-            name="phenomena",
-            type="string",
-            nullable=True,
-            meaning="which of nine phenomena the sentence shows, of the 2,088 sentences that are classed",
-        ),
-    ),
-)
+ITACOLA = _MAP.corpus(rated)

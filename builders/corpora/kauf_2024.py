@@ -1,6 +1,6 @@
 """EventsAdapt, DTFit and SocialN400: plausibility of events. Kauf et al. 2024, BlackboxNLP; Kauf et al. 2023.
 
-In: three tables of pairs (`data/maps/kauf-2024.toml` reads them) and the single ratings of EventsAdapt, which upstream
+In: three tables of pairs (read by the corpus's TOML file) and the single ratings of EventsAdapt, which upstream
 publishes with the workers' identifiers: they are not downloaded, and become numbers. Out: one item a pair; one item a
 sentence for the reversible events of EventsAdapt (AAR), which have ratings and no better side.
 """
@@ -15,7 +15,7 @@ from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.ratings.rating import Rated, Raters, Rating, Side, judged
 from pairbank.builders.schema.columns import Item, Scalar
 from pairbank.builders.sources.readers import read_delimited
-from pairbank.builders.sources.source import LocatedFile, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 RATINGS = "single_sentences/EventsAdapt/clean_EventsAdapt_human_dat.csv"
@@ -102,20 +102,4 @@ def _judgments(file: LocatedFile) -> tuple[dict[str, list[tuple[int, float]]], d
     return judgments, sentences
 
 
-_PLAIN = _MAP.corpus(rated)
-KAUF_2024 = replace(
-    _PLAIN,
-    source=replace(
-        _PLAIN.source,
-        files=(
-            *_PLAIN.source.files,
-            SourceFile(
-                name=RATINGS,
-                url="",
-                sha256="ddab769a557a7d9b626300f71e566bec2a89f122b5e5486d9ab8a3b2ee409d31",
-                optional=True,
-                by_hand="get it from the repository, put a number in place of each WorkerId",
-            ),
-        ),
-    ),
-)
+KAUF_2024 = _MAP.corpus(rated)

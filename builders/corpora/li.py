@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.schema.columns import Column, Item, Scalar
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import Item, Scalar
 from pairbank.builders.sources.readers import read_delimited, read_rating
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 FILE = "LI_Large_pairs.csv"
@@ -31,14 +31,6 @@ REQUIRED = (
     "Bad ID",
     "LS_grammatical",
     "LS_ungrammatical",
-)
-EXTRA = (
-    Column(name="good_id", type="string", nullable=False, meaning="id of the better sentence in its study"),
-    Column(name="bad_id", type="string", nullable=False, meaning="id of the worse sentence in its study"),
-    Column(name="good_mark", type="string", nullable=True, meaning="the author's mark of the better sentence"),
-    Column(name="bad_mark", type="string", nullable=True, meaning="the author's mark of the worse sentence"),
-    Column(name="source_good", type="string", nullable=True, meaning="source text of a mended better sentence"),
-    Column(name="source_bad", type="string", nullable=True, meaning="source text of a mended worse sentence"),
 )
 
 FINAL_PUNCTUATION = (".", "?", "!", '."', '?"', ".”", "?”", "!”")
@@ -165,35 +157,4 @@ def mark_of(identifier: str) -> str | None:
     return parts[-2] if len(parts) > 2 else None
 
 
-_REVISION = "828191573d6d7f5a9a9993b43ba9903d2189ae73"
-
-LI = Corpus(
-    name="li",
-    title="LI (Sprouse et al. 2013; Mahowald et al. 2016)",
-    description="Sentence pairs from Linguistic Inquiry with mean z-scored Likert judgments of each sentence.",
-    version="1.0.0",
-    languages=("en",),
-    tasks=("sentence_pair",),
-    n_items=2_379,
-    n_identical=1,
-    human="mean z-scored 7-point Likert a sentence",
-    subsets=tuple(SUBSETS.values()),
-    rows=rows,
-    extra_columns=EXTRA,
-    source=Source(
-        homepage="https://github.com/SiyuanSong2004/language-introspection",
-        revision=_REVISION,
-        licence="unknown",
-        licence_note="The repository has no licence file: use the items, but ask before you republish them.",
-        redistributable=False,
-        citation=bibtex("sprouse2013comparison", "mahowald2016snap", between="\n"),
-        files=(
-            SourceFile(
-                name=FILE,
-                url="https://raw.githubusercontent.com/SiyuanSong2004/language-introspection/"
-                f"{_REVISION}/rawdata/blimpli/{FILE}",
-                sha256="973a537643d808bf57828aece1a423475ad0cfa66aa293e971ad40e9b662b7ca",
-            ),
-        ),
-    ),
-)
+LI = declared("li", rows)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
 from pairbank.builders.corpora.li import mark_of
-from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import read_delimited, read_rating
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 PAIRS = "li-adger_min_pairs.csv"
@@ -24,20 +24,6 @@ SUBSETS = {"LI": "li", "Adger": "adger"}
 DISCARDED = "discarded_by_compilers"
 OTHER_TEXT = "rated_text_differs"
 """Flag (with `_good`, `_bad`): the rated sentence of this id is spelt otherwise; it stands in `rated_*`."""
-
-EXTRA = (
-    Column(name="good_id", type="string", nullable=False, meaning="id of the better sentence"),
-    Column(name="bad_id", type="string", nullable=False, meaning="id of the worse sentence"),
-    Column(name="good_mark", type="string", nullable=True, meaning="the author's mark of the better sentence"),
-    Column(name="bad_mark", type="string", nullable=True, meaning="the author's mark of the worse sentence"),
-    Column(name="notes", type="string", nullable=True, meaning="the compilers' notes on the pair"),
-    Column(name="notes_good", type="string", nullable=True, meaning="notes on the better sentence"),
-    Column(name="notes_bad", type="string", nullable=True, meaning="notes on the worse sentence"),
-    Column(name="typo_good", type="string", nullable=True, meaning="a slip in the better sentence, as noted"),
-    Column(name="typo_bad", type="string", nullable=True, meaning="a slip in the worse sentence, as noted"),
-    Column(name="rated_good", type="string", nullable=True, meaning="what was rated, where spelt otherwise"),
-    Column(name="rated_bad", type="string", nullable=True, meaning="what was rated, where spelt otherwise"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,42 +112,4 @@ def _type(identifier: str) -> str:
     return identifier.rsplit(".", 2)[0]
 
 
-_REVISION = "ea4f26fe49181e7b0eff6d14184f12fe13e71ceb"
-_RAW = f"https://raw.githubusercontent.com/hjvm/acceptability_delta_criterion/{_REVISION}/data"
-
-LI_ADGER = Corpus(
-    name="li-adger",
-    title="LI-Adger",
-    description="Minimal pairs from Linguistic Inquiry and Adger's textbook with magnitude-estimation judgments.",
-    version="1.0.0",
-    languages=("en",),
-    tasks=("sentence_pair",),
-    n_items=2_393,
-    n_identical=2,
-    human="mean z-scored magnitude estimation a sentence",
-    subsets=tuple(SUBSETS.values()),
-    rows=rows,
-    extra_columns=EXTRA,
-    source=Source(
-        homepage="https://github.com/hjvm/acceptability_delta_criterion",
-        revision=_REVISION,
-        licence="unknown",
-        licence_note="The repository has no licence file: use the items, but ask before you republish them.",
-        redistributable=False,
-        citation=bibtex(
-            "vazquezmartinez2021acceptability", "sprouse2013comparison", "sprouse2012assessing", between="\n"
-        ),
-        files=(
-            SourceFile(
-                name=PAIRS,
-                url=f"{_RAW}/{PAIRS}",
-                sha256="4e13a4ded06ac23d5041f8bd04af4ad273f2784fe624857ff5f7b235c4f5cb1b",
-            ),
-            SourceFile(
-                name=SENTENCES,
-                url=f"{_RAW}/{SENTENCES}",
-                sha256="4806f7163550ff18482eab6d07768e9b4f7736e3ebe707b6995bbd6be057e34d",
-            ),
-        ),
-    ),
-)
+LI_ADGER = declared("li-adger", rows)

@@ -10,36 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
 from pairbank.builders.corpora.corpus_map import rating_value
+from pairbank.builders.corpora.declared import declared
 from pairbank.builders.ratings.rating import Rated, Raters, Rating, judged
-from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.archives import member_texts
 from pairbank.builders.sources.readers import check_width, decode, records
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 REQUIRED = ("participant", "verb", "frame", "response", "sentence")
 SCALE = "likert7"
 NO_RATING = "a_rating_missing"
 """Flag: one of its ratings was lost (a fault of the web form)."""
-_NAME = "mega-acceptability"
-SUBSETS = {
-    "v1": ("mega-acceptability-v1.zip", f"{_NAME}-v1/{_NAME}-v1.tsv", 49_997),
-    "v2": ("mega-acceptability-v2.zip", f"{_NAME}-v2/{_NAME}-v2.tsv", 74_827),
-    "replication": (f"{_NAME}-replication-v1/{_NAME}-replication-v1.tsv", "", 1_380),
-    "single-verb": (f"{_NAME}-singleverb-v1/{_NAME}-singleverb-v1.tsv", "", 1_850),
-    "linking": (f"{_NAME}-linking-v1/{_NAME}-linking-v1.tsv", "", 50),
-}
-"""Subset -> file, member of the archive, number of sentences."""
-EXTRA = (
-    Column(name="verb", type="string", nullable=False, meaning="the clause-embedding verb"),
-    Column(
-        name="frame", type="string", nullable=False, meaning="its frame; of two that give the same sentence the first"
-    ),
-    Column(name="tense", type="string", nullable=True, meaning="tense of the verb; null where the source has none"),
-)
 
 
 @dataclass(slots=True)
@@ -56,7 +40,7 @@ class _Sentence:
 def rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
     """Yield the sentences subset by subset, in the order in which they are first met."""
     raters = Raters()
-    for subset in SUBSETS:
+    for subset in MEGA_ACCEPTABILITY.subsets:
         if wanted(subset, options):
             for number, (sentence, found) in enumerate(_read(files, subset, raters).items(), 1):
                 yield _item(subset, number, sentence, found)
@@ -68,8 +52,8 @@ def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[It
 
 
 def _read(files: Mapping[str, LocatedFile], subset: str, raters: Raters) -> Mapping[str, _Sentence]:
-    name, member, _ = SUBSETS[subset]
-    path = files[name].path
+    (file,) = (one for one in MEGA_ACCEPTABILITY.source.files if one.name == MEGA_ACCEPTABILITY.subset_files[subset])
+    path, member = files[file.name].path, file.unpacked
     if member:
         where, text = next(iter(member_texts(path, member)))
         where = f"{path}:{where}"
@@ -98,8 +82,8 @@ def _read(files: Mapping[str, LocatedFile], subset: str, raters: Raters) -> Mapp
 
 def _item(subset: str, number: int, sentence: str, found: _Sentence) -> Rated:
     item = Item(
-        item_id=f"{_NAME}/{subset}/{number}",
-        corpus=_NAME,
+        item_id=f"mega-acceptability/{subset}/{number}",
+        corpus="mega-acceptability",
         subset=subset,
         language="en",
         task="sentence",
@@ -116,41 +100,4 @@ def _item(subset: str, number: int, sentence: str, found: _Sentence) -> Rated:
     return judged(item, ratings)
 
 
-_REVISION = "d4f8450b07a056f30a794b03be840259c5aba031"
-_RAW = f"https://raw.githubusercontent.com/MegaAttitude/megaattitude.github.io/{_REVISION}/projects/{_NAME}"
-_SHA256 = {
-    "v1": "a592b962c90c8212f1912a9b88b9faa1fbf92a522ce4c7c23c8f7691bef8378a",
-    "v2": "17acd493a44834cded470ccb66b3aace538432cce297b3c5bb78b5aca9a5b7a4",
-    "replication": "1bba769bba133d0305a186e78610ef8bd5b6ce9d58ca93abca12c0520b6db98d",
-    "single-verb": "3512829b9b5014f81e899ef20fe2950e8205a19ecf9fc12850cd6568d5bd9c5e",
-    "linking": "4538e226425db468db210c5580efd7341aed59e7ba99168b6ce6e65b62a39dc8",
-}
-
-MEGA_ACCEPTABILITY = Corpus(
-    name=_NAME,
-    title="MegaAcceptability",
-    description="Acceptability ratings of 1,007 English clause-embedding verbs in 50 frames and three tenses, five of "
-    "every sentence; with a replication, ratings of single verbs, and 50 sentences that link the collections.",
-    version="1.0.0",
-    languages=("en",),
-    tasks=("sentence",),
-    n_items=128_104,
-    n_by_subset={subset: n for subset, (_, _, n) in SUBSETS.items()},
-    human="7-point ratings of single raters, about five a sentence",
-    subsets=tuple(SUBSETS),
-    subset_files={subset: name for subset, (name, _, _) in SUBSETS.items()},
-    rows=rows,
-    rated=rated,
-    extra_columns=EXTRA,
-    source=Source(
-        homepage="https://megaattitude.io/projects/mega-acceptability",
-        revision=_REVISION,
-        licence="cc-by-sa-4.0",
-        redistributable=True,
-        citation=bibtex("white2020frequency", "an2020lexical", between="\n"),
-        files=tuple(
-            SourceFile(name=name, url=f"{_RAW}/{name}", sha256=_SHA256[subset], unpacked=member)
-            for subset, (name, member, _) in SUBSETS.items()
-        ),
-    ),
-)
+MEGA_ACCEPTABILITY = declared("mega-acceptability", rows, rated=rated)

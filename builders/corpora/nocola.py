@@ -8,20 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.corpora.corpus_map import LABEL
-from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import decode
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 FILES = {"dev": "NoCoLa_class_dev.txt", "test": "NoCoLa_class_test.txt"}
 HEADINGS = {"Ungrammatical:": 0, "Grammatical:": 1}
-EXTRA = (
-    LABEL,
-    Column(name="error_code", type="string", nullable=True, meaning="kind of the error, as the ASK corpus codes it"),
-)
 
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -59,41 +54,4 @@ def _sentences(file: LocatedFile, subset: str) -> Iterator[Item]:
         )
 
 
-_REVISION = "79894ce0b221fd87677986afe14c2819305a8149"
-_RAW = f"https://raw.githubusercontent.com/ltgoslo/nocola/{_REVISION}/datasets"
-
-NOCOLA = Corpus(
-    name="nocola",
-    title="NoCoLA (class)",
-    description="Sentences by learners of Norwegian with one error each, and corrected ones: the parts dev and test.",
-    version="1.0.0",
-    languages=("nb",),
-    tasks=("sentence",),
-    n_items=28_672,
-    n_by_subset={"dev": 14_289, "test": 14_383},
-    human="binary label: corrected by the ASK corpus's annotators or not",
-    subsets=tuple(FILES),
-    subset_files=FILES,
-    rows=rows,
-    extra_columns=EXTRA,
-    source=Source(
-        homepage="https://github.com/ltgoslo/nocola",
-        revision=_REVISION,
-        licence="unknown",
-        licence_note="The repository has no licence file: use the items, but ask before you republish them.",
-        redistributable=False,
-        citation=bibtex("jentoft2023nocola"),
-        files=(
-            SourceFile(
-                name=FILES["dev"],
-                url=f"{_RAW}/{FILES['dev']}",
-                sha256="f4cd815fa83b95ed0a10c008df14acb11964725a9c8ffc6f326645a955d47645",
-            ),
-            SourceFile(
-                name=FILES["test"],
-                url=f"{_RAW}/{FILES['test']}",
-                sha256="14bd6370fed2ec49cb7ba8819e03881a0326f0fab6bf494e797ee3488015feaf",
-            ),
-        ),
-    ),
-)
+NOCOLA = declared("nocola", rows)

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.archives import member_texts
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 ARCHIVE = "scamp.tar.gz"
-PATTERN = "scamp_*/*.tsv"
-SUBSETS = ("plausible", "implausible")
 
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the plausible pairs, then the implausible ones, paradigms in alphabetical order."""
     path = files[ARCHIVE].path
-    for subset in SUBSETS:
+    for subset in SCAMP.subsets:
         if wanted(subset, options):
             for name, text in member_texts(path, f"scamp_{subset}/*.tsv"):
                 paradigm = name.rsplit("/", 1)[-1].removesuffix(".tsv").removesuffix("_implausible")
@@ -51,34 +49,4 @@ def _items(subset: str, paradigm: str, text: str, where: str) -> Iterator[Item]:
         )
 
 
-_REVISION = "f5911e0685d67a67e75b9ea35cec07ee1adadc39"
-
-SCAMP = Corpus(
-    name="scamp",
-    title="SCaMP",
-    description="67 paradigms of 1,000 English minimal pairs in words of child-directed speech, once plausible "
-    "and once breaking selectional restrictions.",
-    version="1.0.0",
-    languages=("en",),
-    tasks=("sentence_pair",),
-    n_items=134_000,
-    human="",
-    subsets=SUBSETS,
-    rows=rows,
-    source=Source(
-        homepage="https://github.com/tommccoy1/inductive-bias-distillation",
-        revision=_REVISION,
-        licence="mit",
-        redistributable=True,
-        citation=bibtex("mccoy2025modeling"),
-        files=(
-            SourceFile(
-                name=ARCHIVE,
-                url=f"https://raw.githubusercontent.com/tommccoy1/inductive-bias-distillation/{_REVISION}/scamp",
-                sha256="41acb17b0c0c13c9e4a2d82987c3ca2b657bef3c73eafc5a3776f98876eb7c1f",
-                unpacked=PATTERN,
-                members="pins/scamp.tsv",
-            ),
-        ),
-    ),
-)
+SCAMP = declared("scamp", rows)

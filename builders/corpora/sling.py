@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.archives import member_texts
 from pairbank.builders.sources.readers import read_json_lines
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 ARCHIVE = "SLING_Data.tar.gz"
@@ -24,54 +24,6 @@ LATER_ADDITION = "reflexive_"
 REQUIRED = ("sentence_good", "sentence_bad", "phenomenon", "paradigm", "pair_ID", "field")
 REPAIRED_PARADIGM = "repaired:paradigm_name"
 UNTOLD_PARADIGM = "Plural"
-
-EXTRA = (
-    Column(name="field", type="string", nullable=False, meaning="subfield of linguistics"),
-    Column(name="paradigm_source", type="string", nullable=True, meaning="the source's paradigm, where mended"),
-)
-
-PARADIGMS = (
-    "haishi_ma",
-    "baseline_cl_female",
-    "baseline_cl_male",
-    "baseline_cl_men_female",
-    "baseline_cl_men_male",
-    "baseline_men_female",
-    "baseline_men_male",
-    "cl_men_self_female",
-    "cl_men_self_male",
-    "cl_self_female",
-    "cl_self_male",
-    "menself_female",
-    "menself_male",
-    "baseline_female",
-    "baseline_male",
-    "pp_female",
-    "pp_male",
-    "self_female",
-    "self_male",
-    "temporal_guo",
-    "temporal_le",
-    "zai_guo",
-    "zai_le",
-    "zai_no_le",
-    "cl_adj_comp_noun",
-    "cl_adj_comp_noun_v2",
-    "cl_adj_simple_noun",
-    "cl_comp_noun",
-    "cl_comp_noun_v2",
-    "cl_simple_noun",
-    "dem_cl_swap",
-    "definiteness_demonstrative",
-    "definiteness_every",
-    "any",
-    "even_wh",
-    "more_or_less",
-    "rc_resumptive_noun",
-    "rc_resumptive_pronoun",
-    "bare_wh",
-    "mod_wh",
-)
 
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -92,9 +44,9 @@ def _stem(name: str) -> str:
 
 
 def _item(stem: str, row: Mapping[str, Any], where: str, options: BuildOptions) -> Item:
-    if stem not in PARADIGMS or row["paradigm"] not in (stem, UNTOLD_PARADIGM):
+    if stem not in SLING.subsets or row["paradigm"] not in (stem, UNTOLD_PARADIGM):
         raise CorpusError(
-            f"{where}: paradigm is {row['paradigm']!r}, expected the file's name, one of SLING's {len(PARADIGMS)}; "
+            f"{where}: paradigm is {row['paradigm']!r}, expected the file's name, one of SLING's {len(SLING.subsets)}; "
             "take away other files"
         )
     told = row["paradigm"] == stem
@@ -116,35 +68,4 @@ def _item(stem: str, row: Mapping[str, Any], where: str, options: BuildOptions) 
     )
 
 
-_REVISION = "fda75e24d8750348215462d867890c512830913d"
-
-SLING = Corpus(
-    name="sling",
-    title="SLING",
-    description="40 paradigms of 1,000 Chinese minimal pairs made from sentences of the Chinese Treebank, 9 phenomena.",
-    version="1.0.0",
-    languages=("zh",),
-    tasks=("sentence_pair",),
-    n_items=40_000,
-    n_identical=24,
-    human="",
-    subsets=PARADIGMS,
-    rows=rows,
-    extra_columns=EXTRA,
-    source=Source(
-        homepage="https://github.com/Yixiao-Song/SLING_Data_Code",
-        revision=_REVISION,
-        licence="mit",
-        redistributable=True,
-        citation=bibtex("song2022sling"),
-        files=(
-            SourceFile(
-                name=ARCHIVE,
-                url=f"https://raw.githubusercontent.com/Yixiao-Song/SLING_Data_Code/{_REVISION}",
-                sha256="3354169fb55cc25c0e19bc24173e51961aa692d3982abd859fb3c3a401339186",
-                unpacked=PATTERN,
-                members="pins/sling.tsv",
-            ),
-        ),
-    ),
-)
+SLING = declared("sling", rows)

@@ -12,30 +12,18 @@ import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus
-from pairbank.builders.schema.columns import Column, Item
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.corpora.corpus import BuildOptions
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import Item
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 LIKERT_FILE, CHOICE_FILE = "results-likert.csv", "results-choice.csv"
 UNPACKED = {LIKERT_FILE: "results-likert-*.csv", CHOICE_FILE: "results-choice-*.csv"}
-HOMEPAGE = "https://github.com/neuranna/social-relations-prompts-logprobs"
-BY_HAND = f"the items are sent on request (write to the authors: {HOMEPAGE})"
 TEXTS = ("Target1", "Target2", "Context1", "Context2")
 IDENTITY = ("MetaTemplateID", "TemplateID", *TEXTS)
 RATINGS = tuple(f"text_likert_target{target}_context{context}" for target in (1, 2) for context in (1, 2))
 CHOICES = ("text_choice_target1", "text_choice_target2")
-EXTRA = (
-    Column(name="template_id", type="string", nullable=False, meaning="MetaTemplateID.TemplateID of the source"),
-    Column(name="target_number", type="int32", nullable=False, meaning="which of the item's targets: 1 or 2"),
-    Column(
-        name="human_choice",
-        type="float32",
-        nullable=True,
-        meaning="share of people who chose the right context; null = nobody was asked",
-    ),
-)
 Key = tuple[str, ...]
 
 
@@ -134,30 +122,4 @@ def _mean(cell: str, where: str, *, most: int) -> float:
     return mean
 
 
-SOCIAL_RELATIONS = Corpus(
-    name="social-relations",
-    title="Social relations (Ivanova et al. 2024)",
-    description="Two contexts and two targets an item, on friends, enemies, bosses; one row a target.",
-    version="1.0.0",
-    languages=("en",),
-    tasks=("context_pair",),
-    n_items=350,
-    human="mean 5-point plausibility of each context with target; share of people who chose the right context",
-    subsets=("social-relations",),
-    rows=rows,
-    extra_columns=EXTRA,
-    counted=False,
-    source=Source(
-        homepage=HOMEPAGE,
-        revision="",
-        licence="unknown",
-        licence_note="The items are not published, against contamination: the authors send them on request, as a "
-        "password-protected archive. Publish ids and scores, not texts.",
-        redistributable=False,
-        citation=bibtex("ivanova2024logprob"),
-        files=tuple(
-            SourceFile(name=name, url="", sha256="", optional=name == CHOICE_FILE, unpacked=pattern, by_hand=BY_HAND)
-            for name, pattern in UNPACKED.items()
-        ),
-    ),
-)
+SOCIAL_RELATIONS = declared("social-relations", rows)

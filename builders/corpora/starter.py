@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import read_delimited
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source
+from pairbank.builders.sources.source import LocatedFile
 
 LANGUAGES = (
     "ar",
@@ -40,18 +40,6 @@ NEGATIVE_TYPES = ("taxonomic", "overlap", "co-occurrence", "random")
 PAIRS, PLAUSIBILITY, CONTEXTS = "starter/minimal_pairs.tsv", "starter/plausibility.tsv", "starter/contexts.tsv"
 CONCEPTS = {language: f"starter/concepts/{language}.tsv" for language in LANGUAGES}
 
-EXTRA = (
-    Column(name="negative_type", type="string", nullable=True, meaning=", ".join(NEGATIVE_TYPES)),
-    Column(name="property", type="string", nullable=True, meaning="the property, as the sentence says it"),
-    Column(name="concept_good", type="string", nullable=True, meaning="the concept that has the property"),
-    Column(name="concept_bad", type="string", nullable=True, meaning="the concept that lacks it"),
-    Column(
-        name="target_number",
-        type="int32",
-        nullable=True,
-        meaning="which of an item's two targets; its better context has the same number",
-    ),
-)
 CONCEPT_COLUMNS = ("negative_type", "property", "concept_good", "concept_bad")
 NOTHING = dict.fromkeys((*CONCEPT_COLUMNS, "target_number"))
 
@@ -146,25 +134,4 @@ def _concepts(file: LocatedFile, language: str) -> Iterator[Item]:
         )
 
 
-STARTER = Corpus(
-    name="starter",
-    title="pairbank starter",
-    description="Minimal, plausibility and context pairs in English, and concept-property pairs in 18 languages.",
-    version="1.1.0",
-    languages=LANGUAGES,
-    tasks=("sentence_pair", "continuation_pair", "context_pair", "concept_pair"),
-    n_items=892,
-    human="",
-    subsets=("minimal-pairs", "plausibility", "contexts", "concepts"),
-    rows=rows,
-    extra_columns=EXTRA,
-    embedded=(PAIRS, PLAUSIBILITY, CONTEXTS, *CONCEPTS.values()),
-    source=Source(
-        homepage="",
-        revision="1.1.0",
-        licence="apache-2.0",
-        redistributable=True,
-        citation=bibtex("pairbank"),
-        files=(),
-    ),
-)
+STARTER = declared("starter", rows)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.archives import member_texts
 from pairbank.builders.sources.readers import delimited
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 ARCHIVE = "test_suites.tar.gz"
@@ -60,13 +60,6 @@ SUITES: dict[str, tuple[str, tuple[Contrast, ...]]] = {
     "subordination_src-src": ("gross_syntactic_state", _MATRIX),
 }
 """Suite -> its circuit in Hu et al. 2020, section 3, and its contrasts, in the order in which pairs are numbered."""
-
-EXTRA = (
-    Column(name="good_condition", type="string", nullable=False, meaning="condition of the better sentence"),
-    Column(name="bad_condition", type="string", nullable=False, meaning="condition of the worse sentence"),
-    Column(name="hu_levy_id", type="int32", nullable=False, meaning="number of the pair in Hu & Levy's 1,018"),
-    Column(name="in_hu_levy_sample", type="bool", nullable=False, meaning="one of the 345 pairs they scored"),
-)
 
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -153,34 +146,4 @@ def _sample(n_pairs: int) -> frozenset[int]:
     return frozenset(draw.choice(n_pairs, size=min(SAMPLE_SIZE, n_pairs), replace=False).tolist())
 
 
-_REVISION = "c691b921531b1960fd6d4004e6dbe1e7dcc5d478"
-
-SYNTAXGYM = Corpus(
-    name="syntaxgym",
-    title="SyntaxGym sentence pairs",
-    description="Sentence pairs derived from 23 of SyntaxGym's 34 test suites by the recipe of Hu & Levy 2023.",
-    version="1.0.0",
-    languages=("en",),
-    tasks=("sentence_pair",),
-    n_items=1_018,
-    human="",
-    subsets=tuple(SUITES),
-    rows=rows,
-    extra_columns=EXTRA,
-    source=Source(
-        homepage="https://github.com/cpllab/syntactic-generalization",
-        revision=_REVISION,
-        licence="mit",
-        redistributable=True,
-        citation=bibtex("hu2020systematic", "hu2023prompting", between="\n"),
-        files=(
-            SourceFile(
-                name=ARCHIVE,
-                url=f"https://raw.githubusercontent.com/cpllab/syntactic-generalization/{_REVISION}",
-                sha256="d58d4370bc15e941b9e353145dc2a554330b36f094a734636ac7984c06d71682",
-                unpacked=PATTERN,
-                members="pins/syntaxgym.tsv",
-            ),
-        ),
-    ),
-)
+SYNTAXGYM = declared("syntaxgym", rows)

@@ -11,12 +11,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.corpora.syntaxgym import ARCHIVE, SUITES, SYNTAXGYM
-from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.corpora.syntaxgym import ARCHIVE, SUITES
+from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.archives import member_texts
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 
@@ -24,45 +24,6 @@ PATTERN = "test_suites/json/*.json"
 CLOSED_UP = (",", ".", "?", "!", ";", ":", "'s", "n't")
 """A region that begins with one of these follows without a space."""
 _GARDEN_PATH, _LICENSING = "garden_path_effects", "licensing"
-N_SENTENCES = {
-    "center_embed": 56,
-    "center_embed_mod": 56,
-    "cleft": 160,
-    "cleft_modifier": 160,
-    "fgd-embed3": 84,
-    "fgd-embed4": 84,
-    "fgd_hierarchy": 144,
-    "fgd_object": 96,
-    "fgd_pp": 96,
-    "fgd_subject": 96,
-    "mvrr": 112,
-    "mvrr_mod": 112,
-    "nn-nv-rpl": 4,
-    **dict.fromkeys(("npi_orc_any", "npi_orc_ever", "npi_src_any", "npi_src_ever"), 152),
-    **dict.fromkeys(("npz_ambig", "npz_ambig_mod", "npz_obj", "npz_obj_mod"), 96),
-    **dict.fromkeys(("number_orc", "number_prep", "number_src"), 76),
-    **dict.fromkeys((f"reflexive_{kind}_{sex}" for kind in ("orc", "prep", "src") for sex in ("fem", "masc")), 76),
-    **dict.fromkeys(("subordination", "subordination_orc-orc", "subordination_pp-pp", "subordination_src-src"), 92),
-}
-"""Suite -> its conditions, over all items."""
-EXTRA = (
-    Column(name="item_number", type="int32", nullable=False, meaning="number of the item in its suite"),
-    Column(name="condition", type="string", nullable=False, meaning="the condition, as the formulas name it"),
-    Column(name="regions", type="string", nullable=False, meaning="JSON list: text of each region, from region 1 on"),
-    Column(
-        name="region_spans",
-        type="string",
-        nullable=False,
-        meaning="JSON list: first character and end of each region in the sentence; equal where it is empty",
-    ),
-    Column(name="region_names", type="string", nullable=False, meaning="JSON list: name of each region"),
-    Column(
-        name="formulas",
-        type="string",
-        nullable=False,
-        meaning="JSON list: the suite's predictions; (n;%condition%) is the surprisal of region n, summed",
-    ),
-)
 
 
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -74,7 +35,7 @@ def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[It
 
     for name, text in member_texts(path, PATTERN, asked):
         where = f"{path}:{name}"
-        if _suite(name) not in N_SENTENCES:
+        if _suite(name) not in SYNTAXGYM_SUITES.subsets:
             raise CorpusError(f"{where}: no suite of the release; take away other files")
         with reading(where, CorpusError, saying="not JSON"):
             suite = json.loads(text)
@@ -144,35 +105,4 @@ def joined_with_spans(contents: Sequence[str]) -> tuple[str, list[tuple[int, int
     return sentence, spans
 
 
-_SOURCE = SYNTAXGYM.source
-SYNTAXGYM_SUITES = Corpus(
-    name="syntaxgym-suites",
-    title="SyntaxGym test suites",
-    description="34 test suites whole: the sentence of every condition of 842 items, with regions and formulas.",
-    version="1.0.0",
-    languages=("en",),
-    tasks=("sentence",),
-    n_items=sum(N_SENTENCES.values()),
-    n_by_subset=N_SENTENCES,
-    human="",
-    subsets=tuple(N_SENTENCES),
-    rows=rows,
-    extra_columns=EXTRA,
-    folder="syntaxgym",
-    source=Source(
-        homepage=_SOURCE.homepage,
-        revision=_SOURCE.revision,
-        licence=_SOURCE.licence,
-        redistributable=True,
-        citation=bibtex("hu2020systematic", "gauthier2020syntaxgym", between="\n"),
-        files=(
-            SourceFile(
-                name=ARCHIVE,
-                url=_SOURCE.files[0].url,
-                sha256="8cf89954c17d06b1bda4eb7260aeca8a9843e38215b4ab8af05531310c127307",
-                unpacked=PATTERN,
-                members="pins/syntaxgym_suites.tsv",
-            ),
-        ),
-    ),
-)
+SYNTAXGYM_SUITES = declared("syntaxgym-suites", rows)

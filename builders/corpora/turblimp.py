@@ -1,6 +1,6 @@
 """TurBLiMP: Turkish minimal pairs, and ratings by 30 native speakers. Başar et al. 2025, EMNLP.
 
-In: the pairs (`data/maps/turblimp.toml` reads them) and three workbooks: the two versions of a survey, row by row the
+In: the pairs (read by the corpus's TOML file) and three workbooks: the two versions of a survey, row by row the
 two sides of a pair, and the ratings, a rater a row and a sentence a column, first those of version 1, then those of 2.
 Out: one item a pair; the survey is a subset of its own, in which each rater judged one side of every pair.
 """

@@ -15,17 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.schema.columns import Column, Item, Scalar
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
+from pairbank.builders.schema.columns import Item, Scalar
 from pairbank.builders.sources.readers import decode
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
-REVISION = "60c8ce9cc3b693f8f45f4213c8218f6af1ceabea"
-"""The commit that added the data."""
 LANGUAGES = ("ar", "ca", "de", "el", "es", "fa", "fr", "he", "hu", "ja", "ko", "nl", "ru", "tr", "uk", "vi", "zh")
-FILES = {language: f"comps_{language}.json" for language in LANGUAGES}
 SENTENCES = ("acceptable_sent", "unacceptable_sent")
 REQUIRED = (*SENTENCES, "negative_sample_type")
 CONCEPT_KEYS = (
@@ -37,12 +34,6 @@ CONCEPT_KEYS = (
     ("concept_good", "concept_bad"),
 )
 PROPERTY_KEYS = ("property", "property_phrase", "prop", "feature")
-EXTRA = (
-    Column(name="negative_type", type="string", nullable=False, meaning="taxonomic, overlap, co-occurrence, random"),
-    Column(name="property", type="string", nullable=True, meaning="the property; null = not known"),
-    Column(name="concept_good", type="string", nullable=True, meaning="the concept that has it; null = not known"),
-    Column(name="concept_bad", type="string", nullable=True, meaning="the concept that lacks it; null = not known"),
-)
 DERIVED = "derived:concepts"
 """Flag: concepts, property or both were derived from the sentences, since the file does not have them."""
 NO_CONCEPTS = "no_concepts"
@@ -75,7 +66,7 @@ def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[It
     """Yield the pairs language by language, in the order of each file."""
     for language in LANGUAGES:
         if wanted(language, options):
-            path = files[FILES[language]].path
+            path = files[f"comps_{language}.json"].path
             for identity, row in _read(path).items():
                 yield _item(language, identity, row, f"{path}, id {identity!r}")
 
@@ -198,33 +189,4 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-XCOMPS = Corpus(
-    name="xcomps",
-    title="XCOMPS",
-    description="Which of two concepts has a property, in 17 languages (English: COMPS's `base`).",
-    version="1.1.0",
-    languages=LANGUAGES,
-    tasks=("concept_pair",),
-    n_items=244_300,
-    human="",
-    subsets=LANGUAGES,
-    rows=rows,
-    extra_columns=EXTRA,
-    counted=False,
-    subset_files=FILES,
-    source=Source(
-        homepage="https://github.com/LinyangHe/XCOMPS",
-        revision=REVISION,
-        licence="mit",
-        licence_note="The commit is pinned, the files' hashes are not: those of the files that were read stand in the "
-        "manifest.",
-        redistributable=True,
-        citation=bibtex("he2025xcomps"),
-        files=tuple(
-            SourceFile(
-                name=name, url=f"https://raw.githubusercontent.com/LinyangHe/XCOMPS/{REVISION}/data/{name}", sha256=""
-            )
-            for name in FILES.values()
-        ),
-    ),
-)
+XCOMPS = declared("xcomps", rows)

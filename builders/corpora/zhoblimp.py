@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
+from pairbank.builders.corpora.corpus import BuildOptions, wanted
+from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.archives import member_texts
 from pairbank.builders.sources.readers import read_delimited, read_json_lines
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import LocatedFile, Source, SourceFile
+from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
 ARCHIVE = "ZhoBLiMP.tar.gz"
@@ -196,41 +196,5 @@ PARADIGMS = (
     "you_yige",
 )
 
-_REVISION = "5dc4aeb95dc33bf82f9b9fa35fd41a927c3a1d10"
-_RAW = f"https://raw.githubusercontent.com/sjtu-compling/ZhoBLiMP/{_REVISION}/data"
 
-ZHOBLIMP = Corpus(
-    name="zhoblimp",
-    title="ZhoBLiMP",
-    description="118 paradigms of 300 generated Chinese minimal pairs, 15 phenomena.",
-    version="1.0.0",
-    languages=("zh",),
-    tasks=("sentence_pair",),
-    n_items=35_400,
-    human="forced-choice counts a paradigm",
-    subsets=PARADIGMS,
-    rows=rows,
-    metadata=metadata,
-    source=Source(
-        homepage="https://github.com/sjtu-compling/ZhoBLiMP",
-        revision=_REVISION,
-        licence="unknown",
-        licence_note="The repository has no licence file: use the items, but ask before you republish them.",
-        redistributable=False,
-        citation=bibtex("liu2024zhoblimp"),
-        files=(
-            SourceFile(
-                name=ARCHIVE,
-                url=f"{_RAW}/{ARCHIVE}",
-                sha256="a0c97ff2dd55d5b67b1bafdb8c4204379c646951c69e43addb4ce781176f7428",
-                unpacked=PATTERN,
-            ),
-            SourceFile(
-                name=HUMAN,
-                url=f"{_RAW}/{HUMAN}",
-                sha256="1c60b98b82bae486af7848f4818407e614928aa1020517ca50056b2e85fcf896",
-                optional=True,
-            ),
-        ),
-    ),
-)
+ZHOBLIMP = declared("zhoblimp", rows, metadata=metadata)

@@ -76,7 +76,7 @@ def test_a_map_in_data_says_all_of_a_corpus(name: str) -> None:
     found = corpus_map(name)
     assert found.source.licence
     assert found.source.citation.startswith("@")
-    assert sum(found.counts.values()) == CORPORA[name].n_items
+    assert found.facts.n_items == CORPORA[name].n_items
     for file in found.source.files:
         assert any(one.archive == file.name or one.fields(file.name) is not None for one in found.tables), file.name
         assert len(file.sha256) == 64 or name == "multiblimp"

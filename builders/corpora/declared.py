@@ -1,0 +1,181 @@
+"""The facts of a corpus: `data/corpora/<name>.toml` states source, hashes, licence, citation, counts and columns.
+
+In: that file. Out: a `Source`, columns and a `Corpus`, to which a module adds the function that makes its rows. Corpora
+whose rows need no code state `[[tables]]` in the same file (`pairbank.builders.corpora.corpus_map`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from pairbank.builders.corpora.corpus import Corpus, Metadata, RatedRows, Rows
+from pairbank.builders.schema.columns import Column, ColumnType, Task
+from pairbank.builders.sources.references import bibtex
+from pairbank.builders.sources.source import Source, SourceFile
+from pairbank.declarations import Declaration
+from pairbank.errors import CorpusError
+
+
+class FileFacts(Declaration):
+    """One upstream file; the keys of `SourceFile`, the address being `raw`/name unless it is stated."""
+
+    sha256: str
+    url: str | None = None
+    optional: bool = False
+    unpacked: str = ""
+    members: str = ""
+    by_hand: str = ""
+
+
+class ColumnFacts(Declaration):
+    """One column that the corpus adds to the schema."""
+
+    type: ColumnType
+    nullable: bool = True
+    meaning: str
+
+
+class Facts(Declaration):
+    """The table `[corpus]`; the keys are those of `Corpus` and `Source`."""
+
+    title: str
+    description: str
+    version: str
+    languages: tuple[str, ...]
+    tasks: tuple[Task, ...]
+    items: int | None = None
+    """Rows of the whole corpus, unless `[counts]` has those of each subset."""
+    subsets: tuple[str, ...] = ()
+    n_identical: int = 0
+    counted: bool = True
+    human: str = ""
+    folder: str = ""
+    homepage: str
+    revision: str
+    raw: str = ""
+    """Address of the folder that holds the files, at the pinned revision."""
+    optional: bool = False
+    """Whether every file is."""
+    licence: str
+    licence_note: str = ""
+    redistributable: bool
+    cites: tuple[str, ...]
+    """Keys of `data/references.bib`."""
+    embedded: tuple[str, ...] = ()
+
+
+class CorpusFile(Declaration):
+    """A file `data/corpora/<name>.toml`."""
+
+    corpus: Facts
+    counts: dict[str, int] = Field(default_factory=dict)
+    files: dict[str, FileFacts] = Field(default_factory=dict)
+    subset_files: dict[str, str | tuple[str, ...]] = Field(default_factory=dict)
+    columns: dict[str, ColumnFacts] = Field(default_factory=dict)
+    tables: tuple[dict[str, Any], ...] = ()
+    keep: tuple[dict[str, Any], ...] = ()
+    ratings: dict[str, Any] | None = None
+
+    @field_validator("files", mode="before")
+    @classmethod
+    def _hash_alone(cls, files: Mapping[str, Any]) -> dict[str, Any]:
+        """Take a text for the hash of a file that has no other facts."""
+        return {name: {"sha256": one} if isinstance(one, str) else one for name, one in files.items()}
+
+    @property
+    def n_items(self) -> int:
+        """Rows of the whole corpus."""
+        return sum(self.counts.values()) if self.corpus.items is None else self.corpus.items
+
+    @property
+    def subsets(self) -> tuple[str, ...]:
+        """Names of the subsets; none where everything is one."""
+        return self.corpus.subsets or (() if [*self.counts] in ([], ["all"]) else tuple(self.counts))
+
+    @property
+    def extra_columns(self) -> tuple[Column, ...]:
+        """The columns that the corpus adds to the schema."""
+        return tuple(Column(name=name, **dict(one)) for name, one in self.columns.items())
+
+    def source(self, unpacked: Mapping[str, str] | None = None) -> Source:
+        """Return where the corpus comes from.
+
+        Args:
+            unpacked: archive -> pattern of the files that may stand in its place, where the tables say it.
+        """
+        facts = self.corpus
+        files = tuple(
+            SourceFile(
+                name=name,
+                url=(f"{facts.raw}/{name}" if facts.raw else "") if file.url is None else file.url,
+                sha256=file.sha256,
+                optional=file.optional or facts.optional,
+                unpacked=file.unpacked or (unpacked or {}).get(name, ""),
+                members=file.members,
+                by_hand=file.by_hand,
+            )
+            for name, file in self.files.items()
+        )
+        return Source(
+            homepage=facts.homepage,
+            revision=facts.revision,
+            files=files,
+            licence=facts.licence,
+            licence_note=facts.licence_note,
+            citation=bibtex(*facts.cites, between="\n") if facts.cites else "",
+            redistributable=facts.redistributable,
+        )
+
+    def corpus_of(self, name: str, rows: Rows) -> Corpus:
+        """Return the corpus, its rows being made by a function."""
+        facts = self.corpus
+        return Corpus(
+            name=name,
+            title=facts.title,
+            description=facts.description,
+            version=facts.version,
+            languages=facts.languages,
+            tasks=facts.tasks,
+            n_items=self.n_items,
+            n_identical=facts.n_identical,
+            counted=facts.counted,
+            human=facts.human,
+            folder=facts.folder,
+            subsets=self.subsets,
+            n_by_subset=self.counts,
+            subset_files=self.subset_files,
+            embedded=facts.embedded,
+            source=self.source(),
+            rows=rows,
+            extra_columns=self.extra_columns,
+        )
+
+
+def facts_of(name: str) -> CorpusFile:
+    """Return what is stated of a corpus of ours.
+
+    Raises:
+        CorpusError: something in the file is not as expected; the message names the keys.
+    """
+    file = resources.files("pairbank.builders") / "data" / "corpora" / f"{name}.toml"
+    with resources.as_file(file) as path:
+        return CorpusFile.load(Path(path), error=CorpusError)
+
+
+def declared(name: str, rows: Rows, *, rated: RatedRows | None = None, metadata: Metadata | None = None) -> Corpus:
+    """Return a corpus of ours: the facts of its file, and the function that makes its rows.
+
+    Args:
+        name: Its name, and its file's.
+        rows: Its items.
+        rated: Its items with individual ratings, where the source has them.
+        metadata: Facts about the corpus as a whole, for its manifest.
+    """
+    corpus = facts_of(name).corpus_of(name, rows)
+    return replace(corpus, rated=rated, metadata=metadata or corpus.metadata)
