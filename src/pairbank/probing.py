@@ -149,14 +149,12 @@ def probe(
         group_by="+".join(columns) or ALL,
         group="",
         method=NEURO,
-        seed=seed,
-        n_resamples=0,
     )
     by_layer: list[dict[str, Any]] = []
     by_group: list[dict[str, Any]] = []
     for number, pairs in enumerate(found):
         here = replace(place, group=pairs.group)
-        scores = _group_scores(pairs, states, here, n_folds, folds)
+        scores = _group_scores(pairs, states, here.rng(seed), n_folds, folds)
         by_layer += layer_rows(scores, here, n_layers=states.n_layers, n_pairs=len(pairs.good))
         by_group += summary_rows(scores, here, n_pairs=len(pairs.good), n_rows=pairs.n_rows)
         tell("probes", number + 1, len(found))
@@ -230,14 +228,13 @@ def _groups(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[_Pairs]:
 
 
 def _group_scores(
-    pairs: _Pairs, states: HiddenStates, here: SummaryRow, n_folds: int, kind: Folds
+    pairs: _Pairs, states: HiddenStates, rng: np.random.Generator, n_folds: int, kind: Folds
 ) -> ProbeScores | str:
     """Return the scores of every layer, or why there are none."""
     n_pairs = len(pairs.good)
     components = np.arange(n_pairs) if kind == "plain" else pair_components(pairs.good, pairs.bad)
     if problem := fold_problem(components, n_folds=n_folds):
         return problem
-    rng: np.random.Generator = here.draws["rng"]
     if kind == "plain":
         folds = plain_folds(n_pairs, rng=rng, n_folds=n_folds)
     else:

@@ -16,7 +16,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
@@ -161,13 +161,11 @@ REFERENCES = (
 )
 
 
-def section(tables: Sequence[ScoredFrame], *, seed: int = 0, n_resamples: int = 1000) -> Section:  # noqa: ARG001
+def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
     """Return means and ranges of the agreement between direct and prompted scores.
 
     Args:
         tables: Scored tables, one a corpus and model.
-        seed: Not used: nothing is drawn.
-        n_resamples: Not used either.
 
     Raises:
         BankError: If no table has a direct and a prompted method.

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args, get_type_hints
 
 from pairbank.errors import BankError, unknown_name
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import Context, Fact, Section, facts_read
 from pairbank.stats.analyses.registry import analysis_named
 from pairbank.stats.scored_table.frame import ScoredFrame
 
-_OF_EVERY_ANALYSIS = ("seed", "n_resamples")
 _TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _SPELLED = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
@@ -36,23 +36,25 @@ def checked_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """
     analysis = analysis_named(name)
     parameters = inspect.signature(analysis).parameters.values()
-    known = [x.name for x in parameters if x.kind is x.KEYWORD_ONLY and x.name not in _OF_EVERY_ANALYSIS]
+    facts = facts_read(analysis)
+    known = [*facts, *(x.name for x in parameters if x.kind is x.KEYWORD_ONLY)]
     takes_any = any(x.kind is x.VAR_KEYWORD for x in parameters)
     for option in options:
         if option not in known and not takes_any:
             raise unknown_name(f"option of {name}", option, known)
     texts = [option for option, value in options.items() if isinstance(value, str) and option in known]
-    hints = get_type_hints(analysis) if texts else {}
-    return dict(options) | {option: _read(options[option], hints[option], f"{name}.{option}") for option in texts}
+    hints = get_type_hints(analysis) | dict.fromkeys(("ratings", "mean_ratings"), tuple[str, ...]) if texts else {}
+    read = {option: _read(options[option], hints.get(option), f"{name}.{option}") for option in texts}
+    return dict(options) | read
 
 
-def takes(name: str, option: str) -> bool:
-    """Return whether an analysis has an option.
+def reads_fact(name: str, fact: Fact) -> bool:
+    """Return whether an analysis reads a fact of the context.
 
-    >>> takes("introspection", "features"), takes("paradigms", "features")
+    >>> reads_fact("introspection", "features"), reads_fact("paradigms", "features")
     (True, False)
     """
-    return option in inspect.signature(analysis_named(name)).parameters
+    return fact in facts_read(analysis_named(name))
 
 
 def _read(text: str, kind: Any, where: str) -> Any:  # noqa: ANN401 - an annotation in, a value of it out
@@ -72,19 +74,21 @@ def _read(text: str, kind: Any, where: str) -> Any:  # noqa: ANN401 - an annotat
 
 
 def section_or_note(
-    name: str, tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int, options: Mapping[str, Any]
+    name: str, tables: Sequence[ScoredFrame], context: Context, *, options: Mapping[str, Any]
 ) -> Section:
     """Return the section of an analysis, or one that says why these tables allow none.
 
     Args:
         name: The analysis.
         tables: Scored tables.
-        seed: Of the bootstrap.
-        n_resamples: Bootstrap resamples.
+        context: What analyses share; options that are facts of it take their place.
         options: The analysis's own, as `checked_options` gives them.
     """
+    analysis = analysis_named(name)
+    facts: dict[str, Any] = {fact: options[fact] for fact in facts_read(analysis) if fact in options}
+    own = {option: value for option, value in options.items() if option not in facts}
     try:
-        return analysis_named(name)(tables, seed=seed, n_resamples=n_resamples, **options)
+        return analysis(tables, replace(context, **facts), **own)
     except BankError as error:
         said = f"`{name}` could not be computed: {error}."
         return Section(id=name, title=name.replace("_", " ").capitalize(), text=said, reason=str(error))

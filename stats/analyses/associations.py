@@ -16,7 +16,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.measures.associations import (
     bayes_factor_of_r,
@@ -53,13 +53,11 @@ _PREDICTOR_TYPES = {
 _BAYES = {"given": "string", "bf01": "float64"}
 
 
-def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int, given: tuple[str, ...] = ()) -> Section:
+def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, given: tuple[str, ...] = ()) -> Section:
     """Return partial correlations, correlations within models, and the relative importance of predictors of ratings.
 
     Args:
         tables: Scored tables.
-        seed: Not used: nothing is drawn.
-        n_resamples: Not used.
         given: Number columns of the items that count as given beside length when models are compared with people.
 
     Raises:
@@ -69,7 +67,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int, given
     for name in given:
         if not any(name in table.frame.columns for table in read):
             raise BankError(f"no table has a column {name!r}; `given` names number columns of the items")
-    place = SummaryRow(model="", corpus="", group_by="all", group="", seed=seed, n_resamples=n_resamples)
+    place = SummaryRow(model="", corpus="", group_by="all", group="")
     answers = [row for table in read for row in _given_others(table, read, place)]
     people = [row for table in read for row in _given_length(table, given, place)]
     within = [row for corpus in dict.fromkeys(t.corpus for t in read) for row in _within(corpus, read, place)]

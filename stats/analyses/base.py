@@ -1,16 +1,61 @@
-"""What an analysis takes and gives: scored tables in, a report's section (text, tables, figures) out."""
+"""What an analysis takes and gives: scored tables and what a report knows in, a section (text, tables, figures) out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
+import numpy as np
+
+from pairbank.errors import BankError
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.scored_table.frame import ScoredFrame
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+
+Fact = Literal["features", "ratings", "mean_ratings", "probed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What the analyses of a report share beside its tables.
+
+    Raises:
+        BankError: If the seed is negative.
+
+    >>> Context(seed=-1)
+    Traceback (most recent call last):
+    pairbank.errors.BankError: seed is -1; expected 0 or more
+    """
+
+    seed: int = 0
+    """Of every random draw; the same seed gives the same numbers."""
+    n_resamples: int = 1000
+    """Resamples of items, where an analysis resamples."""
+    features: Mapping[str, ModelFeatures] = field(default_factory=dict)
+    """What the user declares of models, by name, before the shipped declarations."""
+    ratings: Sequence[pd.DataFrame | str] = ()
+    """Individual ratings (`load_ratings(...).to_pandas()`) of any corpora; or parquet files of them."""
+    mean_ratings: tuple[str, ...] = ()
+    """Corpora whose sources give mean ratings and no individual ones."""
+    probed: Sequence[pd.DataFrame] = ()
+    """Summaries of probes by language and negative type (`pairbank.probe`)."""
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise BankError(f"seed is {self.seed}; expected 0 or more")
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """A fresh generator of the seed."""
+        return np.random.default_rng(self.seed)
+
+
+DEFAULTS = Context()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +80,8 @@ class Section:
     """By name: each is a CSV with all digits, and the report's page shows it rounded."""
     figures: tuple[Figure, ...] = ()
     references: tuple[str, ...] = ()
+    draws: str = ""
+    """What was drawn at random with the report's seed (`1,000 resamples of items`); empty where nothing was."""
     reason: str = ""
     """Why there are no numbers; empty where there are."""
 
@@ -52,12 +99,30 @@ class Section:
 class Analysis(Protocol):
     """A function that makes a section; it raises BankError where the tables do not have what it needs."""
 
-    def __call__(  # each analysis checks its own options
+    def __call__(
         self,
         tables: Sequence[ScoredFrame],
-        *,
-        seed: int,
-        n_resamples: int,
-        **options: Any,  # noqa: ANN401
+        context: Context,
+        /,
+        **options: Any,  # noqa: ANN401 - each analysis checks its own
     ) -> Section:
         """Return the section; options are the analysis's own."""
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Section])
+_READ: dict[Callable[..., Section], tuple[Fact, ...]] = {}
+
+
+def reads(*facts: Fact) -> Callable[[_Function], _Function]:
+    """Declare which facts of the context an analysis reads: they are gathered for it, and may be set as its options."""
+
+    def declared(analysis: _Function) -> _Function:
+        _READ[analysis] = facts
+        return analysis
+
+    return declared
+
+
+def facts_read(analysis: Callable[..., Section]) -> tuple[Fact, ...]:
+    """Return the facts of the context that an analysis declares to read."""
+    return _READ.get(analysis, ())

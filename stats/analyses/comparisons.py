@@ -17,7 +17,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.comparison_words import METHODS, MODELS, SIGNIFICANCE, answer_said, first_table, text_said
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.figures.charts import heat_map, intervals
@@ -84,19 +84,11 @@ class _Deltas:
     """Number of each item's paradigm; -1 where it has none."""
 
 
-def section(
-    tables: Sequence[ScoredFrame],
-    *,
-    seed: int,  # noqa: ARG001
-    n_resamples: int,  # noqa: ARG001
-    margin: float = MARGIN,
-) -> Section:
+def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, margin: float = MARGIN) -> Section:
     """Return every comparison of two models by one method, and of two methods of one model.
 
     Args:
         tables: Scored tables.
-        seed: Not used: nothing is drawn.
-        n_resamples: Not used either.
         margin: Accuracies closer than this are equivalent.
 
     Raises:

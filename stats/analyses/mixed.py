@@ -16,7 +16,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.figure import Figure
@@ -69,19 +69,12 @@ class _Cells:
     by_outcome: dict[str, pd.DataFrame]
 
 
-def section(
-    tables: Sequence[ScoredFrame],
-    *,
-    seed: int,
-    n_resamples: int,  # noqa: ARG001
-    max_items: int = 300,
-) -> Section:
+def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, max_items: int = 300) -> Section:
     """Return the effects of methods, models and phenomena, with paradigms or items as random effects.
 
     Args:
         tables: Scored tables.
-        seed: Of the draw of items, where a corpus without paradigms has more than `max_items`.
-        n_resamples: Not used: the intervals are formulas.
+        context: The seed.
         max_items: Items of a corpus without paradigms that are used at most, drawn at random.
 
     Raises:
@@ -90,9 +83,9 @@ def section(
     rows: list[dict[str, Any]] = []
     variances: list[dict[str, Any]] = []
     fits: list[dict[str, Any]] = []
-    parts, refused = [], []
+    parts, refused, drawn = list[str](), list[str](), list[str]()
     for corpus in dict.fromkeys(table.corpus for table in tables):
-        cells = _cells(corpus, [t for t in tables if t.corpus == corpus], seed=seed, max_items=max_items)
+        cells = _cells(corpus, [t for t in tables if t.corpus == corpus], seed=context.seed, max_items=max_items)
         try:
             fitted = {
                 name: OUTCOMES[name](made, references=_references(made)) for name, made in cells.by_outcome.items()
@@ -107,13 +100,15 @@ def section(
         ]
         fits += [_fit_row(cells, name, one) for name, one in fitted.items()]
         parts.append(_said(pd.DataFrame(mine), cells))
+        drawn += [f"{cells.n_items:,} of {cells.n_all:,} items of {corpus}"] if cells.n_items < cells.n_all else []
     if not rows:
         raise BankError("; ".join(refused))
     effects = pd.DataFrame(rows, columns=list(_TYPES)).astype(_TYPES)
     return Section(
         id="mixed",
         title="Effects of methods, models and phenomena beyond these items",
-        text="\n\n".join([*parts, *(f"Not computed: {said}." for said in refused), f"Seed {seed}."]),
+        text="\n\n".join([*parts, *(f"Not computed: {said}." for said in refused)]),
+        draws=", ".join(drawn),
         definitions=DEFINITIONS,
         tables={"effects": effects, "fit": pd.DataFrame(fits).astype({"reason": "string"})}
         | ({"variance": pd.DataFrame(variances)} if variances else {}),

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.shares import CLUSTERED
 from pairbank.stats.estimates.ties import is_tie, signs
 from pairbank.stats.figures.charts import heat_map
@@ -60,23 +60,16 @@ def item_shares(logprobs_nats: FloatArray, correct: Sequence[int]) -> FloatArray
     return share
 
 
-def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
+def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
     """Return accuracies by phenomenon and paradigm, and name the lowest.
 
     Args:
         tables: Scored tables.
-        seed: Not used: the intervals are formulas.
-        n_resamples: Not used.
 
     Raises:
         BankError: If no table has items of two phenomena or paradigms.
     """
-    rows = [
-        row
-        for table in tables
-        for read in [read_table(table)]
-        for row in _rows(read, SummaryRow(**read.place, seed=seed, n_resamples=n_resamples))
-    ]
+    rows = [row for table in tables for read in [read_table(table)] for row in _rows(read, SummaryRow(**read.place))]
     if not rows:
         raise BankError(
             f"none of {sorted({t.corpus for t in tables})} has scored items of two phenomena or paradigms; the overall "

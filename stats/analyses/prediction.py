@@ -15,7 +15,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.shares import mean_of_items
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.scored_table.frame import ScoredFrame
@@ -25,18 +25,16 @@ from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 TASK = "word_prediction"
 
 
-def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
+def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
     """Return mean log P by method, and its correlation with `direct`.
 
     Args:
         tables: Scored tables; used are their items of the task `word_prediction`.
-        seed: Not used: nothing is drawn.
-        n_resamples: Not used either.
 
     Raises:
         BankError: If no table has scored words to predict.
     """
-    rows = [row for table in tables for row in _rows(table, seed=seed, n_resamples=n_resamples)]
+    rows = [row for table in tables for row in _rows(table)]
     if not rows:
         raise BankError(
             f"none of {sorted({t.corpus for t in tables})} has scored items of the task {TASK}; score p18 or news-2023"
@@ -53,7 +51,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     )
 
 
-def _rows(table: ScoredFrame, *, seed: int, n_resamples: int) -> Iterator[dict[str, Any]]:
+def _rows(table: ScoredFrame) -> Iterator[dict[str, Any]]:
     read = read_table(table)
     words = read.rows(read.has_value("task", TASK)).choices
     direct = words.side(DIRECT, "good")
@@ -62,7 +60,7 @@ def _rows(table: ScoredFrame, *, seed: int, n_resamples: int) -> Iterator[dict[s
         applies = ~np.isnan(logprob)
         if not applies.any():
             continue
-        place = SummaryRow(method=layout.method, **words.place, seed=seed, n_resamples=n_resamples)
+        place = SummaryRow(method=layout.method, **words.place)
         here = replace(place, metric="mean_logprob")
         yield here.row(mean_of_items(logprob[applies]), n_rows=int(applies.sum()))
         both = applies & ~np.isnan(direct)

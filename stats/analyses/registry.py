@@ -33,8 +33,6 @@ ANALYSES: dict[str, str] = {
     "trajectories": "pairbank.stats.analyses.trajectories.section",
 }
 """Name -> module with a function `section`."""
-DRAWING = ("introspection", "multiverse")
-"""Those that draw at random; the others' numbers are formulas."""
 
 
 def analysis_named(name: str) -> Analysis:

@@ -124,8 +124,9 @@ def _how(report: Report) -> Iterator[str]:
     if report.imported:
         yield "## Scores computed elsewhere"
         yield "\n".join(f"- {line}" for line in report.imported)
-    if report.resamples:
-        yield f"Seed {report.seed}, {report.n_resamples} draws of items or labels in {_listed(report.resamples)}."
+    if draws := {section.id: section.draws for section in report.parts if section.draws}:
+        yield "## Random draws"
+        yield f"Seed {report.seed}. {'; '.join(f'`{name}`: {drawn}' for name, drawn in draws.items())}."
     if report.labels:
         yield "## Methods"
         yield to_markdown(pd.DataFrame([{"method": label, "id": name} for name, label in report.labels.items()]))
@@ -135,10 +136,6 @@ def _how(report: Report) -> Iterator[str]:
         yield "\n".join(f"- {reference}" for reference in references)
     yield "## Signatures"
     yield "\n".join(f"- `{line}`" for line in report.signatures)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def in_words(text: str, labels: Mapping[str, str]) -> str:

@@ -24,9 +24,8 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.shown import spelt_out
-from pairbank.stats.analyses.asked_for import checked_options, section_or_note, takes
-from pairbank.stats.analyses.base import Section
-from pairbank.stats.analyses.registry import DRAWING
+from pairbank.stats.analyses.asked_for import checked_options, section_or_note
+from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.figures.figure import CAPTIONS, Figure
 from pairbank.stats.figures.style import ENDINGS, named, save_figure
 from pairbank.stats.report.cautions import cautions, unasked
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 
 SEED, N_RESAMPLES = 0, 1_000
-"""Of the bootstrap, where nobody asks for others; a bank's results are made with them."""
+"""Of random draws, where nobody asks for others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +67,6 @@ class Report:
     """Accuracy by probability and by asking, which every report has."""
     signatures: tuple[str, ...]
     seed: int
-    n_resamples: int
     description: str = ""
     """What was done, in a sentence, under the title."""
     warnings: tuple[str, ...] = ()
@@ -94,11 +92,6 @@ class Report:
         return (self.overview, *self.sections)
 
     @property
-    def resamples(self) -> tuple[str, ...]:
-        """The parts whose intervals are of resamples; no others are drawn."""
-        return tuple(section.id for section in self.sections if not section.reason and section.id in DRAWING)
-
-    @property
     def figures(self) -> tuple[Figure, ...]:
         """The figures of all sections."""
         return tuple(figure for section in self.parts for figure in section.figures)
@@ -108,9 +101,9 @@ class Report:
         """What scores that were computed elsewhere are, a line a method."""
         return tuple(_imported_in_words(self.tables))
 
-    def summary_of(self, table: Scored, *, seed: int = SEED, n_resamples: int = N_RESAMPLES) -> pd.DataFrame | None:
-        """Return this very table's part of the summary; None for another one, or other draws than asked for."""
-        if (seed, n_resamples) != (self.seed, self.n_resamples) or not any(one is table for one in self.tables):
+    def summary_of(self, table: Scored) -> pd.DataFrame | None:
+        """Return this very table's part of the summary; None for another one."""
+        if not any(one is table for one in self.tables):
             return None
         rows = (self.summary["corpus"] == table.corpus) & (self.summary["model"] == table.model)
         return self.summary[rows].reset_index(drop=True)
@@ -204,6 +197,9 @@ def report(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     sections: Sequence[Section] = (),
     features: Mapping[str, ModelFeatures] | None = None,
+    ratings: Sequence[pd.DataFrame | str] = (),
+    mean_ratings: Sequence[str] = (),
+    probed: Sequence[pd.DataFrame] = (),
 ) -> Report:
     """Return every estimate of some scored tables.
 
@@ -211,8 +207,8 @@ def report(
         scored: what `pairbank.score` or `pairbank.read_scored` gave.
         title: heading of the report: its question.
         description: what was done, in a sentence; stands under the title.
-        seed: of the bootstrap; the same seed gives the same bytes.
-        n_resamples: bootstrap resamples of each interval.
+        seed: of every random draw; the same seed gives the same bytes.
+        n_resamples: resamples of items, in the analyses that resample.
         warnings: sentences that stand at the report's head, before the answer.
         notes: sentences that stand below the answer: deviations and the like.
         analyses: further analyses by name, in the order of their sections (`pairbank.stats.analyses.registry`). One
@@ -220,8 +216,12 @@ def report(
         options: more arguments of an analysis, by its name: `{"introspection": {"features": ...}}`; those of one that
             is not asked for are not used. Text is read as the number or list that the option takes.
         sections: sections made elsewhere, put behind those of the analyses.
-        features: what is declared of models, by name: they stand from small to large; None = what the analysis
-            `introspection` is told, and what the shipped lists have.
+        features: what is declared of models, by name: they stand from small to large; None = the option `features` of
+            the analysis `introspection`, and what the shipped lists have.
+        ratings: individual ratings of the items (`load_ratings(...).to_pandas()`, or parquet files of them), for the
+            analyses that read them.
+        mean_ratings: corpora whose sources give mean ratings and no individual ones.
+        probed: summaries of probes by language and negative type, for the analysis `languages`.
 
     Raises:
         BankError: nothing to report on, the same corpus and model twice, or an option with a text for a number.
@@ -237,12 +237,17 @@ def report(
     chosen: dict[str, dict[str, Any]] = {name: checked_options(name, own) for name, own in given.items()}
     if features is None:
         features = chosen.get("introspection", {}).get("features")
-    for name in analyses if features else ():
-        if takes(name, "features"):
-            chosen[name].setdefault("features", features)
+    context = Context(
+        seed=seed,
+        n_resamples=n_resamples,
+        features=features or {},
+        ratings=tuple(ratings),
+        mean_ratings=tuple(mean_ratings),
+        probed=tuple(probed),
+    )
     scored, order = from_small_to_large(scored, features)
     frames = [scored_frame(table, for_analyses=bool(given)) for table in scored]
-    parts = on_all_cores(partial(_summarised, seed=seed, n_resamples=n_resamples), frames, more_follows=True)
+    parts = on_all_cores(_summarised, frames, more_follows=True)
     summary = pd.concat(parts, ignore_index=True)
     labels, layouts = labels_of(frames), layouts_of(frames)
     places = html_as_text(place_caution(summary, layouts, labels)) if analyses else ""
@@ -253,16 +258,12 @@ def report(
         overview=overview_section(summary, frames),
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=seed,
-        n_resamples=n_resamples,
         warnings=(*warnings, *item_set_notes(frames), *_unpinned(scored)),
         cautions=(*cautions(frames), *([places] if places else [])),
         unasked=unasked(frames),
         notes=(*notes, *([order] if order else [])),
         sections=(
-            *(
-                section_or_note(name, frames, seed=seed, n_resamples=n_resamples, options=chosen[name])
-                for name in analyses
-            ),
+            *(section_or_note(name, frames, context, options=chosen[name]) for name in analyses),
             *sections,
         ),
         labels=labels,
@@ -270,9 +271,9 @@ def report(
     )
 
 
-def table_summary(table: Scored, *, seed: int = SEED, n_resamples: int = N_RESAMPLES) -> pd.DataFrame:
+def table_summary(table: Scored) -> pd.DataFrame:
     """Return every estimate of one scored table, as a report of it has them in its summary."""
-    return _summarised(scored_frame(table, for_analyses=False), seed=seed, n_resamples=n_resamples)
+    return _summarised(scored_frame(table, for_analyses=False))
 
 
 def _imported_in_words(tables: Sequence[Scored]) -> list[str]:
@@ -291,8 +292,8 @@ def _imported_in_words(tables: Sequence[Scored]) -> list[str]:
     return [f"{line} {'; '.join(of)}." for line, of in lines.items()]
 
 
-def _summarised(table: ScoredFrame, *, seed: int, n_resamples: int) -> pd.DataFrame:
-    return summarise(table.frame, table.layouts, model=table.model, seed=seed, n_resamples=n_resamples)
+def _summarised(table: ScoredFrame) -> pd.DataFrame:
+    return summarise(table.frame, table.layouts, model=table.model)
 
 
 def _unpinned(scored: Sequence[Scored]) -> list[str]:

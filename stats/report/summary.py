@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.shares import mean_of_items
@@ -45,8 +44,6 @@ def summarise(
     layouts: Sequence[MethodLayout],
     *,
     model: str,
-    seed: int = 0,
-    n_resamples: int = 1000,
 ) -> pd.DataFrame:
     """Return all estimates of one corpus scored with one model.
 
@@ -56,8 +53,6 @@ def summarise(
             `m_argmax_bad`, and `m_good` where items have one side only.
         layouts: The methods. One that applies to no row is left out of the result.
         model: Name of the model, copied to every row.
-        seed: 0 or more. Not used: no interval of the summary is resampled.
-        n_resamples: Not used either.
 
     Returns:
         One row per group, method and metric, with the columns and types of `DTYPES`. `n` counts the items
@@ -65,8 +60,7 @@ def summarise(
         for kappa and raw agreement ties too. Intervals are at level .95. An undefined value is NaN with a `reason`.
 
     Raises:
-        BankError: If the table is not one corpus in the shared schema with complete scores, or the seed is
-            negative.
+        BankError: If the table is not one corpus in the shared schema with complete scores.
 
     >>> items = pd.DataFrame({
     ...     "item_id": ["a", "b", "c"], "corpus": "toy", "subset": "s", "phenomenon": None, "language": "en",
@@ -77,8 +71,6 @@ def summarise(
     >>> summarise(items, [direct], model="gpt2")[["metric", "value", "n", "n_excluded"]].to_dict("records")
     [{'metric': 'accuracy', 'value': 0.5, 'n': 2, 'n_excluded': 1}]
     """
-    if seed < 0:
-        raise BankError(f"seed is {seed}; expected 0 or more")
     corpus = str(frame["corpus"].iloc[0]) if "corpus" in frame.columns and len(frame) else ""
     table = read_table(ScoredFrame(corpus=corpus, model=model, frame=frame, layouts=tuple(layouts)))
     rows: list[dict[str, Any]] = []
@@ -88,8 +80,6 @@ def summarise(
             corpus=table.corpus,
             group_by=group.group_by,
             group=group.group,
-            seed=seed,
-            n_resamples=n_resamples,
         )
         rows += _accuracy_rows(table, group, place)
         rows += _unparsed_rows(table, group, place)

@@ -1,4 +1,4 @@
-"""Rows of the summary: in, what a row is and an estimate; out, its generator, its cells, and tables of such rows."""
+"""Rows of the summary: in, what a row is and an estimate; out, its cells, and tables of such rows."""
 
 from __future__ import annotations
 
@@ -44,8 +44,6 @@ class SummaryRow:
     method: str = ""
     versus: str = ""
     metric: str = ""
-    seed: int
-    n_resamples: int
 
     @property
     def identity(self) -> dict[str, str]:
@@ -53,12 +51,11 @@ class SummaryRow:
         names = ("model", "corpus", "group_by", "group", "method", "versus", "metric")
         return {name: getattr(self, name) for name in names}
 
-    @property
-    def draws(self) -> dict[str, Any]:
-        """The arguments of a bootstrap: a fresh generator that depends on the seed and the identity alone."""
+    def rng(self, seed: int) -> np.random.Generator:
+        """Return a fresh generator that depends on the seed and the identity alone."""
         name = json.dumps(list(self.identity.values())).encode()
         key = int.from_bytes(hashlib.blake2b(name, digest_size=16).digest(), "big")
-        return {"rng": np.random.default_rng([self.seed, key]), "n_resamples": self.n_resamples}
+        return np.random.default_rng([seed, key])
 
     def row(self, estimate: Estimate, *, n_rows: int) -> dict[str, Any]:
         """Return all cells of the row.

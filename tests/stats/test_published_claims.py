@@ -40,7 +40,7 @@ def tables(shared: Path) -> list[ScoredFrame]:
 def test_the_sides_correlate_and_no_threshold_separates_them(tables: list[ScoredFrame]) -> None:
     # Hu et al. 2026: a strong positive correlation within pairs (Figure 2a), areas that do not exceed .75 (Figure 4b),
     # and about 80 % of pairs right (Figure 8)
-    found = grammaticality(tables, seed=0, n_resamples=50).tables
+    found = grammaticality(tables).tables
     assert len(found["correlation"]) == 13
     assert found["correlation"]["value"].min() > 0.9
     areas = found["separability"].query("metric == 'auc'")
@@ -52,7 +52,7 @@ def test_the_sides_correlate_and_no_threshold_separates_them(tables: list[Scored
 
 
 def test_models_differ_as_statsmodels_finds(tables: list[ScoredFrame]) -> None:
-    found = comparisons(tables, seed=0, n_resamples=50).tables["comparisons"]
+    found = comparisons(tables).tables["comparisons"]
     assert len(found) == 13 * 12 / 2
     by_model = {table.model: np.sign(table.frame.sort_values("item_id")["direct_delta"].to_numpy()) for table in tables}
     for row in found.to_dict("records"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.study.declaration import limited, load_study, with_corpora
-from pairbank.study.run import run_study
+from study_runs import run_study
 
 
 def test_every_language_with_choices_is_in_the_atlas() -> None:

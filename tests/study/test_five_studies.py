@@ -10,7 +10,7 @@ import pytest
 import pairbank
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.study.declaration import limited, load_study, with_corpora
-from pairbank.study.run import run_study
+from study_runs import run_study
 from tiny_models import ARCHITECTURES, saved_model
 
 STUDIES = {

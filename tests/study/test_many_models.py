@@ -27,7 +27,8 @@ from pairbank.study.model_list import ModelChoice, choice_of
 from pairbank.study.one_model import Failure, loaded
 from pairbank.study.parts import score_study_part
 from pairbank.study.preflight import planned
-from pairbank.study.run import carried_out, run_study
+from pairbank.study.run import carried_out
+from study_runs import run_study
 from tiny_models import ARCHITECTURES, saved_model
 
 FAMILIES = ("gpt2", "llama", "qwen2")

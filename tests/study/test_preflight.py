@@ -19,7 +19,7 @@ from pairbank.study.declaration import CorpusChoice, Study, load_study
 from pairbank.study.errors import StudyError
 from pairbank.study.model_list import ModelChoice, choice_of
 from pairbank.study.preflight import planned
-from pairbank.study.run import run_study
+from study_runs import run_study
 
 MODELS = (choice_of("fake:a"), choice_of("fake:b"), choice_of("fake:c"))
 SMALL = CorpusChoice(name="starter", subset="minimal-pairs", limit=1)

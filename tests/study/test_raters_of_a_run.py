@@ -12,7 +12,7 @@ from pairbank.cards.check import check_bank
 from pairbank.cli import app
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.study.declaration import load_study
-from pairbank.study.run import run_study
+from study_runs import run_study
 
 pytestmark = pytest.mark.upstream
 

@@ -23,7 +23,7 @@ from pairbank.stats.analyses.registry import analysis_named
 from pairbank.stats.report.report import N_RESAMPLES
 from pairbank.study.declaration import CorpusChoice, Study, limited, load_study, study_names, with_corpora
 from pairbank.study.errors import StudyError
-from pairbank.study.run import run_study
+from study_runs import run_study
 
 if TYPE_CHECKING:
     from pairbank.stats.report.report import Report

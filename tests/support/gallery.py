@@ -18,6 +18,7 @@ import pandas as pd
 import pairbank
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.minimalness import add_edit_distance
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.registry import analysis_named
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.style import named, styled
@@ -87,10 +88,10 @@ def sections() -> dict[str, list[Figure]]:
     for analysis, (models, names) in SHOWN.items():
         chosen = [tables[model] for model in models]
         if analysis == "overview":
-            parts = [summarise(t.frame, t.layouts, model=t.model, n_resamples=20) for t in chosen]
+            parts = [summarise(t.frame, t.layouts, model=t.model) for t in chosen]
             made = overview_section(pd.concat(parts, ignore_index=True), chosen)
         else:
-            made = analysis_named(analysis)(chosen, seed=0, n_resamples=20)
+            made = analysis_named(analysis)(chosen, Context(n_resamples=20))
         found[analysis] = [one for one in made.figures if one.name in names] if names else [made.figures[0]]
     return found
 

@@ -150,7 +150,7 @@ class Golden:
     """Steps of training at which each model is scored; none = at its end."""
 
 
-LANGUAGES = ("en", "de", "zh", "tr", "hu", "ja", "fr", "ar")
+LANGUAGES = ("en", "de", "zh", "tr", "hu", "ja", "fr", "ar", "ru")
 
 
 def _rated(corpus: str, n: int, start: int) -> list[Item]:
@@ -303,8 +303,6 @@ def golden_report(name: str) -> Report:
     scored = [table for one in corpora for table in _scored(one, what, study)]
     options = {**(study.options if study else {}), **what.options(corpora)}
     probed = [_probed(model, corpora[0]) for model in what.models] if what.probed else []
-    if probed:
-        options["languages"] = {"probed": [one.summary for one in probed]}
     return report(
         scored,
         title=study.title if study else what.title,
@@ -315,6 +313,7 @@ def golden_report(name: str) -> Report:
         options=options,
         sections=[neuro_section(probed)] if probed else (),
         features={name: features for name, (_, features) in MODELS.items()},
+        probed=[one.summary for one in probed],
     )
 
 
@@ -368,9 +367,7 @@ def _with_distances(table: datasets.Dataset) -> datasets.Dataset:
 def _probed(model: str, items: Sequence[Item]) -> Probed:
     """Return made-up scores of probes: an embedding and three layers, by language."""
     rng = np.random.default_rng([*model.encode()])
-    place = SummaryRow(
-        model=model, corpus=items[0].corpus, group_by="language", group="", method="neuro", seed=0, n_resamples=0
-    )
+    place = SummaryRow(model=model, corpus=items[0].corpus, group_by="language", group="", method="neuro")
     layers: list[dict[str, Any]] = []
     groups: list[dict[str, Any]] = []
     for language in dict.fromkeys(item.language for item in items):

@@ -90,7 +90,6 @@ def report(
     from pairbank.study.declaration import load_study
     from pairbank.study.model_list import all_features, load_list
     from pairbank.study.raters import as_frames, means_only, ratings_beside, ratings_of, wants_ratings
-    from pairbank.study.run import with_given
     from pairbank.study.scored_files import scored_files
 
     plan = None if study is None else load_study(study)
@@ -114,10 +113,10 @@ def report(
             n_resamples=plan.n_resamples if plan else N_RESAMPLES,
             notes=[text for text in (plan.description, *plan.notes) if text] if plan else (),
             analyses=asked,
-            options=with_given(
-                asked, chosen, {"features": features, "ratings": ratings, "mean_ratings": means_only(names)}
-            ),
+            options=chosen,
             features=features,
+            ratings=ratings,
+            mean_ratings=means_only(names),
         )
     say_report(made)
     say_wrong(tables, wrong, wrong_by)

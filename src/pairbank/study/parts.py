@@ -29,7 +29,7 @@ def score_study_part(
         model: one of its models.
         part: which of how many.
         load: loads the model, if it is not loaded yet.
-        progress: as `run_study` has it.
+        progress: as `carried_out` has it.
         n_before: units of the models before this one.
 
     Returns:

@@ -24,9 +24,9 @@ def wants_ratings(analyses: Iterable[str]) -> bool:
     >>> wants_ratings(["people", "raters"]), wants_ratings(["people"])
     (True, False)
     """
-    from pairbank.stats.analyses.asked_for import takes
+    from pairbank.stats.analyses.asked_for import reads_fact
 
-    return any(takes(name, "ratings") for name in analyses)
+    return any(reads_fact(name, "ratings") for name in analyses)
 
 
 def ratings_of(

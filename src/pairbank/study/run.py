@@ -9,52 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pairbank.scoring.api.model import slug
 from pairbank.study.corpora import ChosenItems, with_distances
-from pairbank.study.declaration import Study
 from pairbank.study.errors import StudyError
 from pairbank.study.one_model import Failure, Load, OfModel, Tellers, loaded, of_model
-from pairbank.study.preflight import Asked, Plan, planned
-from pairbank.study.raters import as_frames, means_only, wants_ratings
+from pairbank.study.preflight import Plan
+from pairbank.study.raters import as_frames, means_only
 
 if TYPE_CHECKING:
-    from pairbank.builders.sources.downloads import DownloadProgress
-    from pairbank.scoring.methods.unigrams import UnigramTables
     from pairbank.scoring.scored import Scored
     from pairbank.stats.report.report import Report
-
-
-def run_study(
-    study: Study,
-    models: Sequence[Asked],
-    out: str | Path,
-    *,
-    data_dir: str | Path | None = None,
-    unigrams: UnigramTables | None = None,
-    command: str = "",
-    progress: Tellers = lambda _task, _model: None,
-    downloads: Callable[[DownloadProgress], None] | None = None,
-) -> tuple[Path, Report]:
-    """Build, score, report and write the bank of a study; return its folder and report.
-
-    Args:
-        study: what to do.
-        models: scorers, or choices (`pairbank.study.model_list`) that are loaded one after the other.
-        out: folder of the bank; one that is there already is extended, and the report is of all its models.
-        data_dir: where upstream files are; None downloads them.
-        unigrams: token counts for the methods that need them, one table a tokenizer and language.
-        command: how to run this again, for the card.
-        progress: called before each task with what it is (`scoring li`) and the model; gives a callback that is told
-            how much of it is done, of how much.
-        downloads: told of every piece of a file that is downloaded.
-
-    Raises:
-        StudyError: nothing could be scored; a study or a bank that speaks against it, before anything is scored.
-    """
-    plan = planned(study, models, out, data_dir=data_dir, unigrams=unigrams, downloads=downloads)
-    return carried_out(plan, command=command, progress=progress)
 
 
 def carried_out(
@@ -70,7 +36,8 @@ def carried_out(
     Args:
         plan: the run (`pairbank.study.preflight`).
         command: how to run this again, for the card.
-        progress: as for `run_study`.
+        progress: called before each task with what it is (`scoring li`) and the model; gives a callback that is
+            told how much of it is done, of how much.
         load: loads a model.
         failed: told of each model that could not be loaded, or not be scored on a corpus, when it happens.
 
@@ -146,18 +113,12 @@ def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored]) -> Re
         warnings=failures,
         notes=[note for note in (*study.notes, *plan.notes, *left_out) if note],
         analyses=study.analyses,
-        options=with_given(
-            study.analyses,
-            study.options,
-            {
-                "features": plan.features,
-                "probed": [one.summary for one in probed],
-                "ratings": as_frames(plan.ratings.values()) if wants_ratings(study.analyses) else (),
-                "mean_ratings": means_only(choice.name for choice in study.corpora),
-            },
-        ),
+        options=study.options,
         sections=[neuro_section(probed)] if probed else [],
         features=plan.features,
+        ratings=as_frames(plan.ratings.values()),
+        mean_ratings=means_only(choice.name for choice in study.corpora),
+        probed=[one.summary for one in probed],
     )
 
 
@@ -176,21 +137,3 @@ def said_once(notes: Mapping[str, Sequence[str]]) -> list[str]:
         for note in said:
             models.setdefault(note.replace(f" by {model}:", place, 1), []).append(model)
     return [note.replace(place, f" by {', '.join(names)}:") for note, names in models.items()]
-
-
-def with_given(
-    analyses: Sequence[str], options: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]
-) -> dict[str, dict[str, Any]]:
-    """Return the options of analyses; those that take what a run knows (features, ratings …) get it too.
-
-    >>> with_given(["introspection", "paradigms"], {}, {"features": {"m": "what is declared"}, "probed": []})
-    {'introspection': {'features': {'m': 'what is declared'}}}
-    """
-    from pairbank.stats.analyses.asked_for import takes
-
-    found: dict[str, dict[str, Any]] = {name: dict(own) for name, own in options.items()}
-    for name in analyses:
-        for option, value in given.items():
-            if value and takes(name, option):
-                found.setdefault(name, {}).setdefault(option, value)
-    return found

@@ -20,7 +20,7 @@ from pairbank.stats.analyses.audit.numbers import constant_scores, copies
 from pairbank.stats.analyses.audit.prompts import changed_between, changed_items, changed_within
 from pairbank.stats.analyses.audit.texts import identical_tokens, item_checks, length_choice, unknown_tokens
 from pairbank.stats.analyses.audit.words import CHECKS, DEFINITIONS, answer_of, lines_of, not_checked_of, text_of
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_LINES
@@ -31,18 +31,11 @@ from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 LEVEL = 0.05
 
 
-def section(
-    tables: Sequence[ScoredFrame],
-    *,
-    seed: int,  # noqa: ARG001
-    n_resamples: int,  # noqa: ARG001
-) -> Section:
+def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
     """Return what would fool a reader of the tables.
 
     Args:
         tables: Scored tables, made here or imported.
-        seed: Not used: nothing is drawn.
-        n_resamples: Not used either.
 
     Raises:
         BankError: If no table has two sides of which one is right.

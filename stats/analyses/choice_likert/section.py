@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.choice_likert.answer import DEFINITIONS, answer, first_table, ties_said
 from pairbank.stats.analyses.choice_likert.figures import ACCURACIES, CONFUSION, MOST_COLUMNS, agreement_figures
 from pairbank.stats.analyses.choice_likert.measures import Measure, human_measures, measures, of_the_paper, references
@@ -46,13 +46,11 @@ EXTRA = {
 method of its kind that figures and first tables show, ties, and the confusion counts (reference, method)."""
 
 
-def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
+def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
     """Return accuracy against people and design, and consistency between the measures.
 
     Args:
         tables: Scored tables; used are their items of the task `context_pair`.
-        seed: Not used: nothing is drawn.
-        n_resamples: Not used either.
 
     Raises:
         BankError: If no table has scored context pairs.
@@ -63,7 +61,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Se
     for table in tables:
         read = read_table(table)
         pairs = read.rows(read.has_value("task", TASK))
-        place = SummaryRow(**pairs.place, seed=seed, n_resamples=n_resamples)
+        place = SummaryRow(**pairs.place)
         found = list(measures(pairs.choices))
         against += _all_against(found, pairs, place)
         between += _all_between(found, pairs, place)

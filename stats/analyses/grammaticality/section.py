@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, rows_by_bin
 from pairbank.stats.analyses.close_pairs import close_pairs
 from pairbank.stats.analyses.grammaticality.figures import AREAS, points_of, string_figures
@@ -52,14 +52,12 @@ class _Found:
     """Corpus -> why its strings cannot be told apart."""
 
 
-def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int, filtered: tuple[str, ...] = ()) -> Section:
+def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, filtered: tuple[str, ...] = ()) -> Section:
     """Return correlations of the two strings of a pair, and how well a threshold separates all strings.
 
     Args:
         tables: Scored tables; used are those of whole strings, with the methods that put a number on one string
             (`direct` and its linking functions).
-        seed: Not used: nothing is drawn.
-        n_resamples: Not used either.
         filtered: Corpora of which only pairs of small edit distance are used (`close_pairs`).
 
     Raises:
@@ -69,14 +67,14 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int, filte
     found = _Found()
     for part in (part for table in used for part in read_table(table).parts()):
         for scored in scored_strings(part):
-            place = SummaryRow(method=scored.method, **part.place, seed=seed, n_resamples=n_resamples)
+            place = SummaryRow(method=scored.method, **part.place)
             _add(found, scored, place)
     if not found.separated:
         raise BankError(
             f"none of {sorted({t.corpus for t in tables})} has whole strings of both classes scored by `direct` or a "
             "linking function; score a corpus of sentence pairs, or of labelled sentences, with `direct`"
         )
-    _add_pools(found, SummaryRow(model="", corpus="", group_by="all", group="", seed=seed, n_resamples=n_resamples))
+    _add_pools(found, SummaryRow(model="", corpus="", group_by="all", group=""))
     return _section(found, notes)
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.introspection.analysis import ALL_ITEMS, DISAGREED, Introspection, introspect
 from pairbank.stats.analyses.introspection.answer import answer, answer_table, headline_sets
 from pairbank.stats.analyses.introspection.by_model import by_model
@@ -90,22 +90,13 @@ REFERENCES = (
 )
 
 
-def section(
-    tables: Sequence[ScoredFrame],
-    *,
-    seed: int = 0,
-    n_resamples: int = 1000,
-    features: Mapping[str, ModelFeatures] | None = None,
-    least_share: float = LEAST_SHARE,
-) -> Section:
+@reads("features")
+def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, least_share: float = LEAST_SHARE) -> Section:
     """Return the introspection analysis of each corpus, on all items and on those the models disagree on.
 
     Args:
         tables: Scored tables, one a corpus and model; corpora without a direct and a prompted method are passed over.
-        seed: Of the bootstrap; the same seed gives the same numbers.
-        n_resamples: Resamples of items.
-        features: The user's declarations by model name, before the shipped ones; `features_from_entries` reads them
-            from a study file.
+        context: The seed and the number of resamples; declared features of models.
         least_share: Share of the answers that must differ on an item that the models disagree on: 0.05 as published
             for Experiment 1; 0 takes all items alone, as published for Experiment 2.
 
@@ -118,7 +109,7 @@ def section(
             "no corpus is scored both directly and with a prompt; introspection compares the two: score with methods "
             "such as direct and meta_question_simple"
         )
-    declared = _declared(tables, features or {})
+    declared = _declared(tables, context.features)
     filters = {
         s.corpus: disagreement(s.direct_nats, s.meta_nats, least_share=least_share) for s in stacks if least_share
     }
@@ -128,13 +119,16 @@ def section(
         if stack.corpus in filters:
             sets[DISAGREED] = stack.select(filters[stack.corpus].keep)
         known = declared[stack.corpus]
-        done += [introspect(x, known, items=name, seed=seed, n_resamples=n_resamples) for name, x in sets.items()]
+        done += [
+            introspect(x, known, items=name, seed=context.seed, n_resamples=context.n_resamples)
+            for name, x in sets.items()
+        ]
     shares = pd.concat([by_model(stack, declared[stack.corpus]) for stack in stacks], ignore_index=True)
     chosen = headline_sets(done)
     return Section(
         id="introspection",
         title="Introspection: does a model know its own probabilities best?",
-        text=_text(stacks, filters, done, declared, seed=seed, n_resamples=n_resamples),
+        text=_text(stacks, filters, done, declared),
         answer=answer(done),
         definitions=DEFINITIONS,
         tables={
@@ -143,6 +137,7 @@ def section(
             **introspection_tables(stacks, filters, done, declared),
         },
         main_table="answers",
+        draws=f"{context.n_resamples:,} resamples of items",
         main_figure=scatter_name(chosen[0]) if len(chosen) == 1 else SCATTERS,
         figures=(
             *scatters_of_corpora(chosen),
@@ -195,9 +190,6 @@ def _text(
     filters: Mapping[str, Disagreement],
     done: Sequence[Introspection],
     declared: Mapping[str, Mapping[str, ModelFeatures | None]],
-    *,
-    seed: int,
-    n_resamples: int,
 ) -> str:
     parts = []
     for stack in stacks:
@@ -213,7 +205,6 @@ def _text(
             if found.corpus == stack.corpus:
                 what = "All items" if found.items == ALL_ITEMS else "Items the models disagree on"
                 parts.append(f"*{what} (n = {found.n_items:,}).* {found.verdict.text}{_range(found)}")
-    parts.append(f"Seed {seed}, {n_resamples} resamples of items.")
     return "\n\n".join(parts)
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from pairbank.builders.languages import language_facts
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.language_view.alignment import OTHER, aligned
 from pairbank.stats.analyses.language_view.figures import figures
 from pairbank.stats.analyses.language_view.places import family, languages_in_order, resource, resource_class
@@ -28,18 +28,11 @@ LEAST_LANGUAGES = 2
 PLACE = ["model", "method", "language", "phenomenon"]
 
 
-def section(
-    tables: Sequence[ScoredFrame],
-    *,
-    seed: int,  # noqa: ARG001 - nothing is drawn
-    n_resamples: int,  # noqa: ARG001
-) -> Section:
+def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
     """Return accuracies by language and phenomenon, languages in the order of families and resource classes.
 
     Args:
         tables: Scored tables of any corpora.
-        seed: Not used.
-        n_resamples: Not used.
 
     Raises:
         BankError: If the tables have one language only.

@@ -91,6 +91,11 @@ def _row(part: pd.DataFrame, typology: Mapping[str, str | None], *, seed: int) -
     return row | permuted_rho(rank, scores, rng=np.random.default_rng(seed))
 
 
+def drew(rows: pd.DataFrame) -> bool:
+    """Return whether permutations were drawn for these rows: where there were too many languages to count all."""
+    return bool((rows["p"].notna() & (rows["n_languages"] > MOST_EXACT)).any())
+
+
 def permuted_rho(x: ArrayLike, y: ArrayLike, *, rng: np.random.Generator) -> dict[str, float]:
     """Return Spearman's rho with its permutation p, and the least |rho| that could be seen, and would be with power.
 

@@ -10,9 +10,9 @@ import pandas as pd
 
 from pairbank.builders.languages import typology
 from pairbank.errors import BankError
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.languages.answer import answer, first_table, small_said, unasked_said
-from pairbank.stats.analyses.languages.complexity import complexity_correlations, power_said
+from pairbank.stats.analyses.languages.complexity import N_PERMUTATIONS, complexity_correlations, drew, power_said
 from pairbank.stats.analyses.languages.complexity import said as complexity_said
 from pairbank.stats.analyses.languages.figures import FEWEST, TYPES, language_figures, languages_in_order
 from pairbank.stats.analyses.languages.statistics import ENGLISH, method_correlations, typology_means
@@ -36,25 +36,22 @@ PLACE = {"language": "string", "negative_type": "string"}
 UNASKED = ["model", "method", "language", "n_items", "n_unasked"]
 
 
-def section(
-    tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int, probed: Sequence[pd.DataFrame] = ()
-) -> Section:
+@reads("probed")
+def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Section:
     """Return accuracies by language, negative type and method, means by typology, and correlations of methods.
 
     Languages are pooled over the corpora of a model (English is COMPS, the others XCOMPS).
 
     Args:
         tables: Scored tables; used are those whose items have a negative type.
-        seed: Of the permutations of languages.
-        n_resamples: Not used.
-        probed: Summaries of probes by language and negative type (`pairbank.probe`): their F1 stands beside the
-            accuracies, as in the paper's Figure 1, and their best layers beside the languages' types.
+        context: The seed of permutations; F1 of probes, shown beside the accuracies as in Figure 1, and their best
+            layers.
 
     Raises:
         BankError: If the tables have fewer than two languages, or one language twice for a model.
     """
-    rows = [row for table in tables for row in _cells(table, seed=seed, n_resamples=n_resamples)]
-    rows += [row for summary in probed for row in _probed_cells(summary)]
+    rows = [row for table in tables for row in _cells(table)]
+    rows += [row for summary in context.probed for row in _probed_cells(summary)]
     accuracies = long_table(rows, PLACE)
     if accuracies["language"].nunique() < LEAST_LANGUAGES:
         raise BankError(
@@ -64,8 +61,8 @@ def section(
     cells = accuracies[accuracies["value"].notna()]
     kinds = {tag: entry.typology for tag, entry in typology().items()}
     means, correlations = typology_means(cells, kinds), method_correlations(cells)
-    layers = long_table([row for summary in probed for row in _probed_cells(summary, "f1_layer")], PLACE)
-    complexity = complexity_correlations(cells, layers[layers["value"].notna()], kinds, seed=seed)
+    layers = long_table([row for summary in context.probed for row in _probed_cells(summary, "f1_layer")], PLACE)
+    complexity = complexity_correlations(cells, layers[layers["value"].notna()], kinds, seed=context.seed)
     unasked = pd.DataFrame([row for table in tables for row in unasked_rows(table)], columns=UNASKED)
     figures = tuple(language_figures(accuracies, means))
     one = file_name("languages", accuracies["model"].iloc[0])
@@ -86,13 +83,14 @@ def section(
             "layers": layers,
         },
         main_table="types",
+        draws=f"{N_PERMUTATIONS:,} permutations of languages" if drew(complexity) else "",
         main_figure=TYPES if several else one,
         figures=figures,
         references=("He et al. 2025 (XCOMPS): abstract, Figures 1, 3 and 4",),
     )
 
 
-def _cells(table: ScoredFrame, *, seed: int, n_resamples: int) -> Iterator[dict[str, Any]]:
+def _cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
     if "negative_type" not in table.frame.columns:
         return
     read = read_table(table)
@@ -113,8 +111,6 @@ def _cells(table: ScoredFrame, *, seed: int, n_resamples: int) -> Iterator[dict[
                     group=f"{language}, {kind}",
                     method=layout.method,
                     metric="accuracy",
-                    seed=seed,
-                    n_resamples=n_resamples,
                 )
                 same = known.has_value("language", language) & known.has_value("negative_type", kind)
                 n_rows = int((same & ~np.isnan(everywhere)).sum())

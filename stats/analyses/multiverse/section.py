@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
 import pandas as pd
 
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.multiverse.claims import ASKING, claim_of
 from pairbank.stats.analyses.multiverse.components import COLUMNS, component_rows
 from pairbank.stats.analyses.multiverse.curve import Curve, curve_of
@@ -25,23 +24,15 @@ from pairbank.stats.scored_table.frame import ScoredFrame
 PARADIGMS = ("paradigm", "phenomenon")
 
 
-def section(
-    tables: Sequence[ScoredFrame],
-    *,
-    seed: int,
-    n_resamples: int,
-    claim: str = ASKING,
-    ratings: tuple[str, ...] | Sequence[pd.DataFrame] = (),
-) -> Section:
+@reads("ratings")
+def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, claim: str = ASKING) -> Section:
     """Return a claim under every defensible choice that the tables hold.
 
     Args:
         tables: Scored tables, made here or imported.
-        seed: Of the draws of the test.
-        n_resamples: How many draws.
+        context: The seed and the number of draws; individual ratings, for the share of variance of raters.
         claim: `asking < probability`; `A > B`, two methods or two models (patterns with * match several); or
             `people > .3`: r with people is above .3.
-        ratings: What single raters said, for the share of variance of raters; as for the analysis `raters`.
 
     Raises:
         BankError: The claim is no comparison, or the tables hold no specification of it.
@@ -54,10 +45,10 @@ def section(
         wanted,
         specifications(wanted, holding),
         _paradigms(tables),
-        rng=np.random.default_rng(seed),
-        n_draws=n_resamples,
+        rng=context.rng,
+        n_draws=context.n_resamples,
     )
-    rated = ratings_given(ratings) if ratings else None
+    rated = ratings_given(context.ratings) if context.ratings else None
     parts = pd.DataFrame([*component_rows(holding, rated)], columns=COLUMNS)
     return Section(
         id="multiverse",
@@ -65,6 +56,7 @@ def section(
         text=text_of(found, parts),
         answer=answer_of(found),
         main_table="choices",
+        draws=f"{context.n_resamples:,} draws of signs under the null hypothesis",
         definitions=DEFINITIONS,
         tables={
             "choices": found.choices,

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, rows_by_bin
 from pairbank.stats.analyses.close_pairs import EDIT_DISTANCE, close_pairs
 from pairbank.stats.analyses.people.figures import main_figure, people_figures, points_of
@@ -77,13 +77,11 @@ class _Rated:
         return not (subset and self.is_prompted)
 
 
-def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int, filtered: tuple[str, ...] = ()) -> Section:
+def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, filtered: tuple[str, ...] = ()) -> Section:
     """Return how the methods of each table compare with people.
 
     Args:
         tables: Scored tables; those without human judgments of both sides are passed over.
-        seed: Not used: nothing is drawn.
-        n_resamples: Not used either.
         filtered: Corpora of which only pairs of small edit distance are used (`close_pairs`).
 
     Raises:
@@ -98,7 +96,7 @@ def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int, filte
     ceilings: dict[str, dict[str, Any]] = {}
     for part in (part for table in used for part in read_table(table).parts()):
         for rated in _rated(part):
-            place = SummaryRow(method=rated.method, versus=HUMAN, **part.place, seed=seed, n_resamples=n_resamples)
+            place = SummaryRow(method=rated.method, versus=HUMAN, **part.place)
             correlations += _correlations(rated, place, is_filtered=part.corpus in filtered)
             if rated.has_bins(part.subset):
                 here = replace(place, metric="pearson_human")

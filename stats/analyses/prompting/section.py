@@ -12,7 +12,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.introspection.by_model import by_size
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, find_features
 from pairbank.stats.analyses.prompting.cells import ACCURACY, LOG_P, POOLED, comparisons, questions, whole
@@ -40,20 +40,13 @@ DEFINITIONS = """\
 """
 
 
-def section(
-    tables: Sequence[ScoredFrame],
-    *,
-    seed: int = 0,  # noqa: ARG001
-    n_resamples: int = 1000,  # noqa: ARG001
-    features: Mapping[str, ModelFeatures] | None = None,
-) -> Section:
+@reads("features")
+def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Section:
     """Return how well asking does beside reading probabilities, and how closely it follows them.
 
     Args:
         tables: Scored tables, one a corpus and model.
-        seed: Not used: nothing is drawn.
-        n_resamples: Not used either.
-        features: The user's declarations by model name, before the shipped ones: models stand from small to large.
+        context: Declared features: models stand from small to large.
 
     Raises:
         BankError: If no table has a direct and a prompted method on items with a truth.
@@ -62,7 +55,7 @@ def section(
     if not asked:
         raise BankError("no table is scored both directly and with a prompt, on items of which one side is right")
     cells = comparisons(asked)
-    known = {table.model: _features(table, features or {}) for table in tables}
+    known = {table.model: _features(table, context.features) for table in tables}
     models = by_size(list(dict.fromkeys(one.model for one in asked)), known)
     found = whole(cells)
     return Section(

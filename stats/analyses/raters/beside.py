@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 ICC_SHOWN = ("agreement_single", "consistency_mean")
 MOST_ALPHA = 100_000
 """Ratings up to which Krippendorff's alpha and the split halves are computed."""
+SPLIT_HALVES = "ceiling of r (split halves)"
+"""The measure that draws."""
 N_SPLITS = 50
 
 
@@ -211,7 +213,7 @@ def reliability_rows(found: Judged, *, rng: np.random.Generator) -> Iterator[dic
             )
             cells = {"value": ceiling.ceiling_r, "low": math.nan, "high": math.nan, "n": ceiling.n}
             reason = ceiling.reason or "the mean over splits of the raters has no interval"
-            yield place | {"measure": "ceiling of r (split halves)"} | cells | {"reason": reason}
+            yield place | {"measure": SPLIT_HALVES} | cells | {"reason": reason}
 
 
 def _long(choices: Choices) -> pd.DataFrame:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.raters.beside import (
+    N_SPLITS,
+    SPLIT_HALVES,
     Judged,
     alternative_rows,
     judged,
@@ -39,23 +40,13 @@ MOST_RATERS = 16
 """Raters that a figure shows one by one; of more, the lowest and the highest."""
 
 
-def section(
-    tables: Sequence[ScoredFrame],
-    *,
-    seed: int,
-    n_resamples: int,  # noqa: ARG001 - every analysis has it
-    ratings: tuple[str, ...] | Sequence[pd.DataFrame] = (),
-    mean_ratings: tuple[str, ...] = (),
-    epsilon: float = EPSILON,
-) -> Section:
+@reads("ratings", "mean_ratings")
+def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, epsilon: float = EPSILON) -> Section:
     """Return each rater beside each model: accuracies, correlations with the other raters, the annotator test.
 
     Args:
         tables: Scored tables; those whose items nobody rated are passed over.
-        seed: Of the splits of raters behind the ceiling of r.
-        n_resamples: Not used.
-        ratings: What single raters said (`load_ratings(...).to_pandas()`), of any corpora; or parquet files of it.
-        mean_ratings: Corpora of which people's mean ratings are all there is: what can be told of means is told.
+        context: Individual ratings, corpora with mean ratings alone, and the seed of the splits of raters.
         epsilon: How much worse than a rater a model may be and still be as good as one more person (.2 for experts, .15
             for trained raters, .1 for crowds).
 
@@ -63,9 +54,11 @@ def section(
         BankError: If there are no ratings, or none of items in these tables.
     """
     of_means = [
-        read for table in tables if table.corpus in mean_ratings and has_means(read := read_table(table).choices)
+        read
+        for table in tables
+        if table.corpus in context.mean_ratings and has_means(read := read_table(table).choices)
     ]
-    found = [] if of_means and not ratings else _judged(tables, ratings_given(ratings))
+    found = [] if of_means and not context.ratings else _judged(tables, ratings_given(context.ratings))
     if not found and not of_means:
         raise BankError(
             f"the ratings are of none of the items of {', '.join(sorted({t.corpus for t in tables}))}; give ratings "
@@ -85,7 +78,7 @@ def section(
     beside = pd.DataFrame([*people, *models])
     tests = pd.DataFrame([row for one in found for row in alternative_rows(one, epsilon=epsilon)], columns=TEST)
     agreed = [
-        *_reliability(first.values(), seed=seed),
+        *(row for one in first.values() for row in reliability_rows(one, rng=context.rng)),
         *(row for t in first_means.values() for row in mean_reliability_rows(t)),
     ]
     reliability = pd.DataFrame(agreed, columns=RELIABILITY)
@@ -96,6 +89,7 @@ def section(
         text=text_of(beside, tests, reliability, epsilon=epsilon, means=means),
         answer=answer_of(beside, tests, epsilon=epsilon, means=means),
         main_table="beside",
+        draws=f"{N_SPLITS} splits of raters" if (reliability["measure"] == SPLIT_HALVES).any() else "",
         definitions=DEFINITIONS,
         tables={"beside": beside_table(beside, tests), "each": beside, "test": tests, "reliability": reliability},
         figures=tuple(_figures(beside)),
@@ -116,11 +110,6 @@ RELIABILITY = ["corpus", "of", "measure", "value", "low", "high", "n", "n_rating
 
 def _judged(tables: Sequence[ScoredFrame], rated: pd.DataFrame) -> list[Judged]:
     return [one for table in tables if (one := judged(read_table(table), rated)) is not None]
-
-
-def _reliability(found: Sequence[Judged] | Any, *, seed: int) -> Iterator[dict[str, Any]]:  # noqa: ANN401
-    for one in found:
-        yield from reliability_rows(one, rng=np.random.default_rng(seed))
 
 
 def _figures(beside: pd.DataFrame) -> Iterator[Figure]:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import REGIONS
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.suites.results import Suite, comparison_rows, suite_row, suites_of
 from pairbank.stats.analyses.suites.words import DEFINITIONS, answer_of, text_of
 from pairbank.stats.figures.charts import intervals
@@ -26,13 +26,11 @@ MOST_MODELS = 6
 """Models whose intervals stand in one figure; more make a heat map only."""
 
 
-def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:  # noqa: ARG001 - all closed form
+def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
     """Return the section on test suites.
 
     Args:
         tables: scored tables; those scored with `regions` are used.
-        seed: not used: intervals are closed forms.
-        n_resamples: not used.
 
     Raises:
         BankError: no table has suites scored by region.

@@ -20,13 +20,12 @@ LEAST_PHENOMENA = 5
 N_PERMUTATIONS = 4999
 
 
-def order_table(onsets: pd.DataFrame, *, seed: int) -> pd.DataFrame:
+def order_table(onsets: pd.DataFrame, *, rng: np.random.Generator) -> pd.DataFrame:
     """Return Spearman's rho of every two runs over the phenomena that both have, with permutation tests.
 
     Two numbers are compared: the onset (a phenomenon without one stands last) and the mean accuracy over all
     checkpoints, which does not depend on a threshold.
     """
-    rng = np.random.default_rng(seed)
     rows = [
         row
         for (corpus, method), part in onsets[onsets["phenomenon"] != ALL].groupby(["corpus", "method"], sort=False)

@@ -2,48 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.trajectories.checkpoints import Trajectory, trajectories
 from pairbank.stats.analyses.trajectories.onsets import ALL, ALPHA, LEAST_ITEMS, curve_rows, learnt, onset_rows
-from pairbank.stats.analyses.trajectories.order import order_table
+from pairbank.stats.analyses.trajectories.order import N_PERMUTATIONS, order_table
 from pairbank.stats.figures.charts import curves
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name, n_said
 
 if TYPE_CHECKING:
-    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
     from pairbank.stats.scored_table.frame import ScoredFrame
 
 MOST_CURVES = 8
 """In one figure; of more phenomena, all items and the seven with most items are drawn."""
 
 
-def section(
-    tables: Sequence[ScoredFrame],
-    *,
-    seed: int,
-    n_resamples: int,  # noqa: ARG001 - intervals are formulas
-    features: Mapping[str, ModelFeatures] | None = None,
-) -> Section:
+@reads("features")
+def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Section:
     """Return the curves of runs, when each phenomenon is above chance for good, and whether runs agree on the order.
 
     Args:
         tables: Scored tables, among them at least three checkpoints of a run.
-        seed: Of the permutations.
-        n_resamples: Not used.
-        features: What is declared about models; `training_tokens` of a checkpoint counts.
+        context: Declared features of models, of which steps and training tokens count; the seed of permutations.
 
     Raises:
         BankError: If no run has three checkpoints.
     """
-    runs = trajectories(tables, features or {})
+    runs = trajectories(tables, context.features)
     curve, onset, left_out = list[dict[str, Any]](), list[dict[str, Any]](), 0
     for run in runs:
         for method in _methods(run):
@@ -55,7 +47,7 @@ def section(
     if not onset:
         raise BankError("no item has a difference by the same method at every checkpoint of a run")
     found, when = pd.DataFrame(curve), pd.DataFrame(onset)
-    order = order_table(when, seed=seed)
+    order = order_table(when, rng=context.rng)
     said = [_run_said(str(run), str(method), part) for (run, _, method), part in when.groupby(_PLACE, sort=False)]
     text = "\n\n".join([*said, *_order_said(order), *_left_out_said(left_out)])
     shown = {"onsets": when, "curves": found} | ({"order": order} if len(order) else {})
@@ -65,6 +57,7 @@ def section(
         text=text,
         answer=said[0],
         main_table="onsets",
+        draws=f"{N_PERMUTATIONS:,} permutations of phenomena" if len(order) else "",
         definitions=DEFINITIONS,
         tables=shown,
         figures=tuple(_figures(found)),

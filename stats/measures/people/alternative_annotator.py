@@ -55,11 +55,6 @@ class AlternativeAnnotator:
         """Whether the model is as good as one more person, within epsilon, on such items."""
         return self.winning_rate >= 0.5
 
-    @property
-    def passes_beyond(self) -> bool:
-        """Whether it is beyond these paradigms."""
-        return self.beyond_paradigms >= 0.5
-
 
 def alternative_annotator(
     choices: FloatArray, model: FloatArray, *, epsilon: float = EPSILON, paradigms: IntArray | None = None

@@ -237,11 +237,11 @@ def test_a_bank_whose_tables_do_not_fit_together_is_not_whole(tmp_path: Path, sc
 
 def test_estimates_that_a_report_has_of_the_same_table_are_not_computed_again(tmp_path: Path, scored_by: Score) -> None:
     scored = scored_by("fake-1")
-    made, other_draws = pairbank.report([scored]), pairbank.report([scored], n_resamples=20)
+    made, other_table = pairbank.report([scored]), pairbank.report([replace(scored)])
     with mock.patch("pairbank.stats.report.report.summarise", wraps=summarise) as computed:
         known = pairbank.write_bank(tmp_path / "a", scored=[scored], reports={"mine": made})
         assert computed.call_count == 0
-        anew = pairbank.write_bank(tmp_path / "b", scored=[scored], reports={"mine": other_draws})
+        anew = pairbank.write_bank(tmp_path / "b", scored=[scored], reports={"mine": other_table})
         assert computed.call_count == 1
     assert (known / "results/summary.parquet").read_bytes() == (anew / "results/summary.parquet").read_bytes()
 

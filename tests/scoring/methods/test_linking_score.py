@@ -29,7 +29,7 @@ from pairbank.scoring.models.fake import BOS, FakeScorer
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.signature import signature_line
 from pairbank.study.declaration import load_study
-from pairbank.study.run import run_study
+from study_runs import run_study
 from tiny_models import ARCHITECTURES, saved_model
 
 TEXT = ["The cook cut the bread.", "A nurse wrote a note to the doctor."]

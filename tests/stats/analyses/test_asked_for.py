@@ -13,7 +13,7 @@ from pairbank.cli import app
 from pairbank.errors import BankError, PairbankError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.study.declaration import CorpusChoice, Study
-from pairbank.study.run import run_study
+from study_runs import run_study
 
 
 def command(*arguments: str) -> tuple[int, str]:

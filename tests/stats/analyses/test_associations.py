@@ -25,7 +25,7 @@ def models(n: int = 3) -> list[ScoredFrame]:
 
 
 def test_every_table_has_its_numbers_with_n_and_interval() -> None:
-    found = section(models(), seed=0, n_resamples=10)
+    found = section(models())
     assert set(found.tables) == {
         "answers_given_other_models",
         "people_given_length",
@@ -46,7 +46,7 @@ def test_every_table_has_its_numbers_with_n_and_interval() -> None:
 
 
 def test_parts_of_r_squared_sum_to_it_and_the_text_says_them() -> None:
-    found = section(models(1), seed=0, n_resamples=10)
+    found = section(models(1))
     part = found.tables["predictors_of_ratings"]
     assert part["predictor"].tolist() == ["direct", "mean", "length", "meta"]
     assert part["importance"].sum() == pytest.approx(part["r2"].iloc[0], abs=1e-12)
@@ -60,14 +60,14 @@ def test_parts_of_r_squared_sum_to_it_and_the_text_says_them() -> None:
 
 
 def test_a_column_can_be_given_and_one_that_is_not_there_is_told() -> None:
-    found = section(models(1), seed=0, n_resamples=10, given=("cosine_distance",))
+    found = section(models(1), given=("cosine_distance",))
     assert set(found.tables["people_given_length"]["given"]) == {"length, cosine_distance"}
     with pytest.raises(BankError, match="no table has a column 'colour'"):
-        section(models(1), seed=0, n_resamples=10, given=("colour",))
+        section(models(1), given=("colour",))
 
 
 def test_tables_without_ratings_or_other_models_are_refused() -> None:
     table = rated_table()
     bare = replace(table, frame=table.frame.assign(human_good=np.nan))
     with pytest.raises(BankError, match="has 20 items with ratings"):
-        section([bare], seed=0, n_resamples=10)
+        section([bare])

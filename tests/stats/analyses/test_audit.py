@@ -154,7 +154,7 @@ def test_a_copied_model_is_found_and_the_mean_over_models_is_told_without_it() -
     tables[2] = replace(tables[2], frame=tables[0].frame)
     found = [one for one in looked_at(tables) if one.check == "copies"]
     assert {(one.model, one.method) for one in found} == {("m2", "direct"), ("m2", "meta"), ("m2", "judge")}
-    line = section(tables, seed=0, n_resamples=1).tables["findings"]
+    line = section(tables).tables["findings"]
     line = line[(line["what"] == "scores of another model") & line["where"].str.contains("direct")]
     every = [(t.frame["direct_delta"] > 0).mean() for t in tables]
     assert line["headline"].iloc[0] == pytest.approx(np.mean(every))
@@ -198,7 +198,7 @@ def test_clean_tables_seldom_raise_an_alarm() -> None:
 
 def test_what_is_not_checked_is_said_and_nothing_found_is_not_all_fine() -> None:
     tables = [replace(t, layouts=t.layouts[:1]) for t in clean_tables(N)[:1]]
-    made = section(tables, seed=0, n_resamples=1)
+    made = section(tables)
     assert made.answer.startswith("**Nothing was found**, which is not to say that nothing is there")
     assert "position bias" in made.answer
     why = made.tables["not_checked"].set_index("what")["why"]
@@ -210,7 +210,7 @@ def test_an_accuracy_that_may_be_at_chance_is_not_told_to_be_fine() -> None:
     def unsure(frame: pd.DataFrame) -> None:
         frame["direct_delta"] = np.where(np.arange(len(frame)) < len(frame) * 0.54, 1.0, -1.0)
 
-    made = section(with_fault(unsure, n_items=100), seed=0, n_resamples=1)
+    made = section(with_fault(unsure, n_items=100))
     assert "neither shown to be at chance nor above it" in made.answer
     assert "at chance" not in " ".join(made.tables["findings"]["what"])
 
@@ -220,7 +220,7 @@ def test_too_few_items_are_not_judged() -> None:
 
 
 def test_the_section_has_the_findings_and_their_figure() -> None:
-    made = section(with_fault(always_first, models=(0, 1)), seed=0, n_resamples=1)
+    made = section(with_fault(always_first, models=(0, 1)))
     assert made.main_table == "findings"
     first = made.tables["findings"].iloc[0]
     assert first["models"] == "2 of 3"
@@ -254,7 +254,7 @@ def test_systems_that_are_never_right_when_asked_are_found_in_published_decision
         scores={"measured": decision, "asked": decision},
         items=pairbank.load_corpus("qfrblimp", data_dir=shared / "corpora"),
     )
-    made = section([scored_frame(table, for_analyses=True) for table in tables], seed=0, n_resamples=1)
+    made = section([scored_frame(table, for_analyses=True) for table in tables])
     lines = keyed(made.tables["findings"], "what", "where")
     zero = lines["accuracy of 0 or below chance", "qfrblimp, `asked`"]
     assert zero["models"] == "3 of 5"
@@ -271,7 +271,7 @@ def test_systems_that_are_never_right_when_asked_are_found_in_published_decision
 def test_models_that_always_take_the_first_option_are_found_in_a_published_table(shared: Path) -> None:
     """Hu & Frank 2024: nine of 13 models answer 1 in every question or nearly; their mean hides it."""
     tables = pairbank.import_scores(shared / "published" / "hu_frank_2024_syntax.csv", profile="hu-frank-2024")
-    made = section([scored_frame(table, for_analyses=True) for table in tables], seed=0, n_resamples=1)
+    made = section([scored_frame(table, for_analyses=True) for table in tables])
     lines = keyed(made.tables["findings"], "what")
     assert lines["constant choice",]["models"] == "9 of 13"
     assert lines["position bias",]["models"] == "11 of 13"

@@ -175,7 +175,7 @@ def test_a_rating_without_its_most_probable_value_is_read_as_expected() -> None:
 def test_the_section_counts_choices_of_contexts() -> None:
     scored = context_pairs()
     frame = scored.frame
-    rows = keyed(section([scored], seed=0, n_resamples=50).tables["accuracy"], "method", "versus", "metric")
+    rows = keyed(section([scored]).tables["accuracy"], "method", "versus", "metric")
     second = frame["target_number"] == 2
     people = np.where(second, frame["human_good"], -frame["human_good"]) > 0
     rated = frame["rate_argmax_good"] - frame["rate_argmax_bad"]
@@ -195,7 +195,7 @@ def test_the_section_counts_choices_of_contexts() -> None:
 
 def test_two_measures_are_compared_item_by_item() -> None:
     scored = context_pairs()
-    found = keyed(section([scored], seed=0, n_resamples=50).tables["consistency"], "method", "versus", "metric")
+    found = keyed(section([scored]).tables["consistency"], "method", "versus", "metric")
     row = found["meta", "rate (expected)", "consistency"]
     same = (scored.frame["meta_delta"] > 0) == (scored.frame["rate_delta"] > 0)
     assert row["value"] == pytest.approx(same.mean(), abs=1e-12)
@@ -206,7 +206,7 @@ def test_two_measures_are_compared_item_by_item() -> None:
 def test_without_ratings_by_people_only_the_design_is_compared() -> None:
     scored = context_pairs()
     bare = replace(scored, frame=scored.frame.assign(human_good=None, human_bad=None).drop(columns="target_number"))
-    found = section([bare], seed=0, n_resamples=20)
+    found = section([bare])
     assert set(found.tables["accuracy"]["versus"]) == {"design"}
     row = keyed(found.tables["accuracy"], "method", "metric")["direct", "kappa"]
     assert row["reason"] == "the reference or the other always makes one choice"
@@ -216,7 +216,7 @@ def test_without_ratings_by_people_only_the_design_is_compared() -> None:
 def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> None:
     scored = context_pairs()
     shuffled = replace(scored, frame=scored.frame.sample(frac=1, random_state=1))
-    first, second = (section([x], seed=3, n_resamples=50) for x in (scored, shuffled))
+    first, second = (section([x]) for x in (scored, shuffled))
     for name in first.tables:
         pd.testing.assert_frame_equal(first.tables[name], second.tables[name])
 
@@ -225,7 +225,7 @@ def test_pairs_of_sentences_have_no_contexts_to_choose() -> None:
     scored = context_pairs()
     other = replace(scored, frame=scored.frame.assign(task="sentence_pair"))
     with pytest.raises(BankError, match="has scored items of the task context_pair"):
-        section([other], seed=0, n_resamples=5)
+        section([other])
 
 
 def published(model: str, nth: int) -> ScoredFrame:
@@ -258,7 +258,7 @@ def published(model: str, nth: int) -> ScoredFrame:
 
 
 def test_people_are_a_measure_and_their_choices_the_reference() -> None:
-    found = section([published(name, nth) for nth, name in enumerate(MODELS[:5])], seed=0, n_resamples=5)
+    found = section([published(name, nth) for nth, name in enumerate(MODELS[:5])])
     rows = keyed(found.tables["accuracy"], "model", "method", "versus", "metric")
     for nth, model in enumerate(MODELS[:5]):
         for method, measure in (("direct", "LOGPROBS"), ("meta", "CHOICE"), ("rate (argmax)", "LIKERT")):
@@ -281,7 +281,7 @@ def test_people_are_a_measure_and_their_choices_the_reference() -> None:
 @pytest.mark.parametrize("n_models", [1, 3, 21])
 def test_every_model_has_a_line_of_the_first_table_and_a_place_in_each_figure(n_models: int) -> None:
     tables = [replace(published("x", nth % 5), model=f"lab/model-{nth}") for nth in range(n_models)]
-    found = section(tables, seed=0, n_resamples=5)
+    found = section(tables)
     models = [table.model for table in tables]
     assert found.tables["choices"]["model"].tolist() == [*models, "human"]
     assert found.main_figure in {figure.name for figure in found.figures}
@@ -299,7 +299,7 @@ def test_ratings_that_all_tie_are_said_to_tie_where_their_agreement_stands() -> 
     scored = published("m", 1)
     flat = scored.frame.assign(rate_argmax_good=3, rate_argmax_bad=3, rate_delta=0.0, meta_delta=-1.0)
     always_first = flat.assign(meta_delta=np.where(flat["target_number"] == 1, 1.0, -1.0))
-    found = section([replace(scored, frame=always_first)], seed=0, n_resamples=5)
+    found = section([replace(scored, frame=always_first)])
     line = found.tables["choices"].iloc[0]
     assert line["CHOICE-LIKERT"].startswith("1.00")
     assert line["CHOICE-LIKERT"].endswith("all tie")
@@ -312,12 +312,12 @@ def test_ratings_that_all_tie_are_said_to_tie_where_their_agreement_stands() -> 
 
 def test_models_that_do_alike_are_said_once() -> None:
     tables = [replace(published("x", 0), model=f"m{nth}") for nth in range(3)]
-    assert "LOGPROBS 0.72 everywhere" in section(tables, seed=0, n_resamples=5).answer
+    assert "LOGPROBS 0.72 everywhere" in section(tables).answer
 
 
 def test_mean_ratings_are_the_reference_where_nobody_chose() -> None:
     scored = published("m", 0)
-    found = section([replace(scored, frame=scored.frame.drop(columns="human_choice"))], seed=0, n_resamples=5)
+    found = section([replace(scored, frame=scored.frame.drop(columns="human_choice"))])
     rows = keyed(found.tables["accuracy"], "model", "method", "versus", "metric")
     assert rows["m", "direct", "human", "accuracy"]["told_by"] == "LIKERT"
     assert not any(key[0] == "human" and key[2] == "human" for key in rows)

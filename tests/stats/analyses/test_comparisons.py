@@ -20,7 +20,7 @@ def models(n_models: int = 4) -> list[ScoredFrame]:
 
 
 def test_all_pairs_of_models_and_of_methods_are_there_once() -> None:
-    found = section(models(), seed=0, n_resamples=20).tables["comparisons"]
+    found = section(models()).tables["comparisons"]
     by_kind = found.groupby("compared")["n"].size().to_dict()
     assert by_kind == {"models": 6 * 2, "methods": 4}  # 6 pairs by 2 methods; 1 pair in 4 models
     assert set(found["n"]) == {199}
@@ -29,7 +29,7 @@ def test_all_pairs_of_models_and_of_methods_are_there_once() -> None:
 
 def test_a_pair_has_the_numbers_of_its_items() -> None:
     tables = models()
-    rows = keyed(section(tables, seed=0, n_resamples=50).tables["comparisons"], "compared", "within", "a", "b")
+    rows = keyed(section(tables).tables["comparisons"], "compared", "within", "a", "b")
     row = rows["models", "direct", "m0", "m2"]
     a, b = (tables[i].frame["direct_delta"].to_numpy()[1:] > 0 for i in (0, 2))
     assert (row["n_only_a"], row["n_only_b"]) == ((a & ~b).sum(), (~a & b).sum())
@@ -38,7 +38,7 @@ def test_a_pair_has_the_numbers_of_its_items() -> None:
 
 
 def test_p_values_are_corrected_within_a_kind() -> None:
-    found = section(models(), seed=0, n_resamples=20).tables["comparisons"]
+    found = section(models()).tables["comparisons"]
     for _, part in found.groupby("compared"):
         expected = corrected(part["p_mid"].to_numpy())
         np.testing.assert_array_equal(part["p_mid_holm"], expected.holm)
@@ -48,10 +48,10 @@ def test_p_values_are_corrected_within_a_kind() -> None:
 def test_only_common_items_are_compared() -> None:
     first, second = models(2)
     part = replace(second, frame=second.frame.iloc[50:120])
-    found = keyed(section([first, part], seed=0, n_resamples=20).tables["comparisons"], "compared", "within", "a", "b")
+    found = keyed(section([first, part]).tables["comparisons"], "compared", "within", "a", "b")
     assert found["models", "direct", "m0", "m1"]["n"] == 70
     other = replace(second, frame=second.frame.assign(item_id=[f"other/{i}" for i in range(200)]))
-    row = keyed(section([first, other], seed=0, n_resamples=20).tables["comparisons"], "compared", "within", "a", "b")
+    row = keyed(section([first, other]).tables["comparisons"], "compared", "within", "a", "b")
     assert row["models", "direct", "m0", "m1"]["reason"] == "they share no scored items"
     assert np.isnan(row["models", "direct", "m0", "m1"]["difference"])
 
@@ -59,12 +59,12 @@ def test_only_common_items_are_compared() -> None:
 def test_the_same_seed_gives_the_same_table_whatever_the_order_of_rows() -> None:
     tables = models(2)
     shuffled = [replace(x, frame=x.frame.sample(frac=1, random_state=1)) for x in tables]
-    first, second = (section(x, seed=3, n_resamples=50).tables["comparisons"] for x in (tables, shuffled))
+    first, second = (section(x).tables["comparisons"] for x in (tables, shuffled))
     pd.testing.assert_frame_equal(first, second)
 
 
 def test_the_text_counts_differences() -> None:
-    found = section(models(), seed=0, n_resamples=20)
+    found = section(models())
     table = found.tables["comparisons"]
     kind = table[table["compared"] == "models"]
     assert f"{(kind['p_mid_holm'] < 0.05).sum()} of 12 comparisons differ" in found.text
@@ -72,19 +72,19 @@ def test_the_text_counts_differences() -> None:
 
 def test_one_model_with_one_method_is_refused() -> None:
     with pytest.raises(BankError, match="nothing to compare"):
-        section([replace(rated_table(), layouts=(DIRECT,))], seed=0, n_resamples=5)
+        section([replace(rated_table(), layouts=(DIRECT,))])
 
 
 def test_the_text_counts_equivalent_pairs_at_the_margin_that_is_asked_for() -> None:
     same = [rated_table(seed=1, n_items=400, model=name) for name in ("m0", "m1")]
-    found = section(same, seed=0, n_resamples=20, margin=0.02)
+    found = section(same, margin=0.02)
     rows = keyed(found.tables["comparisons"], "compared", "within", "a", "b")
     row = rows["models", "direct", "m0", "m1"]
     assert row["p_equivalent"] <= row["p_equivalent_holm"] < 0.05
     assert np.isnan(row["bf01"])
     assert "2 are equivalent on such items: their accuracies are shown to differ by less than 0.02 (Holm)" in found.text
     with pytest.raises(BankError, match="margin is 2"):
-        section(same, seed=0, n_resamples=20, margin=2)
+        section(same, margin=2)
 
 
 def test_the_text_names_those_that_differ_and_the_largest_other_only_where_none_does() -> None:
@@ -93,22 +93,22 @@ def test_the_text_names_those_that_differ_and_the_largest_other_only_where_none_
     better = replace(known, frame=frame, layouts=(DIRECT,))
     others = [replace(rated_table(400, seed=seed, model=f"m{seed}"), layouts=(DIRECT,)) for seed in (1, 2, 3, 4)]
     few = replace(others[0], model="few", frame=others[0].frame.head(6))
-    found = section([better, *others[:2], few], seed=0, n_resamples=0)
+    found = section([better, *others[:2], few])
     assert "2 of 6 comparisons differ" in found.text
     assert "These differ: `knows` - `m" in found.text
     assert found.text.count("(`direct`, toy, n = 399)") == 2
     assert found.answer == found.text.rpartition("\n\n")[0]
     assert "Largest" not in found.text
-    none = section(others[:2], seed=0, n_resamples=0)
+    none = section(others[:2])
     assert "0 of 1 comparisons differ" in none.text
     assert "The largest difference, which is not told from none: `m1` - `m2`" in none.text
-    many = section([better, *others], seed=0, n_resamples=0)
+    many = section([better, *others])
     assert "; and 1 smaller, in the table." in many.text
 
 
 def test_of_many_corpora_the_answer_tells_how_many_differ() -> None:
     tables = [rated_table(60, seed=seed, corpus=f"c{seed}", model=model) for seed in range(5) for model in ("a", "b")]
-    found = section(tables, seed=0, n_resamples=0)
+    found = section(tables)
     n = (found.tables["comparisons"]["p_mid_holm"] < 0.05).sum()
     assert found.answer.startswith(f"{n} of 20 comparisons of models and of methods on 5 corpora differ on such items")
 
@@ -116,12 +116,12 @@ def test_of_many_corpora_the_answer_tells_how_many_differ() -> None:
 def test_comparisons_without_a_test_are_counted_with_the_reason() -> None:
     first, second = (replace(table, layouts=(DIRECT,)) for table in models(2))
     apart = replace(second, model="apart", frame=second.frame.assign(item_id=[f"other/{i}" for i in range(200)]))
-    found = section([first, second, apart], seed=0, n_resamples=0)
+    found = section([first, second, apart])
     assert "2 have no test: they share no scored items." in found.text
 
 
 def test_the_first_page_has_seven_columns_with_those_that_differ_on_top() -> None:
-    found = section(models(), seed=0, n_resamples=0)
+    found = section(models())
     first, whole = (found.tables[name] for name in ("first", "comparisons"))
     assert list(first) == ["corpus", "within", "a", "b", "difference", "n", "Holm's p"]
     assert len(first) == len(whole)

@@ -41,7 +41,7 @@ def three_models() -> list[ScoredFrame]:
 
 def test_phenomena_of_two_corpora_are_pooled_under_one_name_in_each_language() -> None:
     tables = three_models()
-    found = section(tables, seed=0, n_resamples=1)
+    found = section(tables)
     cells = keyed(found.tables["phenomena"], "model", "method", "language", "phenomenon")
     cell = cells["gpt2", "direct", "tr", "negation, NPIs"]
     assert cell["corpora"] == "one, two"
@@ -62,7 +62,7 @@ def test_phenomena_of_two_corpora_are_pooled_under_one_name_in_each_language() -
 
 def test_languages_have_family_and_resources_and_say_where_no_prompt_is() -> None:
     tables = [replace(table, layouts=(DIRECT,)) if table.corpus == "two" else table for table in three_models()]
-    found = section(tables, seed=0, n_resamples=1)
+    found = section(tables)
     languages = found.tables["languages"]
     assert languages["language"].tolist() == ["sw", "en", "fr-CA", "tr"]
     assert languages["resource class"].tolist() == [2, 5, 5, 4]
@@ -80,20 +80,20 @@ def test_asking_is_held_against_probability_on_the_same_items() -> None:
     asked = replace(asked, frame=asked.frame.assign(direct_delta=-1.0))
     scored = of_languages("scored", ["SV-#"], ["en", "tr"])
     scored = replace(scored, frame=scored.frame.assign(direct_delta=1.0), layouts=(DIRECT,))
-    answer = section([asked, scored], seed=0, n_resamples=1).answer
+    answer = section([asked, scored]).answer
     assert "where on the same items `direct` is right in 0.00 on average over languages" in answer
 
 
 def test_a_model_that_lacks_a_language_is_named_and_one_language_is_an_error() -> None:
-    found = section(three_models()[:5], seed=0, n_resamples=1)  # the third model lacks corpus two
+    found = section(three_models()[:5])  # the third model lacks corpus two
     assert "Coverage: sw lack some of the 3 models." in found.text
     only = rated_table(20)
     with pytest.raises(BankError, match=r"1 language\(s\) with scored choices; expected 2 or more"):
-        section([only], seed=0, n_resamples=1)
+        section([only])
 
 
 def test_the_order_of_tables_changes_no_number() -> None:
-    first, again = (section(tables, seed=0, n_resamples=1) for tables in (three_models(), three_models()[::-1]))
+    first, again = (section(tables) for tables in (three_models(), three_models()[::-1]))
     for name in ("phenomena", "accuracy", "groups"):
         pd.testing.assert_frame_equal(first.tables[name], again.tables[name])
 
@@ -105,7 +105,7 @@ def test_a_hundred_languages_are_drawn_in_maps_that_can_be_read_and_none_is_left
         table = of_languages("many", ["NPI licensing", "SV-#"], tags, model=model)
         frame = pd.concat([table.frame.assign(language=np.roll(tags, shift)[:60]) for shift in (0, 41)])
         tables.append(replace(table, frame=frame.assign(item_id=[str(nth) for nth in range(len(frame))])))
-    found = section(tables, seed=0, n_resamples=1)
+    found = section(tables)
     drawn: dict[str, list[str]] = {}
     for figure in found.figures:
         axes = figure.draw().get_axes()[0]
@@ -120,7 +120,7 @@ def test_a_hundred_languages_are_drawn_in_maps_that_can_be_read_and_none_is_left
 
 def test_many_models_stand_in_a_map_a_method_and_none_is_left_out() -> None:
     tables = [of_languages("one", ["SV-#"], ["en", "tr", "fr"], model=f"model-{nth}") for nth in range(19)]
-    found = section(tables, seed=0, n_resamples=1)
+    found = section(tables)
     maps = [one.draw().get_axes()[0] for one in found.figures if one.name.startswith("language_view_models")]
     shown = [text.get_text() for axes in maps for text in axes.get_xticklabels()]
     assert set(shown) == {f"model-{nth}" for nth in range(19)}

@@ -15,7 +15,7 @@ import pytest
 
 from pairbank.builders.languages import typology
 from pairbank.errors import BankError
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.languages.section import section
 from pairbank.stats.analyses.languages.statistics import leave_one_out, method_correlations, typology_means
 from pairbank.stats.scored_table.frame import ScoredFrame
@@ -144,7 +144,7 @@ def concepts(languages: list[str], *, corpus: str) -> ScoredFrame:
 
 def test_the_section_pools_the_languages_of_a_model() -> None:
     tables = [concepts(["en"], corpus="comps"), concepts(["zh", "vi", "hu", "de"], corpus="xcomps")]
-    found = section(tables, seed=0, n_resamples=50)
+    found = section(tables)
     accuracy = found.tables["accuracy"]
     assert len(accuracy) == 5 * 2 * 2  # languages, negative types, methods
     frame = tables[1].frame
@@ -162,16 +162,16 @@ def test_the_section_pools_the_languages_of_a_model() -> None:
 def test_invented_words_are_another_task() -> None:
     english, others = concepts(["en"], corpus="comps"), concepts(["zh", "vi"], corpus="xcomps")
     invented = np.where(np.arange(400) < 100, "property inheritance", "property knowledge")
-    found = section([replace(english, frame=english.frame.assign(phenomenon=invented)), others], seed=0, n_resamples=5)
+    found = section([replace(english, frame=english.frame.assign(phenomenon=invented)), others])
     cells = found.tables["accuracy"].query("language == 'en' and method == 'direct'")
     assert cells["n"].sum() == 300
 
 
 def test_one_language_is_no_comparison_of_languages() -> None:
     with pytest.raises(BankError, match=r"1 language\(s\) with a negative type"):
-        section([concepts(["en"], corpus="comps")], seed=0, n_resamples=5)
+        section([concepts(["en"], corpus="comps")])
     with pytest.raises(BankError, match=r"0 language\(s\) with a negative type"):
-        section([rated_table()], seed=0, n_resamples=5)
+        section([rated_table()])
 
 
 def test_the_typology_of_the_section_loads_nothing_heavy() -> None:
@@ -206,7 +206,7 @@ def published_section(n_models: int) -> Section:
                     rows.append((language, kind, method, round(n_pairs * float(value)) - nth % 3))
         tables.append(scored_cells(rows, model=f"lab/model-{nth}", n_pairs=n_pairs))
         probed.append(pd.DataFrame(summary))
-    return section(tables, seed=0, n_resamples=5, probed=probed)
+    return section(tables, Context(probed=probed))
 
 
 def scored_cells(rows: list[tuple[str, str, str, int]], *, model: str, n_pairs: int) -> ScoredFrame:

@@ -52,13 +52,13 @@ def test_the_r_squared_of_shares_is_that_of_the_means_where_each_method_has_its_
 
 
 def test_every_outcome_has_an_r_squared_in_the_report() -> None:
-    fit = section(models(), seed=0, n_resamples=1).tables["fit"]
+    fit = section(models()).tables["fit"]
     assert fit["outcome"].tolist() == ["delta", "accuracy"]
     assert fit["r_squared"].between(0, 1).all()
 
 
 def test_paradigms_are_the_units_where_there_are_ten_and_the_text_says_so() -> None:
-    found = section(models(), seed=0, n_resamples=1)
+    found = section(models())
     effects = found.tables["effects"]
     assert set(effects["unit"]) == {"paradigm"}
     assert set(effects["n"]) == {12}
@@ -74,11 +74,11 @@ def test_paradigms_are_the_units_where_there_are_ten_and_the_text_says_so() -> N
 
 
 def test_items_are_the_units_of_a_corpus_without_paradigms_and_as_many_as_asked_for_are_drawn() -> None:
-    found = section(models(paradigms=2), seed=0, n_resamples=1, max_items=40)
+    found = section(models(paradigms=2), max_items=40)
     assert set(found.tables["effects"]["unit"]) == {"item"}
     assert set(found.tables["effects"]["n"]) == {40}
     assert "40 items, drawn from 119 as a sample" in found.text
-    again = section(models(paradigms=2), seed=0, n_resamples=1, max_items=40)
+    again = section(models(paradigms=2), max_items=40)
     pd.testing.assert_frame_equal(found.tables["effects"], again.tables["effects"])
 
 
@@ -93,7 +93,7 @@ def test_what_cannot_be_fitted_has_a_reason_and_no_number() -> None:
 def test_one_method_of_one_model_is_refused() -> None:
     table = replace(models()[0], layouts=(DIRECT,))
     with pytest.raises(BankError, match="toy: nothing to compare"):
-        section([table], seed=0, n_resamples=1)
+        section([table])
 
 
 @pytest.mark.parametrize("kind", ["numbers", "shares"])

@@ -12,6 +12,7 @@ import pytest
 import pairbank
 from multiverse_nulls import DIRECT, MEAN, curve, deciding, multiverse_tables, rates
 from pairbank.errors import BankError, UnknownNameError
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.comparisons import section as compared
 from pairbank.stats.analyses.multiverse.section import section
 from pairbank.stats.measures.agreement import pearson
@@ -33,7 +34,7 @@ def test_one_specification_is_the_comparison_of_the_report() -> None:
     one = curve(tables, n_draws=20).table
     row = one[(one["linking"] == "direct") & (one["wording"] == "ask2") & (one["orders"] == "averaged")]
     (mine,) = row[row["items"] == "all"].to_dict("records")
-    pairs = compared(tables, seed=0, n_resamples=1).tables["comparisons"]
+    pairs = compared(tables, Context(n_resamples=1)).tables["comparisons"]
     (theirs,) = pairs[(pairs["a"] == "direct") & (pairs["b"] == "ask2")].to_dict("records")
     assert [mine[x] for x in ("estimate", "low", "high", "n")] == [
         theirs[x] for x in ("difference", "low", "high", "n")
@@ -93,17 +94,17 @@ def test_tables_of_one_model_with_and_without_bos_are_a_choice() -> None:
 )
 def test_a_claim_that_cannot_be_read_says_what_is_expected(claim: str, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
-        section(multiverse_tables(60, seed=0), seed=0, n_resamples=20, claim=claim)
+        section(multiverse_tables(60, seed=0), Context(n_resamples=20), claim=claim)
 
 
 def test_the_verdict_is_of_the_whole_curve_and_names_its_evidence() -> None:
-    right = section(multiverse_tables(300, seed=0, gap=0.9), seed=0, n_resamples=199)
+    right = section(multiverse_tables(300, seed=0, gap=0.9), Context(n_resamples=199))
     assert right.answer.startswith("**Asking is worse than probability: shown over all specifications together** (p =")
     assert "It holds in 64 of 64 specifications (100%)" in right.answer
     assert "would have been found four times in five" in right.answer
-    null = section(multiverse_tables(300, seed=2), seed=0, n_resamples=199)
+    null = section(multiverse_tables(300, seed=2), Context(n_resamples=199))
     assert "not shown" in null.answer
-    contrary = section(multiverse_tables(300, seed=0, gap=0.9), seed=0, n_resamples=199, claim="asking > probability")
+    contrary = section(multiverse_tables(300, seed=0, gap=0.9), Context(n_resamples=199), claim="asking > probability")
     assert contrary.answer.startswith("**The contrary is shown of the claim that asking is better than probability**")
 
 
@@ -131,7 +132,7 @@ def test_paradigms_are_the_draws_where_there_are_ten() -> None:
 
 def test_the_same_seed_gives_the_same_bytes_and_the_section_is_drawn() -> None:
     tables = multiverse_tables(60, seed=0, n_models=2)
-    first, again = (section(tables, seed=4, n_resamples=50) for _ in range(2))
+    first, again = (section(tables, Context(seed=4, n_resamples=50)) for _ in range(2))
     assert (first.answer, first.text) == (again.answer, again.text)
     upper, lower = first.figures[0].draw().axes
     assert upper.get_ylabel() == "difference in accuracy"
@@ -151,7 +152,7 @@ def test_what_raters_said_gives_their_share_of_the_variance() -> None:
             "scale": "points7",
         }
     )
-    made = section(tables, seed=0, n_resamples=20, ratings=[ratings])
+    made = section(tables, Context(n_resamples=20, ratings=[ratings]))
     parts = keyed(made.tables["variance"], "of", "part")
     assert parts["ratings", "item"]["share"] > 0.5 > parts["ratings", "rater"]["share"] > 0
     assert "**Variance of people's ratings** on toy (60 items, 8 raters)" in made.text
@@ -161,7 +162,7 @@ def test_what_raters_said_gives_their_share_of_the_variance() -> None:
 def test_asking_is_worse_in_nearly_all_specifications_of_thirteen_published_models(shared: Path) -> None:
     """Hu & Frank 2024: not for Llama-2 70B, nor everywhere for Gemma 7B and Mistral 7B."""
     tables = pairbank.import_scores(shared / "published" / "hu_frank_2024_syntax.csv", profile="hu-frank-2024")
-    made = section([scored_frame(table, for_analyses=True) for table in tables], seed=0, n_resamples=99)
+    made = section([scored_frame(table, for_analyses=True) for table in tables], Context(n_resamples=99))
     assert len(made.tables["specifications"]) >= 300
     assert made.tables["specifications"]["holds"].mean() == pytest.approx(0.92, abs=0.02)
     models = made.tables["choices"].query("choice == 'model'")
@@ -171,5 +172,5 @@ def test_asking_is_worse_in_nearly_all_specifications_of_thirteen_published_mode
 
 
 def test_r_with_people_has_no_verdict_below_a_hundred_rated_items() -> None:
-    made = section(multiverse_tables(60, seed=0, people=0.6), seed=0, n_resamples=20, claim="people > 0")
+    made = section(multiverse_tables(60, seed=0, people=0.6), Context(n_resamples=20), claim="people > 0")
     assert "it is not tested, since that takes 100 rated items" in made.answer

@@ -41,7 +41,7 @@ def words() -> ScoredFrame:
 
 def test_words_have_a_mean_log_probability_and_r_with_direct() -> None:
     table = words()
-    found = section([table], seed=0, n_resamples=200)
+    found = section([table])
     rows = keyed(found.tables["prediction"], "method", "metric")
     assert set(rows) == {("direct", "mean_logprob"), ("meta", "mean_logprob"), ("meta", "pearson")}
     direct, meta = (table.frame[f"{name}_good"].to_numpy(dtype=np.float64) for name in ("direct", "meta"))
@@ -54,10 +54,10 @@ def test_words_have_a_mean_log_probability_and_r_with_direct() -> None:
 
 def test_pairs_are_no_words_to_predict() -> None:
     with pytest.raises(BankError, match="has scored items of the task word_prediction"):
-        section([rated_table()], seed=0, n_resamples=5)
+        section([rated_table()])
     unscored = replace(words(), frame=words().frame.assign(direct_good=None, meta_good=None))
     with pytest.raises(BankError, match="has scored items of the task word_prediction"):
-        section([unscored], seed=0, n_resamples=5)
+        section([unscored])
 
 
 def test_balanced_accuracy_is_that_of_scikit_learn() -> None:

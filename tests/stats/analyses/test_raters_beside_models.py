@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.asked_for import checked_options
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.asked_for import checked_options, section_or_note
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.analyses.raters.section import section
 from pairbank.stats.scored_table.frame import ScoredFrame
@@ -57,7 +57,7 @@ def models(n_items: int = 300) -> list[ScoredFrame]:
 
 
 def made(tables: list[ScoredFrame], *ratings: pd.DataFrame) -> Section:
-    return section(tables, seed=0, n_resamples=1, ratings=list(ratings))
+    return section(tables, Context(ratings=list(ratings)))
 
 
 def test_raters_and_models_stand_in_one_table_on_the_same_items() -> None:
@@ -111,7 +111,7 @@ def test_means_without_raters_say_what_they_can_and_what_they_cannot() -> None:
     tables = models()
     frame = tables[0].frame
     human = np.sign(frame["human_good"].to_numpy() - frame["human_bad"].to_numpy())[1:]  # the first is no choice
-    found = section(tables, seed=0, n_resamples=1, mean_ratings=("toy",))
+    found = section(tables, Context(mean_ratings=("toy",)))
     each = found.tables["each"]
     people = each[each["kind"] == "people"].set_index("who")
     assert people.loc["mean ratings", "value"] == pytest.approx((human > 0).mean())
@@ -128,13 +128,13 @@ def test_means_without_raters_say_what_they_can_and_what_they_cannot() -> None:
     for figure in found.figures:
         assert figure.draw().get_axes()
     known = [replace(t, frame=t.frame.assign(human_n=np.arange(300) % 3 + 8)) for t in tables]
-    assert "8 to 10 raters stand behind a mean" in section(known, seed=0, n_resamples=1, mean_ratings=("toy",)).answer
+    assert "8 to 10 raters stand behind a mean" in section(known, Context(mean_ratings=("toy",))).answer
 
 
 def test_single_ratings_are_taken_where_there_are_both() -> None:
     tables, other = models(), rated_table(40, corpus="means", model="sure")
     ratings = [forced(tables[0])]
-    found = section([*tables, other], seed=0, n_resamples=1, ratings=ratings, mean_ratings=("toy", "means"))
+    found = section([*tables, other], Context(ratings=ratings, mean_ratings=("toy", "means")))
     people = found.tables["each"].query("kind == 'people'")
     assert people.groupby("corpus")["who"].count().to_dict() == {"means": 1, "toy": 3}
     assert "Of means mean ratings are published" in found.answer
@@ -171,9 +171,9 @@ def test_a_file_of_ratings_is_given_as_text_and_what_is_wrong_is_said(tmp_path: 
     forced(tables[0]).to_parquet(path)
     options = checked_options("raters", {"ratings": str(path), "epsilon": "0.2"})
     assert options == {"ratings": (str(path),), "epsilon": 0.2}
-    assert section(tables, seed=0, n_resamples=1, **options).answer
+    assert section_or_note("raters", tables, DEFAULTS, options=options).answer
     with pytest.raises(BankError, match="no ratings of single raters were given"):
-        section(tables, seed=0, n_resamples=1)
+        section(tables)
     with pytest.raises(BankError, match="lacks the column"):
         ratings_given([forced(tables[0]).drop(columns="scale")])
     with pytest.raises(BankError, match="of none of the items of toy"):

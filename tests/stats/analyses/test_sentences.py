@@ -47,10 +47,10 @@ def test_differences_are_told_of_such_items_and_beyond_ten_paradigms() -> None:
     names = [f"p{i % 12}" for i in range(240)]
     better = first.frame.assign(paradigm=names, direct_delta=first.frame["direct_delta"] + 3)
     tables = [replace(first, frame=better), replace(second, frame=second.frame.assign(paradigm=names))]
-    text = comparisons.section(tables, seed=0, n_resamples=1).text
+    text = comparisons.section(tables).text
     assert "1 of 2 comparisons differ on such items" in text
     assert "; 1 differ beyond their 12 paradigms by a t test over these (Holm)" in text
-    few = comparisons.section([first, second], seed=0, n_resamples=1)
+    few = comparisons.section([first, second])
     assert "; whether beyond their paradigms cannot be told, since that takes 10 of them" in few.text
     assert few.tables["comparisons"]["p_paradigms"].isna().all()
 
@@ -59,9 +59,7 @@ def test_a_paradigm_below_chance_is_counted_and_the_lowest_have_intervals() -> N
     table = rated_table(200)
     names = np.array([f"p{i % 5}" for i in range(200)])
     wrong = np.where(names == "p3", -1.0, table.frame["direct_delta"])
-    found = paradigms.section(
-        [replace(table, frame=table.frame.assign(paradigm=names, direct_delta=wrong))], seed=0, n_resamples=1
-    )
+    found = paradigms.section([replace(table, frame=table.frame.assign(paradigm=names, direct_delta=wrong))])
     said = found.text.split("\n\n")[0]
     assert "`direct`: 5 values of paradigm with 5 items or more; lowest: p3 (0.00 [0.00, 0.09]), " in said
     assert "; 1 below chance at 0.05 (sign test, corrected for all 5 by Holm)" in said
@@ -72,6 +70,6 @@ def test_shares_of_nothing_are_not_told() -> None:
     table = rated_table(60)
     noise = np.random.default_rng(8).normal(size=60)
     nothing = replace(table, frame=table.frame.assign(human_good=noise, human_bad=0.0))
-    text = associations.section([nothing], seed=0, n_resamples=1).text
+    text = associations.section([nothing]).text
     assert "that anything of people's differences is predicted is not shown" in text
     assert "Parts of R^2" not in text

@@ -16,6 +16,7 @@ import pairbank
 from pairbank.cli import app
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 from pairbank.stats.analyses.trajectories.order import rank_agreement
 from pairbank.stats.analyses.trajectories.section import section
@@ -59,7 +60,7 @@ def run_of(run: str, seed: int) -> list[ScoredFrame]:
 
 
 def test_onsets_are_where_the_phenomena_were_learnt() -> None:
-    found = section(run_of("run", 1)[::-1], seed=0, n_resamples=1)
+    found = section(run_of("run", 1)[::-1])
     onsets = found.tables["onsets"].set_index("phenomenon")
     for kind, place in LEARNT_AT.items():
         onset = float(onsets["onset"][kind])
@@ -79,13 +80,13 @@ def test_steps_and_tokens_may_be_declared() -> None:
     for name, unit in (("step", "step"), ("training_tokens", "training tokens")):
         amounts: list[dict[str, Any]] = [{name: 10.0 * (n + 1)} for n in range(7)]
         declared = {f"run@{n}": replace(base, **amount) for n, amount in enumerate(amounts)}
-        onsets = section(tables, seed=0, n_resamples=1, features=declared).tables["onsets"]
+        onsets = section(tables, Context(features=declared)).tables["onsets"]
         assert (onsets["unit"] == unit).all()
         assert float(onsets.set_index("phenomenon")["onset"]["agreement"]) == 20.0
 
 
 def test_two_runs_that_learn_in_one_order_are_said_to_agree() -> None:
-    found = section([*run_of("one", 1), *run_of("two", 2)], seed=0, n_resamples=1)
+    found = section([*run_of("one", 1), *run_of("two", 2)])
     (row,) = found.tables["order"].to_dict("records")
     assert row["rho_onset"] > 0.9
     assert "1 agree" in found.text
@@ -99,9 +100,9 @@ def test_rank_agreement_of_random_orders_is_rarely_significant() -> None:
 
 def test_models_that_are_no_checkpoints_are_refused_with_the_remedy() -> None:
     with pytest.raises(BankError, match="RUN@step-1000"):
-        section(run_of("run", 1)[:2], seed=0, n_resamples=1)
+        section(run_of("run", 1)[:2])
     with pytest.raises(BankError, match="two checkpoints at step 0"):
-        section([*run_of("run", 1), checkpoint("run", 0, 0)], seed=0, n_resamples=1)
+        section([*run_of("run", 1), checkpoint("run", 0, 0)])
 
 
 def test_null_runs_rarely_have_an_onset_and_true_ones_rarely_too_early() -> None:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def summary() -> pd.DataFrame:
     table = rated_table()
-    return summarise(table.frame, table.layouts, model=table.model, n_resamples=20)
+    return summarise(table.frame, table.layouts, model=table.model)
 
 
 def test_every_metric_of_a_summary_is_known_and_its_values_lie_in_its_range() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -39,14 +38,13 @@ def contexts(table: ScoredFrame) -> ScoredFrame:
 
 def sections(n_models: int) -> dict[str, Section]:
     tables = [rated_table(seed=seed, model=f"model {seed}/x") for seed in range(n_models)]
-    options: dict[str, Any] = {"seed": 0, "n_resamples": 20}
     return {
-        "people": people.section(tables, **options),
-        "grammaticality": grammaticality.section(tables, **options),
-        "comparisons": comparisons.section(tables, **options),
-        "paradigms": paradigms.section(tables, **options),
-        "languages": multilingual.section([concepts(x) for x in tables], **options),
-        "choice_likert": choice_likert.section([contexts(x) for x in tables], **options),
+        "people": people.section(tables),
+        "grammaticality": grammaticality.section(tables),
+        "comparisons": comparisons.section(tables),
+        "paradigms": paradigms.section(tables),
+        "languages": multilingual.section([concepts(x) for x in tables]),
+        "choice_likert": choice_likert.section([contexts(x) for x in tables]),
     }
 
 
@@ -91,7 +89,7 @@ def test_every_section_has_its_figures_and_all_can_be_saved(n_models: int, tmp_p
 
 
 def test_a_curve_has_the_r_of_each_bin() -> None:
-    found = people.section([rated_table()], seed=0, n_resamples=5)
+    found = people.section([rated_table()])
     (figure,) = [x for x in found.figures if x.name == "people_bins_toy_cosine_distance"]
     table = found.tables["by_bin"].query("group_by == 'cosine_distance' and method == 'direct'")
     line = figure.draw().axes[0].lines[0]
@@ -101,7 +99,7 @@ def test_a_curve_has_the_r_of_each_bin() -> None:
 
 @pytest.mark.parametrize("n_models", [3, 21])
 def test_several_models_are_drawn_each(n_models: int) -> None:
-    found = people.section([rated_table(seed=s, model=f"m{s}") for s in range(n_models)], seed=0, n_resamples=5)
+    found = people.section([rated_table(seed=s, model=f"m{s}") for s in range(n_models)])
     (figure,) = [x for x in found.figures if x.name == "people_bins_toy_cosine_distance"]
     table = found.tables["by_bin"].query("group_by == 'cosine_distance' and method == 'direct'")
     drawn = figure.draw()
@@ -113,7 +111,7 @@ def test_several_models_are_drawn_each(n_models: int) -> None:
 
 
 def test_the_areas_of_all_models_are_marks_at_their_values() -> None:
-    found = grammaticality.section([rated_table(seed=s, model=f"m{s}") for s in range(5)], seed=0, n_resamples=5)
+    found = grammaticality.section([rated_table(seed=s, model=f"m{s}") for s in range(5)])
     (figure,) = [x for x in found.figures if x.name == "grammaticality_auc"]
     marks = next(line for line in figure.draw().axes[0].lines if np.size(line.get_xdata()) == 5)
     table = found.tables["separability"].query("metric == 'auc'")
@@ -124,7 +122,7 @@ def test_the_areas_of_all_models_are_marks_at_their_values() -> None:
 
 def test_a_scatter_has_the_two_scores_of_each_pair() -> None:
     table = rated_table()
-    found = grammaticality.section([table], seed=0, n_resamples=5)
+    found = grammaticality.section([table])
     (figure,) = [x for x in found.figures if x.name == "grammaticality_scatter_gpt2"]
     (axes,) = figure.draw().axes
     points = np.asarray(axes.collections[0].get_offsets())
@@ -136,7 +134,7 @@ def test_a_scatter_has_the_two_scores_of_each_pair() -> None:
 def test_no_model_of_many_is_left_out_of_scatters_and_distributions() -> None:
     tables = [rated_table(seed=s, model=f"m{s:02d}") for s in range(12)]
     models = [table.model for table in tables]
-    found = {x.name: x for x in grammaticality.section(tables, seed=0, n_resamples=5).figures}
+    found = {x.name: x for x in grammaticality.section(tables).figures}
     drawn_cells = [found[f"grammaticality_scatter_{nth}"].draw().axes[0] for nth in (1, 2)]
     assert [text.get_text() for axes in drawn_cells for text in axes.get_yticklabels()] == models
     last = tables[-1].frame.iloc[1:]
@@ -147,7 +145,7 @@ def test_no_model_of_many_is_left_out_of_scatters_and_distributions() -> None:
         panels = found[f"grammaticality_distributions_toy_{nth}"].draw().axes
         rows += [axes.get_ylabel() for axes in panels if axes.get_ylabel()]
     assert rows == models
-    drawn = people.section(tables, seed=0, n_resamples=5).figures
+    drawn = people.section(tables).figures
     titles = [
         axes.get_title(loc="left") for x in drawn if x.name.startswith("people_scatter") for axes in x.draw().axes
     ]
@@ -155,7 +153,7 @@ def test_no_model_of_many_is_left_out_of_scatters_and_distributions() -> None:
 
 
 def test_the_legend_of_a_roc_curve_has_its_area() -> None:
-    found = grammaticality.section([rated_table()], seed=0, n_resamples=5)
+    found = grammaticality.section([rated_table()])
     (figure,) = [x for x in found.figures if x.name == "grammaticality_roc_toy"]
     legend = figure.draw().axes[0].get_legend()
     area = found.tables["separability"].query("metric == 'auc'")["value"].iloc[0]
@@ -165,7 +163,7 @@ def test_the_legend_of_a_roc_curve_has_its_area() -> None:
 
 def test_phenomena_of_several_models_are_columns_of_their_own() -> None:
     tables = [rated_table(seed=seed, model=f"m{seed}") for seed in range(3)]
-    found = paradigms.section(tables, seed=0, n_resamples=5)
+    found = paradigms.section(tables)
     (figure,) = [x for x in found.figures if x.name == "paradigms_toy_direct"]
     axes = figure.draw().axes[0]
     assert [text.get_text() for text in axes.get_xticklabels()] == ["m0", "m1", "m2"]
@@ -179,7 +177,7 @@ def test_phenomena_of_several_models_are_columns_of_their_own() -> None:
 
 def test_a_matrix_of_differences_is_antisymmetric() -> None:
     tables = [rated_table(60, seed=s, model=f"m{s}") for s in range(8)]
-    found = comparisons.section(tables, seed=0, n_resamples=5)
+    found = comparisons.section(tables)
     (figure,) = [x for x in found.figures if x.name == "comparisons_toy_models"]
     image = np.ma.filled(np.ma.asarray(figure.draw().axes[0].images[0].get_array(), dtype=np.float64), np.nan)
     assert image.shape == (8, 8)
@@ -190,7 +188,7 @@ def test_a_matrix_of_differences_is_antisymmetric() -> None:
 def test_the_order_of_a_files_rows_changes_no_figure_of_a_report(tmp_path: Path) -> None:
     table = rated_table()
     shuffled = replace(table, frame=table.frame.sample(frac=1, random_state=1))
-    summary = summarise(table.frame, table.layouts, model=table.model, n_resamples=20)
+    summary = summarise(table.frame, table.layouts, model=table.model)
     drawn = []
     for nth, scored in enumerate((table, shuffled)):
         figures = {figure.name: figure for figure in overview_section(summary, [scored]).figures}

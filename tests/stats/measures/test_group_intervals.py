@@ -61,7 +61,7 @@ def test_item_shares_pool_to_the_pooled_accuracy() -> None:
 
 def test_the_section_has_every_group_in_both_definitions() -> None:
     table = rated_table()
-    found = section([table], seed=0, n_resamples=5)
+    found = section([table])
     rows = keyed(found.tables["accuracy"], "group_by", "group", "method", "metric")
     assert set(rows) == {
         ("paradigm", group, method, metric)
@@ -82,9 +82,9 @@ def test_rows_without_a_class_are_in_no_group() -> None:
     table = rated_table()
     classes = pd.Series(["a", "b", None, None] * 50)
     some = replace(table, frame=table.frame.assign(phenomenon=classes))
-    rows = section([some], seed=0, n_resamples=5).tables["accuracy"]
+    rows = section([some]).tables["accuracy"]
     by_phenomenon = rows[(rows["group_by"] == "phenomenon") & (rows["metric"] == "accuracy")]
     assert by_phenomenon["n"].sum() == 2 * 99
     plain = replace(table, frame=table.frame.assign(paradigm="one"))
     with pytest.raises(BankError, match="two phenomena or paradigms"):
-        section([plain], seed=0, n_resamples=5)
+        section([plain])

@@ -11,6 +11,7 @@ import pytest
 import pairbank
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.analyses.asked_for import section_or_note
+from pairbank.stats.analyses.base import DEFAULTS
 from pairbank.stats.analyses.registry import ANALYSES
 from pairbank.stats.report.summary import summarise
 from rated_tables import rated_table
@@ -51,7 +52,7 @@ def test_all_analyses_of_rated_pairs_print_one_interval_for_one_number(n_items: 
     ]
     tables = {"summary": pd.concat([summarise(f.frame, f.layouts, model=f.model) for f in frames])}
     for name in ANALYSES:
-        made = section_or_note(name, frames, seed=0, n_resamples=20, options={})
+        made = section_or_note(name, frames, DEFAULTS, options={})
         tables |= {f"{name}.{part}": table for part, table in made.tables.items()}
     check(tables, least=8)
 

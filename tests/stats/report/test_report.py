@@ -109,7 +109,7 @@ def test_figures_of_corpora_in_other_scripts_have_files_of_their_own(tmp_path: P
 
 def probed(f1: list[list[float]], control: list[list[float]], *, corpus: str = "toy") -> Probed:
     """Return what `probe` would, from F1 (= accuracy) of each layer and fold."""
-    place = SummaryRow(model="m/1", corpus=corpus, group_by="all", group="", method="neuro", seed=0, n_resamples=0)
+    place = SummaryRow(model="m/1", corpus=corpus, group_by="all", group="", method="neuro")
     real, fake = np.array(f1), np.array(control)
     scores = ProbeScores(real={"f1": real, "accuracy": real}, control={"f1": fake, "accuracy": fake})
     layers = pd.DataFrame(list(layer_rows(scores, place, n_layers=len(f1), n_pairs=20)))
@@ -136,7 +136,7 @@ def test_the_section_of_probes_says_the_best_layer_and_what_the_control_reaches(
 def test_no_probe_is_an_error_and_one_without_a_value_says_why() -> None:
     with pytest.raises(BankError, match="no probes to report"):
         neuro_section([])
-    place = SummaryRow(model="m", corpus="toy", group_by="all", group="", method="neuro", seed=0, n_resamples=0)
+    place = SummaryRow(model="m", corpus="toy", group_by="all", group="", method="neuro")
     empty = Probed(
         layers=pd.DataFrame(list(layer_rows("too few pairs", place, n_layers=2, n_pairs=1))).astype(LAYER_DTYPES),
         summary=pd.DataFrame(list(summary_rows("too few pairs", place, n_pairs=1, n_rows=1))).astype(DTYPES),

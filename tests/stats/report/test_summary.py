@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from pairbank.errors import BankError
 from pairbank.stats import MethodLayout, summarise
 from pairbank.stats.scored_table.summary_row import SummaryRow
 
@@ -68,7 +67,7 @@ def cell(summary: pd.DataFrame, **where: str) -> Any:  # noqa: ANN401
 
 
 def test_every_metric_of_the_whole_corpus_is_there_once() -> None:
-    summary = summarise(scored(), LAYOUTS, model="gpt2", n_resamples=50)
+    summary = summarise(scored(), LAYOUTS, model="gpt2")
     whole = summary[summary["group_by"] == "all"]
     accuracies = {("direct", "accuracy")}
     accuracies |= {(m, k) for m in ("meta", "judge") for k in ("accuracy", "accuracy_pooled", "position_bias")}
@@ -84,7 +83,7 @@ def test_every_metric_of_the_whole_corpus_is_there_once() -> None:
 
 
 def test_groups_have_accuracies_and_subsets_have_agreement_too() -> None:
-    summary = summarise(scored(), LAYOUTS, model="gpt2", n_resamples=50)
+    summary = summarise(scored(), LAYOUTS, model="gpt2")
     by_language = summary[summary["group_by"] == "language"]
     assert set(by_language["group"]) == {"en", "zh"}
     assert set(by_language["versus"]) == {""}
@@ -97,7 +96,7 @@ def test_groups_have_accuracies_and_subsets_have_agreement_too() -> None:
 
 def test_the_numbers_are_those_of_numpy_and_scipy() -> None:
     frame = scored()
-    summary = summarise(frame, LAYOUTS, model="gpt2", n_resamples=50)
+    summary = summarise(frame, LAYOUTS, model="gpt2")
     where = {"group_by": "subset", "group": "binding"}
     part = frame[frame["subset"] == "binding"]
     right = cell(summary, **where, method="direct", metric="accuracy")
@@ -118,7 +117,7 @@ def test_the_numbers_are_those_of_numpy_and_scipy() -> None:
 
 def test_people_are_compared_where_both_sides_are_judged() -> None:
     frame = scored()
-    summary = summarise(frame, LAYOUTS, model="gpt2", n_resamples=50)
+    summary = summarise(frame, LAYOUTS, model="gpt2")
     judged = frame[frame["human_good"].notna()]
     gap = judged["human_good"] - judged["human_bad"]
     r = cell(summary, group_by="all", method="direct", metric="pearson_human")
@@ -132,7 +131,7 @@ def test_people_are_compared_where_both_sides_are_judged() -> None:
 def test_fewer_than_three_judged_items_are_not_correlated() -> None:
     frame = scored()
     frame["human_good"] = [5.0, 6.0] + [np.nan] * 38
-    metrics = summarise(frame, LAYOUTS, model="gpt2", n_resamples=50)["metric"]
+    metrics = summarise(frame, LAYOUTS, model="gpt2")["metric"]
     assert "pearson_human" not in set(metrics)
     assert "human_accuracy" in set(metrics)
 
@@ -142,8 +141,8 @@ def test_identical_sides_are_left_out_of_every_number_and_counted() -> None:
     frame.loc[[0, 1], "direct_delta"] = 0.0  # as identical sides score
     frame.loc[[0, 1], "meta_delta"] = 99.0
     frame["flags"] = [["identical_sides", "boundary_merge"]] * 2 + [["boundary_merge"]] * 38
-    with_flags = summarise(frame, LAYOUTS, model="gpt2", n_resamples=50)
-    without = summarise(frame.iloc[2:], LAYOUTS, model="gpt2", n_resamples=50)
+    with_flags = summarise(frame, LAYOUTS, model="gpt2")
+    without = summarise(frame.iloc[2:], LAYOUTS, model="gpt2")
     numbers = ["value", "low", "high", "n", "reason"]
     pd.testing.assert_frame_equal(with_flags[numbers], without[numbers])
     assert cell(with_flags, group_by="all", method="meta", metric="pearson").n_excluded == 2
@@ -154,9 +153,7 @@ def test_identical_sides_are_left_out_of_every_number_and_counted() -> None:
 def test_a_group_of_identical_sides_only_is_undefined_and_says_so() -> None:
     frame = scored()
     frame["flags"] = [["identical_sides"] if x == "binding" else [] for x in frame["subset"]]
-    row = cell(
-        summarise(frame, [DIRECT], model="gpt2", n_resamples=50), group="binding", method="direct", metric="accuracy"
-    )
+    row = cell(summarise(frame, [DIRECT], model="gpt2"), group="binding", method="direct", metric="accuracy")
     assert np.isnan(row.value)
     assert (row.n, row.n_excluded, row.reason) == (0, 20, "no items")
 
@@ -164,7 +161,7 @@ def test_a_group_of_identical_sides_only_is_undefined_and_says_so() -> None:
 def test_kappa_counts_ties_among_the_items_it_leaves_out() -> None:
     frame = scored()
     frame.loc[3, "meta_delta"] = 0.0
-    summary = summarise(frame, LAYOUTS, model="gpt2", n_resamples=50)
+    summary = summarise(frame, LAYOUTS, model="gpt2")
     kappa = cell(summary, group_by="all", method="meta", metric="kappa")
     r = cell(summary, group_by="all", method="meta", metric="pearson")
     assert (kappa.n, kappa.n_excluded) == (39, 1)
@@ -173,9 +170,9 @@ def test_kappa_counts_ties_among_the_items_it_leaves_out() -> None:
 
 def test_an_interval_depends_on_neither_the_other_rows_nor_the_order_of_items() -> None:
     frame = scored()
-    everything = summarise(frame, LAYOUTS, model="gpt2", seed=3, n_resamples=100)
-    alone = summarise(frame.drop(columns=["judge_delta"]), [META], model="gpt2", seed=3, n_resamples=100)
-    shuffled = summarise(frame.sample(frac=1, random_state=1), LAYOUTS, model="gpt2", seed=3, n_resamples=100)
+    everything = summarise(frame, LAYOUTS, model="gpt2")
+    alone = summarise(frame.drop(columns=["judge_delta"]), [META], model="gpt2")
+    shuffled = summarise(frame.sample(frac=1, random_state=1), LAYOUTS, model="gpt2")
     pd.testing.assert_frame_equal(everything, shuffled)
     keys = ["group_by", "group", "method", "versus", "metric"]
     both = everything.merge(alone, on=keys, suffixes=("", "_alone"))
@@ -184,45 +181,38 @@ def test_an_interval_depends_on_neither_the_other_rows_nor_the_order_of_items() 
         np.testing.assert_array_equal(both[name], both[f"{name}_alone"])
 
 
-def test_a_row_draws_by_its_seed_and_by_what_it_is() -> None:
-    place = SummaryRow(model="gpt2", corpus="toy", group_by="all", group="", seed=0, n_resamples=9)
-    draws = [
-        row.draws["rng"].integers(1 << 40)
-        for row in (place, replace(place, seed=1), replace(place, model="llama"), replace(place, metric="accuracy"))
-    ]
-    assert len(set(draws)) == 4
-    assert place.draws["rng"].integers(1 << 40) == draws[0]
+def test_a_row_has_a_generator_by_the_seed_and_by_what_it_is() -> None:
+    place = SummaryRow(model="gpt2", corpus="toy", group_by="all", group="")
+    rows = (place, replace(place, model="llama"), replace(place, metric="accuracy"))
+    draws = [row.rng(seed).integers(1 << 40) for seed in (0, 1) for row in rows]
+    assert len(set(draws)) == 6
+    assert place.rng(0).integers(1 << 40) == draws[0]
 
 
 def test_without_a_method_called_direct_there_is_no_agreement() -> None:
-    assert set(summarise(scored(), [META, JUDGE], model="gpt2", n_resamples=50)["versus"]) == {"", "human"}
+    assert set(summarise(scored(), [META, JUDGE], model="gpt2")["versus"]) == {"", "human"}
 
 
 def test_the_types_of_the_columns_do_not_depend_on_the_data() -> None:
-    full = summarise(scored(), LAYOUTS, model="gpt2", n_resamples=50)
-    empty = summarise(scored().iloc[:0], LAYOUTS, model="gpt2", n_resamples=50)
+    full = summarise(scored(), LAYOUTS, model="gpt2")
+    empty = summarise(scored().iloc[:0], LAYOUTS, model="gpt2")
     assert len(empty) == 0
     assert full.dtypes.astype(str).to_dict() == empty.dtypes.astype(str).to_dict()
     schema = pa.Table.from_pandas(full[full["reason"].isna()], preserve_index=False).schema
     assert pa.types.is_string(schema.field("reason").type) or pa.types.is_large_string(schema.field("reason").type)
 
 
-def test_a_negative_seed_is_refused() -> None:
-    with pytest.raises(BankError, match="seed is -1; expected 0 or more"):
-        summarise(scored(), [DIRECT], model="gpt2", seed=-1)
-
-
 def test_each_of_many_subsets_has_every_interval() -> None:
     frame = scored(260)
     frame["subset"] = [f"s{i % 13:02d}" for i in range(260)]
-    many = summarise(frame, [DIRECT, META], model="gpt2", n_resamples=50)
+    many = summarise(frame, [DIRECT, META], model="gpt2")
     keys = ["group_by", "group", "method", "versus", "metric"]
     rho = cell(many, group_by="subset", group="s03", method="meta", metric="spearman")
     part = frame[frame["subset"] == "s03"]
     assert rho.value == pytest.approx(stats.spearmanr(part["direct_delta"], part["meta_delta"]).statistic, abs=1e-12)
     assert (rho.n, rho.ci_method) == (20, "infinitesimal-jackknife-z")
     assert rho.low < rho.value < rho.high
-    few = summarise(frame[frame["subset"] < "s12"], [DIRECT, META], model="gpt2", n_resamples=50)
+    few = summarise(frame[frame["subset"] < "s12"], [DIRECT, META], model="gpt2")
     both = many.merge(few[few["group_by"] == "subset"], on=keys, suffixes=("", "_few"))
     for name in ("value", "low", "high"):
         np.testing.assert_array_equal(both[name], both[f"{name}_few"])

@@ -54,7 +54,7 @@ def items(n: int, **columns: Any) -> pd.DataFrame:  # noqa: ANN401
 
 
 def values(frame: pd.DataFrame, *layouts: MethodLayout) -> dict[tuple[str, str], float]:
-    rows = summarise(frame, layouts, model="m", n_resamples=20).to_dict("records")
+    rows = summarise(frame, layouts, model="m").to_dict("records")
     return {(row["method"], row["metric"]): row["value"] for row in rows}
 
 
@@ -162,7 +162,7 @@ def test_texts_without_an_answer_are_counted_over_all_items() -> None:
         free_unparsed=[2, 1, 0, 0, None],
         free_flags=[["unparsed"], ["unparsed"], [], ["over_length"], None],
     )
-    rows = summarise(frame, [WRITTEN], model="m", n_resamples=20).set_index("metric")
+    rows = summarise(frame, [WRITTEN], model="m").set_index("metric")
     assert rows.loc["unparsed", "value"] == pytest.approx((1 + 0.5 + 0) / 3, abs=1e-12)
     assert rows.loc["unparsed", "n"] == 3
     assert rows.loc["accuracy", "n"] == 2
@@ -181,7 +181,7 @@ def test_paradigms_of_written_choices_have_no_orders_to_pool() -> None:
     from pairbank.stats.scored_table.frame import ScoredFrame
 
     frame = items(4, free_delta=[1.0, 1.0, -1.0, 0.0], paradigm=["a", "a", "b", "b"])
-    made = section([ScoredFrame(corpus="toy", model="m", frame=frame, layouts=(WRITTEN,))], seed=0, n_resamples=20)
+    made = section([ScoredFrame(corpus="toy", model="m", frame=frame, layouts=(WRITTEN,))])
     assert made.tables["accuracy"][["group", "metric", "value"]].to_numpy().tolist() == [
         ["a", "accuracy", 1.0],
         ["b", "accuracy", 0.25],
@@ -197,6 +197,6 @@ def test_the_mean_of_a_linking_function_is_no_mean_log_probability() -> None:
 
 def test_tasks_are_grouped_where_a_corpus_has_several() -> None:
     frame = items(4, direct_delta=[1.0, 1.0, -1.0, 1.0], task=["sentence_pair"] * 2 + ["context_pair"] * 2)
-    rows = summarise(frame, [DIRECT], model="m", n_resamples=20)
+    rows = summarise(frame, [DIRECT], model="m")
     by_task = rows[rows["group_by"] == "task"].set_index("group")["value"].to_dict()
     assert by_task == {"context_pair": 0.5, "sentence_pair": 1.0}

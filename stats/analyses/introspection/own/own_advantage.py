@@ -53,23 +53,6 @@ class ModelAdvantages:
     """Of each model."""
 
 
-def tetrad_advantages(direct: FloatArray, meta: FloatArray, comparisons: Sequence[Comparison]) -> FloatArray:
-    """Return the advantage of each comparison of one asked model, from correlations; NaN without a known reliability.
-
-    Args:
-        direct: Correlations of direct differences, shape (models, models).
-        meta: Correlations of the direct differences of a model (row) with the answers of another (column).
-        comparisons: At least one, all of the same asked model.
-
-    >>> from pairbank.stats.analyses.introspection.own.relatives import Comparison
-    >>> weights, asked = np.array([0.9, 0.6, 0.5]), np.array([0.4, 0.3, 0.2])  # one shared part and noise
-    >>> rows = np.outer(weights, weights), np.outer(weights, asked)
-    >>> tetrad_advantages(*rows, [Comparison(asked=0, relative=1, yardsticks=(2,))]).round(12).tolist()
-    [0.0]
-    """
-    return _Tetrads.of(np.nan_to_num(direct), meta, comparisons).values
-
-
 def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> ModelAdvantages:
     """Return the advantage of each model, the mean over its comparisons and the prompts that they are defined for.
 

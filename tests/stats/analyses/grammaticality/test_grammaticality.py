@@ -44,7 +44,7 @@ def labelled_table() -> ScoredFrame:
 
 def test_numbers_are_those_of_scipy_and_scikit_learn() -> None:
     table = linked_table()
-    found = section([table], seed=0, n_resamples=50)
+    found = section([table])
     used = table.frame.iloc[1:]
     for method in ("direct", "mean_logprob"):
         good, bad = used[f"{method}_good"], used[f"{method}_bad"]
@@ -67,7 +67,7 @@ def test_the_correlation_falls_with_the_distance_where_the_strings_differ_more()
     rng = np.random.default_rng(5)
     frame = table.frame
     frame["direct_bad"] += 40 * frame["cosine_distance"] * rng.normal(size=len(frame))
-    bins = section([table], seed=0, n_resamples=20).tables["by_bin"]
+    bins = section([table]).tables["by_bin"]
     by_distance = bins.query("method == 'direct' and group_by == 'cosine_distance'")
     assert by_distance["bin"].tolist() == list(range(1, 11))
     assert by_distance["n"].sum() == 199
@@ -79,7 +79,7 @@ def test_the_correlation_falls_with_the_distance_where_the_strings_differ_more()
 def test_few_subsets_have_areas_of_their_own() -> None:
     table = linked_table()
     frame = table.frame.assign(subset=np.where(np.arange(200) < 100, "plausible", "implausible"))
-    found = section([replace(table, frame=frame)], seed=0, n_resamples=5)
+    found = section([replace(table, frame=frame)])
     rows = keyed(found.tables["separability"].query("method == 'direct' and metric == 'auc'"), "group_by", "group")
     used = frame.iloc[100:]
     area = metrics.roc_auc_score(np.repeat([1, 0], 100), np.concatenate([used["direct_good"], used["direct_bad"]]))
@@ -90,7 +90,7 @@ def test_few_subsets_have_areas_of_their_own() -> None:
 
 
 def test_sentences_labelled_one_by_one_have_an_area_and_no_accuracy() -> None:
-    found = section([labelled_table()], seed=0, n_resamples=50)
+    found = section([labelled_table()])
     rows = {str(row["metric"]): row for row in found.tables["separability"].to_dict("records")}
     # good -10, -20; bad -30, -15: 3 of 4 combinations
     assert rows["auc"]["value"] == 0.75
@@ -106,7 +106,7 @@ def test_sentences_labelled_one_by_one_have_an_area_and_no_accuracy() -> None:
 def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> None:
     table = linked_table()
     shuffled = replace(table, frame=table.frame.sample(frac=1, random_state=1))
-    first, second = (section([x], seed=3, n_resamples=50) for x in (table, shuffled))
+    first, second = (section([x]) for x in (table, shuffled))
     for name in first.tables:
         pd.testing.assert_frame_equal(first.tables[name], second.tables[name])
 
@@ -114,14 +114,14 @@ def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> Non
 def test_continuations_and_one_class_are_no_pool_of_strings() -> None:
     table = rated_table()
     with pytest.raises(BankError, match="has whole strings of both classes"):
-        section([replace(table, frame=table.frame.assign(task="continuation_pair"))], seed=0, n_resamples=5)
+        section([replace(table, frame=table.frame.assign(task="continuation_pair"))])
     labelled = labelled_table()
     with pytest.raises(BankError, match="has whole strings of both classes"):
-        section([replace(labelled, frame=labelled.frame.assign(label=1))], seed=0, n_resamples=5)
+        section([replace(labelled, frame=labelled.frame.assign(label=1))])
 
 
 def test_the_answer_has_each_prediction_with_its_numbers_intervals_and_n() -> None:
-    found = section([linked_table()], seed=0, n_resamples=5)
+    found = section([linked_table()])
     used = linked_table().frame.iloc[1:]
     human = used["human_good"] - used["human_bad"]
     for name, expected in (
@@ -144,7 +144,7 @@ def test_several_models_are_a_range_whose_ends_are_named() -> None:
         noise = np.random.default_rng(nth).normal(scale=3 * nth, size=len(table.frame))
         table.frame["direct_good"] += noise
         table.frame["direct_delta"] = table.frame["direct_good"] - table.frame["direct_bad"]
-    found = section(tables, seed=0, n_resamples=5)
+    found = section(tables)
     by_model = found.tables["correlation"].set_index("model")["value"]
     for model in (by_model.idxmin(), by_model.idxmax()):
         assert f"({model})" in found.answer.split(";")[0]
@@ -156,7 +156,7 @@ def test_a_filtered_corpus_is_filtered_in_every_number() -> None:
     table = linked_table()
     table.frame.loc[5:40, "human_bad"] = np.nan
     limit = np.quantile(table.frame.dropna(subset=["human_bad"])["edit_distance"], 0.75)
-    found = section([table], seed=0, n_resamples=5, filtered=("toy", "elsewhere"))
+    found = section([table], filtered=("toy", "elsewhere"))
     used = table.frame.iloc[1:]
     used = used[used["edit_distance"] <= limit]
     assert set(found.tables["separability"].query("metric == 'auc'")["n"]) == {len(used)}
@@ -168,7 +168,7 @@ def test_a_filtered_corpus_is_filtered_in_every_number() -> None:
     assert f"of 200 pairs at most {limit:g} edits apart are used" in found.text
     without = replace(table, frame=table.frame.drop(columns="edit_distance"))
     with pytest.raises(BankError, match="toy by gpt2 is to be filtered by edit_distance, which it does not have"):
-        section([without], seed=0, n_resamples=5, filtered=("toy",))
+        section([without], filtered=("toy",))
 
 
 def test_corpora_of_one_language_are_pooled_and_another_stays_apart() -> None:
@@ -177,7 +177,7 @@ def test_corpora_of_one_language_are_pooled_and_another_stays_apart() -> None:
     chinese = replace(chinese, frame=chinese.frame.assign(language="zh"))
     labelled = labelled_table()
     labelled = replace(labelled, frame=labelled.frame.assign(language="en"))
-    found = section([first, second, chinese, labelled], seed=0, n_resamples=5)
+    found = section([first, second, chinese, labelled])
     rows = found.tables["separability"].query("metric == 'auc' and method == 'direct'").set_index("corpus")
     assert set(rows.index) == {"a", "b", "c", "cola", "3 corpora (en)"}
     pairs = [table.frame.iloc[1:] for table in (first, second)]
@@ -191,7 +191,7 @@ def test_corpora_of_one_language_are_pooled_and_another_stays_apart() -> None:
 def test_a_corpus_without_area_says_why() -> None:
     labelled = labelled_table()
     one_class = replace(labelled, frame=labelled.frame.assign(label=1))
-    found = section([linked_table(), one_class], seed=0, n_resamples=5)
+    found = section([linked_table(), one_class])
     assert found.answer.endswith("No AUC for cola: there are no ungrammatical strings.")
 
 
@@ -199,13 +199,13 @@ def test_a_score_that_a_corpus_lacks_does_not_take_the_area_from_its_others() ->
     lacking = linked_table()
     gone = {f"mean_logprob_{column}": np.nan for column in ("good", "bad", "delta")}
     lacking = replace(lacking, corpus="sling", frame=lacking.frame.assign(corpus="sling", **gone))
-    found = section([linked_table(), lacking], seed=0, n_resamples=5)
+    found = section([linked_table(), lacking])
     assert set(found.tables["areas"]["corpus"]) >= {"toy", "sling"}
     assert found.answer.endswith("No AUC of `mean_logprob` for sling, which has no such scores.")
 
 
 def test_a_histogram_counts_every_string_once() -> None:
-    found = section([linked_table()], seed=0, n_resamples=5).tables["distributions"]
+    found = section([linked_table()]).tables["distributions"]
     for _, part in found.groupby("method"):
         assert (part["n_good"].sum(), part["n_bad"].sum()) == (199, 199)
         assert len(part) == 40

@@ -11,7 +11,7 @@ import pytest
 from sklearn import metrics
 
 from pairbank.stats import summarise
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.introspection.by_model import by_family, by_size, size_breaks
 from pairbank.stats.analyses.introspection.figures import trend
 from pairbank.stats.analyses.introspection.model_features import features_in_paper
@@ -37,7 +37,7 @@ def tables() -> list[ScoredFrame]:
 
 @pytest.fixture(scope="module")
 def found(tables: list[ScoredFrame]) -> Section:
-    return section(tables, seed=0, n_resamples=20, features=dict(PUBLISHED), least_share=0)
+    return section(tables, Context(n_resamples=20, features=dict(PUBLISHED)), least_share=0)
 
 
 def test_models_stand_by_size_and_by_family() -> None:
@@ -122,7 +122,7 @@ def test_the_answer_names_each_corpus_and_one_figure_shows_them_all(found: Secti
 
 
 def test_one_model_draws_nothing_and_the_text_says_why() -> None:
-    one = section(related_frames(["Qwen 1.5B"], n_items=60, n_prompts=2), seed=0, n_resamples=5)
+    one = section(related_frames(["Qwen 1.5B"], n_items=60, n_prompts=2), Context(n_resamples=5))
     assert one.figures == ()
     assert one.first_figure is None
     assert "One model makes a single pair" in one.text

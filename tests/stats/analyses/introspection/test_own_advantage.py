@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -16,11 +17,12 @@ from scipy.stats import t
 
 from introspection_nulls import Design, made_up_models
 from introspection_quick import quick_own_advantage
+from pairbank.arrays import FloatArray
 from pairbank.stats.analyses.introspection.analysis import introspect
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, features_in_paper
 from pairbank.stats.analyses.introspection.model_pairs import pair_correlations
 from pairbank.stats.analyses.introspection.own.beyond_relatives import OwnAdvantage, own_advantage
-from pairbank.stats.analyses.introspection.own.own_advantage import model_advantages, tetrad_advantages
+from pairbank.stats.analyses.introspection.own.own_advantage import _Tetrads, model_advantages
 from pairbank.stats.analyses.introspection.own.own_verdict import beyond_relatives, own_words
 from pairbank.stats.analyses.introspection.own.partial_correlation import partial_correlations
 from pairbank.stats.analyses.introspection.own.relatives import Comparison, closest_relatives, most_similar
@@ -91,6 +93,11 @@ def test_the_most_similar_model_is_that_of_the_highest_r_whatever_is_declared() 
 
 
 # The advantage
+
+
+def tetrad_advantages(direct: FloatArray, meta: FloatArray, comparisons: Sequence[Comparison]) -> FloatArray:
+    """Return the advantage of each comparison of one asked model, from correlations."""
+    return _Tetrads.of(direct, meta, comparisons).values
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -48,7 +48,7 @@ def test_the_filter_finds_the_published_number_of_li_pairs(shared: Path) -> None
 def test_the_correlation_is_that_of_scipy_over_rated_choices() -> None:
     table = rated_table()
     table.frame.loc[5:9, "human_bad"] = np.nan
-    whole = section([table], seed=0, n_resamples=20).tables["correlation"]
+    whole = section([table]).tables["correlation"]
     row = whole[(whole["method"] == "direct") & (whole["group_by"] == "all")].iloc[0]
     used = table.frame.drop(index=[0, *range(5, 10)])  # row 0 has identical sides
     expected = stats.pearsonr(used["direct_delta"], used["human_good"] - used["human_bad"])
@@ -62,7 +62,7 @@ def test_the_correlation_is_that_of_scipy_over_rated_choices() -> None:
 
 def test_the_filter_and_the_bins_use_the_items_they_say() -> None:
     table = rated_table()
-    found = section([table], seed=0, n_resamples=20)
+    found = section([table])
     used = table.frame.iloc[1:]
     human = used["human_good"] - used["human_bad"]
     limit = float(np.quantile(used["edit_distance"], 0.75))
@@ -83,7 +83,7 @@ def test_the_filter_and_the_bins_use_the_items_they_say() -> None:
 def test_few_subsets_are_compared_beside_the_whole() -> None:
     table = rated_table()
     half = changed(table, subset=np.where(np.arange(200) < 100, "adger", "inquiry"))
-    found = section([half], seed=0, n_resamples=5).tables
+    found = section([half]).tables
     rows = keyed(found["correlation"].query("method == 'direct'"), "group_by", "group")
     assert set(rows) >= {("all", ""), ("subset", "adger"), ("subset", "inquiry")}
     used = table.frame.iloc[100:]
@@ -91,20 +91,20 @@ def test_few_subsets_are_compared_beside_the_whole() -> None:
     assert rows["subset", "inquiry"]["value"] == pytest.approx(expected, abs=1e-12)
     binned = set(found["by_bin"].groupby(["subset", "method"]).groups)
     assert binned == {("", "direct"), ("", "meta"), ("adger", "direct"), ("inquiry", "direct")}
-    whole = section([table], seed=0, n_resamples=5).tables["correlation"]
+    whole = section([table]).tables["correlation"]
     pd.testing.assert_series_equal(
         found["correlation"].query("group_by == 'all'")["value"], whole.query("group_by == 'all'")["value"],
         check_index=False,
     )  # fmt: skip
     many = changed(table, subset=[f"paradigm {i % 13}" for i in range(200)])
-    assert "subset" not in set(section([many], seed=0, n_resamples=5).tables["correlation"]["group_by"])
+    assert "subset" not in set(section([many]).tables["correlation"]["group_by"])
 
 
 def test_choices_are_counted_against_people() -> None:
     counts = choice_counts([1, 1, 1, -1, -1, 0, 2], [1, 1, -1, 1, -1, 1, 0])
     cells = (counts.both_good, counts.only_method_good, counts.only_people_good, counts.both_bad, counts.n_ties)
     assert cells == (2, 1, 1, 1, 2)
-    choices = section([rated_table()], seed=0, n_resamples=20).tables["choices"]
+    choices = section([rated_table()]).tables["choices"]
     kappa = choices.query("method == 'direct' and metric == 'kappa_human'").iloc[0]
     a, b, c, d = (kappa[x] for x in ("both_good", "only_method_good", "only_people_good", "both_bad"))
     # kappa of a 2 x 2 table by hand: 2 (ad - bc) / ((a + b)(b + d) + (a + c)(c + d))
@@ -119,15 +119,12 @@ def test_a_ceiling_is_given_where_the_data_allow_one_and_else_the_reason() -> No
     found = ceiling_of(read_table(with_spread).choices)
     delta = (table.frame["human_good"] - table.frame["human_bad"]).iloc[1:]
     assert found.reliability == pytest.approx(1 - 0.25 / delta.var(), abs=1e-12)
-    assert (
-        f"r could reach about {found.ceiling_r:.2f} (an estimate)"
-        in section([with_spread], seed=0, n_resamples=20).text
-    )
+    assert f"r could reach about {found.ceiling_r:.2f} (an estimate)" in section([with_spread]).text
 
 
 def test_many_models_are_said_with_the_ends_of_their_range() -> None:
     tables = [rated_table(seed=seed, model=f"m{seed}") for seed in range(3)]
-    found = section(tables, seed=0, n_resamples=20)
+    found = section(tables)
     whole = found.tables["correlation"].query("group_by == 'all' and method == 'direct'").sort_values("value")
     low, high = (
         f"{row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}] ({row['model']})"
@@ -142,14 +139,14 @@ def test_many_models_are_said_with_the_ends_of_their_range() -> None:
 def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> None:
     table = rated_table()
     shuffled = replace(table, frame=table.frame.sample(frac=1, random_state=1))
-    first, second = (section([x], seed=3, n_resamples=50) for x in (table, shuffled))
+    first, second = (section([x]) for x in (table, shuffled))
     for name in first.tables:
         pd.testing.assert_frame_equal(first.tables[name], second.tables[name])
     assert first.text == second.text
 
 
 def test_constant_differences_are_undefined_not_zero() -> None:
-    found = section([changed(rated_table(), direct_delta=1.0)], seed=0, n_resamples=20)
+    found = section([changed(rated_table(), direct_delta=1.0)])
     row = found.tables["correlation"].query("method == 'direct' and group_by == 'all'").iloc[0]
     assert np.isnan(row["value"])
     assert row["reason"] == "the first values do not vary"
@@ -158,13 +155,13 @@ def test_constant_differences_are_undefined_not_zero() -> None:
 
 def test_without_ratings_there_is_nothing_to_compare() -> None:
     with pytest.raises(BankError, match="none of \\['toy'\\] has 3 scored pairs that people rated"):
-        section([changed(rated_table(), human_good=None)], seed=0, n_resamples=20)
+        section([changed(rated_table(), human_good=None)])
 
 
 def test_a_filtered_corpus_is_filtered_in_every_number() -> None:
     table = rated_table()
     close = table.frame["edit_distance"] <= np.quantile(table.frame["edit_distance"], 0.75)
-    found = section([table], seed=0, n_resamples=20, filtered=("toy",))
+    found = section([table], filtered=("toy",))
     used = table.frame[close].iloc[1:] if close[0] else table.frame[close]
     expected = stats.pearsonr(used["direct_delta"], used["human_good"] - used["human_bad"]).statistic
     whole = found.tables["correlation"]

@@ -40,7 +40,7 @@ def table(bits: np.ndarray, *, model: str = "m", formulas: tuple[str, ...] = (GA
 
 
 def made(*tables: ScoredFrame) -> Section:
-    return section(list(tables), seed=0, n_resamples=1)
+    return section(list(tables))
 
 
 def test_an_item_counts_where_all_comparisons_hold_and_margins_are_in_bits() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from pairbank.stats.analyses.base import Section
+from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.estimates.bootstrap import bootstrap_mean
 from pairbank.stats.estimates.estimate import said
 from pairbank.stats.scored_table.frame import ScoredFrame
@@ -18,32 +18,32 @@ DEFINITIONS = """\
   of the longer one; a delta of 0 counts one half. Pairs whose sides are the same are left out. Percentile bootstrap."""
 
 
-def section(tables: Sequence[ScoredFrame], *, seed: int, n_resamples: int) -> Section:
+def section(tables: Sequence[ScoredFrame], context: Context) -> Section:
     """Return how often each method of each table prefers the longer side.
 
     Args:
         tables: Scored tables.
-        seed: Of the bootstrap.
-        n_resamples: Of the bootstrap.
+        context: Seed and number of resamples of the bootstrap.
     """
-    rows = [
-        row for table in tables for row in _rows(read_table(table).choices, np.random.default_rng(seed), n_resamples)
-    ]
+    rows = [row for table in tables for row in _rows(read_table(table).choices, context)]
     return Section(
         id="length",
         title="Length of sentences",
         text="\n".join(f"- {row['model']}, `{row['method']}`: {row['shown']}" for row in rows),
         definitions=DEFINITIONS,
+        draws=f"{context.n_resamples:,} resamples of items",
         tables={"preferences": pd.DataFrame(rows).drop(columns="shown")},
     )
 
 
-def _rows(table: ScoredTable, rng: np.random.Generator, n_resamples: int) -> Iterator[dict[str, object]]:
+def _rows(table: ScoredTable, context: Context) -> Iterator[dict[str, object]]:
+    rng = context.rng
     characters = table.frame["target_good"].str.len() - table.frame["target_bad"].str.len()
     longer = characters.to_numpy(dtype=np.float64, na_value=np.nan)
     for layout in table.layouts:
         prefers = (np.sign(table.delta(layout.method) * longer) + 1) / 2
-        share = bootstrap_mean(prefers[(longer != 0) & ~np.isnan(prefers)], rng=rng, n_resamples=n_resamples)
+        used = prefers[(longer != 0) & ~np.isnan(prefers)]
+        share = bootstrap_mean(used, rng=rng, n_resamples=context.n_resamples)
         yield {
             "model": table.model,
             "corpus": table.corpus,
