@@ -19,6 +19,7 @@ from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.ranges import cell, counts, said_once
 from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.report.one_place import KEYS, POOLED, by_place, place_said, places_said, pooled_range
 from pairbank.stats.report.overview_figures import PEOPLE, overview_figures
 from pairbank.stats.report.with_people import people_said
@@ -56,6 +57,7 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
         tables: The scored tables.
     """
     layouts, labels = layouts_of(tables), labels_of(tables)
+    summary = wider(summary)
     own = own_accuracies(summary, layouts)
     without = [table.corpus for table in tables if len(table.frame) and flagged(table.frame, "flags", NO_TRUTH).all()]
     besides = list(_besides(summary, labels, without=list(dict.fromkeys(without))))
@@ -63,6 +65,8 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
         besides.insert(0, said)
     if ratings := [labels.get(name, f"`{name}`") for name, layout in layouts.items() if layout.kind == "rating"]:
         besides.append(f"Of ratings ({', '.join(ratings)}) the mean over the scale counts here, not the likeliest.")
+    if said := _draws(own):
+        besides.append(said)
     return Section(
         id="overview",
         title="Accuracy by probability and by asking",
@@ -141,6 +145,25 @@ def _besides(summary: pd.DataFrame, labels: Mapping[str, str], *, without: Seque
     if len(words):
         corpora = ", ".join(dict.fromkeys(words["corpus"]))
         yield f"The mean log P of one-sided items ({corpora}) is {_range(words, labels)} nats."
+
+
+def _draws(own: pd.DataFrame) -> str:
+    """Return what intervals are about, where some are over paradigms; empty where all are over items."""
+    whole = own[own["group_by"] == "all"]
+    nested = whole[whole["n_paradigms"] > 0] if "n_paradigms" in whole.columns else whole.head(0)
+    if nested.empty:
+        return ""
+    corpora = " and ".join(dict.fromkeys(nested["corpus"])) if nested["corpus"].nunique() <= 2 else "several corpora"
+    return (
+        f"Intervals of {corpora} ({_counted(nested['n_paradigms'])} paradigms) are for other paradigms like these, "
+        "where that is the wider interval; the summary has both kinds."
+    )
+
+
+def _counted(numbers: pd.Series[int]) -> str:
+    """Return one number, or the smallest and the largest."""
+    least, most = int(numbers.min()), int(numbers.max())
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _of_models(part: pd.DataFrame, labels: Mapping[str, str]) -> str:

@@ -101,9 +101,15 @@ def _accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
             yield from _right_rows(table, scores, judged, place)
         used, bias = rows[table.is_choice[rows]], replace(place, metric="position_bias")
         if scores.layout.has_logprobs and scores.layout.is_judged:
-            yield bias.row(position_bias(scores.logprobs_nats[used], scores.layout), n_rows=rows.size)
+            yield bias.row(
+                position_bias(scores.logprobs_nats[used], scores.layout, clusters=table.paradigms[used]),
+                n_rows=rows.size,
+            )
         if scores.layout.has_decisions and scores.layout.orders == "known":
-            yield bias.row(decided_position_bias(scores.decisions[used], scores.layout), n_rows=rows.size)
+            yield bias.row(
+                decided_position_bias(scores.decisions[used], scores.layout, clusters=table.paradigms[used]),
+                n_rows=rows.size,
+            )
 
 
 def _right_rows(
@@ -112,13 +118,17 @@ def _right_rows(
     """Yield the accuracies of a method on rows of which one side is the better one."""
     layout, used = scores.layout, rows[table.is_choice[rows]]
     here, pooled = replace(place, metric="accuracy"), replace(place, metric="accuracy_pooled")
-    yield here.row(accuracy(scores.delta_nats[used]), n_rows=rows.size)
+    yield here.row(accuracy(scores.delta_nats[used], clusters=table.paradigms[used]), n_rows=rows.size)
     if layout.has_decisions:
-        yield pooled.row(decided_accuracy(scores.decisions[used], layout), n_rows=rows.size)
+        yield pooled.row(
+            decided_accuracy(scores.decisions[used], layout, clusters=table.paradigms[used]), n_rows=rows.size
+        )
     if layout.has_logprobs and layout.kind == "rating":
         yield from _rating_rows(table, scores, used, here, n_rows=rows.size)
     if layout.has_logprobs and layout.is_judged:
-        yield pooled.row(accuracy_pooled(scores.logprobs_nats[used], layout), n_rows=rows.size)
+        yield pooled.row(
+            accuracy_pooled(scores.logprobs_nats[used], layout, clusters=table.paradigms[used]), n_rows=rows.size
+        )
 
 
 def _unparsed_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -128,7 +138,7 @@ def _unparsed_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
         if rows.size:
             here = replace(place, method=scores.layout.method, metric="unparsed")
             used = rows[table.is_choice[rows]]
-            yield here.row(unparsed_share(scores.unparsed[used]), n_rows=rows.size)
+            yield here.row(unparsed_share(scores.unparsed[used], clusters=table.paradigms[used]), n_rows=rows.size)
 
 
 def _rating_rows(
@@ -137,11 +147,11 @@ def _rating_rows(
     """Yield the accuracies of the most probable ratings: ties one half, and ties as context 1 (Ivanova et al. 2024)."""
     gap = scores.argmax[used, 0] - scores.argmax[used, 1]
     here = replace(here, metric="accuracy_argmax")
-    yield here.row(accuracy(gap), n_rows=n_rows)
+    yield here.row(accuracy(gap, clusters=table.paradigms[used]), n_rows=n_rows)
     first = table.is_first_context[used]
     if first.size and not np.isnan(first).any():
         here = replace(here, metric="accuracy_argmax_ties_first")
-        yield here.row(accuracy(np.where(is_tie(gap), first - 0.5, gap)), n_rows=n_rows)
+        yield here.row(accuracy(np.where(is_tie(gap), first - 0.5, gap), clusters=table.paradigms[used]), n_rows=n_rows)
 
 
 def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -155,24 +165,24 @@ def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[
         if not rows.size:
             continue
         here = replace(place, method=scores.layout.method, metric="mean_logprob")
-        yield here.row(mean_of_items(scores.word_nats[rows]), n_rows=rows.size)
+        yield here.row(mean_of_items(scores.word_nats[rows], clusters=table.paradigms[rows]), n_rows=rows.size)
         if direct is None or scores is direct or group.group_by not in _AGREEMENT_GROUPINGS:
             continue
         rows = rows[direct.predicts[rows]]
         if rows.size:
             x, y = direct.word_nats[rows], scores.word_nats[rows]
             here = replace(here, versus=DIRECT, metric="pearson_logprob")
-            yield here.row(pearson(x, y), n_rows=rows.size)
+            yield here.row(pearson(x, y, clusters=table.paradigms[rows]), n_rows=rows.size)
             here = replace(here, metric="spearman_logprob")
-            yield here.row(spearman(x, y), n_rows=rows.size)
+            yield here.row(spearman(x, y, clusters=table.paradigms[rows]), n_rows=rows.size)
 
 
 def _human_accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
     rows = group.rows[~np.isnan(table.human_delta[group.rows])]
     if rows.size:
         here = replace(place, method=HUMAN, metric="human_accuracy")
-        delta = table.human_delta[rows[table.is_choice[rows]]]
-        yield here.row(accuracy(delta), n_rows=rows.size)
+        used = rows[table.is_choice[rows]]
+        yield here.row(accuracy(table.human_delta[used], clusters=table.paradigms[used]), n_rows=rows.size)
 
 
 def _agreement_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -186,13 +196,13 @@ def _agreement_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iter
         used = rows[table.is_choice[rows]]
         x, y = direct.delta_nats[used], scores.delta_nats[used]
         here = replace(place, method=scores.layout.method, versus=DIRECT, metric="pearson")
-        yield here.row(pearson(x, y), n_rows=rows.size)
+        yield here.row(pearson(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
         here = replace(here, metric="spearman")
-        yield here.row(spearman(x, y), n_rows=rows.size)
+        yield here.row(spearman(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
         here = replace(here, metric="kappa")
-        yield here.row(cohens_kappa(x, y), n_rows=rows.size)
+        yield here.row(cohens_kappa(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
         here = replace(here, metric="raw_agreement")
-        yield here.row(raw_agreement(x, y), n_rows=rows.size)
+        yield here.row(raw_agreement(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
 
 
 def _rows_of_both(a: MethodScores, b: MethodScores, group: Group) -> IntArray:
@@ -208,6 +218,6 @@ def _people_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterato
         used = rows[table.is_choice[rows]]
         x, y = scores.delta_nats[used], table.human_delta[used]
         here = replace(place, method=scores.layout.method, versus=HUMAN, metric="pearson_human")
-        yield here.row(pearson(x, y), n_rows=rows.size)
+        yield here.row(pearson(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
         here = replace(here, metric="spearman_human")
-        yield here.row(spearman(x, y), n_rows=rows.size)
+        yield here.row(spearman(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
