@@ -62,7 +62,7 @@ class Presentation:
 
     def is_asked(self, row: Mapping[str, Any]) -> bool:
         """Return whether this presentation is asked of an item: of a single sentence, if it shows one side alone."""
-        if row["task"] == SENTENCE and self.shows_worse:
+        if row.get("task") == SENTENCE and self.shows_worse:
             return False
         return all(str(row.get(column)) == value for column, value in self.when.items())
 

@@ -43,7 +43,12 @@ def naive_options(model: Any, prompt_text: str, options: list[str], *, bos: int 
 @pytest.mark.parametrize(
     ("architecture", "prompt_format"), [("llama", "base"), ("gpt2", "base"), ("gpt-neox", "base"), ("llama", "chat")]
 )
-def test_options_equal_the_naive_loop(tmp_path: Path, architecture: str, prompt_format: Any, language: str) -> None:
+def test_options_equal_the_naive_loop(
+    tmp_path: Path,
+    architecture: str,
+    prompt_format: Any,  # noqa: ANN401
+    language: str,
+) -> None:
     name = next(x for x in ARCHITECTURES if x.replace("_", "-").lower().startswith(architecture))
     folder = saved_model(ARCHITECTURES[name], tmp_path / "model")
     model: Any = pairbank.load_model(folder, prompt_format=prompt_format)
