@@ -279,6 +279,20 @@ def test_decisions_of_qfrblimp_are_their_columns(shared: Path, tmp_path: Path) -
 # the command line, and Every Eval Ever both ways --------------------------------------------------------------------
 
 
+def test_an_export_to_every_eval_ever_counts_answers_that_were_not_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "judged.csv"
+    answers = ["good", "unparsed", "bad", "unparsed", "tie"]
+    lines = [f"The hen clucks {n}.,The hen cluck {n}.,{answer}" for n, answer in enumerate(answers)]
+    path.write_text("\n".join(["good,bad,judge", *lines]) + "\n", encoding="utf-8")
+    tables = pairbank.import_scores(path, scores={"judge": "decision"}, model="m")
+    [whole] = pairbank.export_results(tables, tmp_path / "eee", at=0)
+    [result] = json.loads(whole.read_text(encoding="utf-8"))["evaluation_results"]
+    assert result["score_details"]["score"] == 0.5
+    assert result["score_details"]["details"] == {"n_items_of_table": "5", "n_items_unparsed": "2"}
+    said = result["metric_config"]["evaluation_description"]
+    assert "Of 5 items, 2 without a parsable answer are left out" in said
+
+
 def test_what_is_exported_to_every_eval_ever_comes_back_as_it_was(tmp_path: Path, harness: Imports) -> None:
     for table in harness.tables:
         table.save(tmp_path / f"{table.model_slug}.parquet")
