@@ -18,7 +18,7 @@ from pairbank.scoring.methods.generated import Generated
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.prompts.prompt import in_language
 from pairbank.scoring.prompts.registry import prompts
-from sentences import labelled, rated
+from single_sentences import labelled, rated
 from tiny_models import ARCHITECTURES, saved_model
 
 METHODS = ["yes_no", "rating_7", "acceptable_sentence"]
