@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pairbank.builders.schema.columns import SENTENCE
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, REGIONS, MethodName
+from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, REGIONS, SENTENCE, MethodName
 from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
 from pairbank.scoring.methods.registry import FAMILIES, in_order, method_named
 from pairbank.scoring.prompts.prompt import primary

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import datasets
 
 Task = Literal["sentence_pair", "continuation_pair", "concept_pair", "context_pair", "word_prediction", "sentence"]
-SENTENCE: Task = "sentence"
-"""The task of a single labelled or rated sentence: it is scored and asked about as the better side of a pair is."""
 Scalar = str | float | int | bool | None
 ColumnType = Literal["string", "int32", "float32", "float64", "bool"]
 

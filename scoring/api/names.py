@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 DIRECT, DIRECT_WB, PMI, REGIONS = "direct", "direct_wb", "pmi", "regions"
 """Methods that other rooms treat in a way of their own."""
+SENTENCE: Final = "sentence"
+"""The task of a single labelled or rated sentence: it is scored and asked about as the better side of a pair is."""
 MOST_SHOTS = 8
 """Most answered examples before a question."""
 

@@ -19,13 +19,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pairbank.arrays import FloatArray
-from pairbank.builders.schema.columns import SENTENCE
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ColumnKind, ScoreColumns, Side
 from pairbank.scoring.api.method import SHARD_ITEMS_PROMPTED, Answered, Row, flags_of
 from pairbank.scoring.api.model import ExampleTurn, Scorer
-from pairbank.scoring.api.names import IDENTICAL_TOKENS, TIE, MethodName
+from pairbank.scoring.api.names import IDENTICAL_TOKENS, SENTENCE, TIE, MethodName
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.methods.fewshot import Shots
 from pairbank.scoring.prompts.prompt import Presentation, Prompt, in_language, needs

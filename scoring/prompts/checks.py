@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from pairbank.builders.schema.columns import ONE_SIDED_TASKS, SENTENCE, TASKS
+from pairbank.builders.schema.columns import ONE_SIDED_TASKS, TASKS
 from pairbank.builders.sources.references import references
 from pairbank.errors import unknown_name
+from pairbank.scoring.api.names import SENTENCE
 from pairbank.scoring.prompts.prompt import (
     ANY,
     Accuracy,

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from pairbank.builders.schema.columns import SENTENCE, Task
+from pairbank.builders.schema.columns import Task
 from pairbank.errors import PairbankError
 from pairbank.files import sha256_of_text
+from pairbank.scoring.api.names import SENTENCE
 from pairbank.scoring.prompts.slots import slots_of
 
 Kind = Literal["forced_choice", "judgment", "rating", "prediction"]

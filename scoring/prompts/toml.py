@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pairbank.builders.schema.columns import SENTENCE
+from pairbank.scoring.api.names import SENTENCE
 from pairbank.scoring.prompts.checks import check_prompt, check_types
 from pairbank.scoring.prompts.prompt import ANY, Presentation, Prompt, PromptError
 from pairbank.scoring.prompts.slots import fill

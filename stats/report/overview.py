@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.schema.columns import SENTENCE
 from pairbank.builders.schema.flags import NO_TRUTH
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import DIRECT, SENTENCE
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.ranges import cell, counts, said_once
 from pairbank.stats.estimates.metrics import HUMAN

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from pairbank.builders.schema.columns import SENTENCE
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns, Side
-from pairbank.scoring.api.names import DIRECT, OVER_LENGTH, TIE_ANSWER
+from pairbank.scoring.api.names import DIRECT, OVER_LENGTH, SENTENCE, TIE_ANSWER
 from pairbank.stats.estimates.ties import is_tie
 from pairbank.stats.scored_table.frame import flagged, number_column
 
