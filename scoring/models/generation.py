@@ -251,10 +251,12 @@ def _batch(model: Decoder, inputs: Inputs, settings: GenerationConfig) -> list[C
 def _decoded(model: Decoder, tokens: list[int]) -> str:
     """Return the text without special tokens, but for those that mark thinking."""
     tokenizer = model.tokenizer
-    marks = {tokenizer.convert_tokens_to_ids(mark): mark for block in BLOCKS for mark in block}
+    added = tokenizer.added_tokens_decoder
+    blocks = "".join(mark for block in BLOCKS for mark in block)
+    marks = {token: one.content for token, one in added.items() if one.special and one.content.strip() in blocks}
     texts, since = [], 0
     for place, token in enumerate([*tokens, None]):
-        if token is None or (token in marks and token in tokenizer.all_special_ids):
+        if token is None or token in marks:
             part = tokens[since:place]
             texts.append(str(tokenizer.decode(part, skip_special_tokens=True, clean_up_tokenization_spaces=False)))
             texts.append("" if token is None else marks[token])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from naive_reference import target_logprob, tokens_of
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import Continuation
 from pairbank.scoring.methods.generated import Generated
+from pairbank.scoring.models.generation import _decoded
 from pairbank.scoring.prompts.registry import prompts
 from single_sentences import rated
 from tiny_models import ARCHITECTURES, saved_model
@@ -112,6 +114,14 @@ def test_thinking_is_never_the_answer(text: str, answer: str | None) -> None:
     found = Generated(prompts()["rating_7_free"]).written([Continuation(text=text, n_tokens=9)], row)
     assert found["rating_7_free_answers"][0] == answer
     assert found["rating_7_free_unparsed"] == (answer is None)
+
+
+def test_marks_of_thinking_that_are_special_tokens_are_kept_in_the_text(tmp_path: Path) -> None:
+    model = tiny(tmp_path, "llama", OPENED)
+    decoder: Any = SimpleNamespace(tokenizer=model.tokenizer)
+    model.tokenizer.add_special_tokens({"additional_special_tokens": ["</think>", "<|other|>"]})
+    tokens = model.tokenizer("a b</think> b<|other|>", add_special_tokens=False)["input_ids"]
+    assert "".join(_decoded(decoder, tokens).split()) == "ab</think>b"
 
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
