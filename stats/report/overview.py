@@ -159,9 +159,9 @@ def _sentence_table(summary: pd.DataFrame, tables: Sequence[ScoredFrame], labels
     whole = summary[(summary["group_by"] == "all") & summary["corpus"].isin(corpora)]
     rows: list[dict[str, Any]] = []
     for (model, corpus, method), part in whole.groupby(["model", "corpus", "method"], sort=False):
-        known = part.set_index("metric")
+        known = {x["metric"]: x for _, x in part.iterrows()}
         n = int(part["n"].max())
-        cells = {name: _cell(known.loc[metric], n=n) for metric, name in OF_SENTENCES.items() if metric in known.index}
+        cells = {name: _cell(known[metric], n=n) for metric, name in OF_SENTENCES.items() if metric in known}
         place = {"model": model, "corpus": corpus, "method": labels.get(str(method), str(method)), "n": n}
         rows += [place | cells] if cells else []
     found = pd.DataFrame(rows)
