@@ -15,7 +15,7 @@ import pandas as pd
 from pairbank.builders.schema.flags import NO_TRUTH
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import DIRECT, SENTENCE
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.ranges import cell, counts, said_once
 from pairbank.stats.estimates.metrics import HUMAN
@@ -59,7 +59,8 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     own = own_accuracies(summary, layouts)
     without = [table.corpus for table in tables if len(table.frame) and flagged(table.frame, "flags", NO_TRUTH).all()]
     besides = list(_besides(summary, labels, without=list(dict.fromkeys(without))))
-    if said := people_said(summary, layouts, labels):
+    sentences = all("task" in table.frame.columns and (table.frame["task"] == SENTENCE).all() for table in tables)
+    if said := people_said(summary, layouts, labels, of_sentences=sentences):
         besides.insert(0, said)
     if ratings := [labels.get(name, f"`{name}`") for name, layout in layouts.items() if layout.kind == "rating"]:
         besides.append(f"Of ratings ({', '.join(ratings)}) the mean over the scale counts here, not the likeliest.")
@@ -137,10 +138,23 @@ def _besides(summary: pd.DataFrame, labels: Mapping[str, str], *, without: Seque
     """Yield what is to be said of corpora in which neither side is right, and of items with one side."""
     if without:
         yield f"In {' and '.join(without)} neither side of an item is right: no accuracy."
+    yield from _of_labels(summary, labels)
     words = summary[(summary["metric"] == "mean_logprob") & (summary["group_by"] == "all") & summary["value"].notna()]
     if len(words):
         corpora = ", ".join(dict.fromkeys(words["corpus"]))
         yield f"The mean log P of one-sided items ({corpora}) is {_range(words, labels)} nats."
+
+
+def _of_labels(summary: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[str]:
+    """Yield how well scores and answers of single sentences tell acceptable from unacceptable ones."""
+    whole = summary[(summary["group_by"] == "all") & summary["value"].notna()]
+    for metric, said in (
+        ("auc", "The AUC of acceptable against unacceptable sentences is"),
+        ("mcc", "With thresholds learned from other sentences, the MCC is"),
+        ("answer_accuracy", "The balanced accuracy of the models' own yes or no is"),
+    ):
+        if len(rows := whole[whole["metric"] == metric]):
+            yield f"{said} {_range(rows, labels)} ({_where(rows)})."
 
 
 def _of_models(part: pd.DataFrame, labels: Mapping[str, str]) -> str:

@@ -36,7 +36,7 @@ GROUPINGS = ("subset", "task", "phenomenon", "language", "negative_type")
 MOST_SUBSETS = 12
 """A corpus with more subsets than this is shown as a whole in headlines."""
 _REQUIRED = ("item_id", "corpus", "subset", "phenomenon", "language", "human_good", "human_bad", "flags")
-SUMMARY_COLUMNS = (*_REQUIRED, *GROUPINGS, "target_number", "target_bad")
+SUMMARY_COLUMNS = (*_REQUIRED, *GROUPINGS, "target_number", "target_bad", "label")
 """Columns of items that the summary of a report reads, where a table has them."""
 
 

@@ -31,6 +31,7 @@ RATING = (
     .replace('["A", "B"]', '["1", "2"]')
     .replace("A: {first} B: {second}", "{sentence}?")
 )
+YES_NO = BOTH_ORDERS.replace("both_orders", "yes_no").replace("A: {first} B: {second}", "{sentence}?")
 FREE = BOTH_ORDERS + 'readout = "generation"\npattern = "[AB]"\nmax_new_tokens = 5\n'
 
 
@@ -158,9 +159,14 @@ def test_works_to_cite_are_the_files_or_the_prompts_own_and_change_no_hash() -> 
         (FREE.replace("[AB]", "[A"), "is no regular expression"),
         (FREE.replace("[AB]", "A"), "does not find the option 'B'"),
         (
-            FREE.replace("both_orders", "yes_no").replace("A: {first} B: {second}", "{sentence}"),
-            "kind is 'judgment'; only",
+            FREE.replace("both_orders", "prediction").replace("A: {first} B: {second}", "{good}"),
+            "kind is 'prediction'; a prediction cannot be generated",
         ),
+        (
+            BOTH_ORDERS.replace("sentence_pair", "sentence"),
+            "forced_choice presentations show both sides; ask about one",
+        ),
+        (YES_NO + 'options_in = { de = ["Ja", "Nein"] }\n', "options_in has de = .* for one of en"),
     ],
 )
 def test_a_mistake_in_a_prompt_file_is_explained(text: str, message: str) -> None:
