@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -143,8 +144,23 @@ def _check_options(prompt: Prompt, where: str) -> None:
                 f"{where}: options_in has {language} = {list(options)}, expected {len(prompt.options)} different "
                 f"options for one of {', '.join(prompt.languages)}"
             )
+    if prompt.readout == "options":
+        _check_beginnings(prompt, where)
     if prompt.kind == "rating" and not all(re.fullmatch(r"-?\d+(\.\d+)?", option) for option in prompt.options):
         raise PromptError(f"{where}: options are {list(prompt.options)}, expected numbers, which a rating averages")
+
+
+def _check_beginnings(prompt: Prompt, where: str) -> None:
+    """Raise if an option begins another one: its log-probability would include the other's."""
+    for language in prompt.languages:
+        written = prompt.written_options(language)
+        for short, long in itertools.permutations(written, 2):
+            if long.startswith(short) and not slots_of(short):
+                raise PromptError(
+                    f"{where}: option {short!r} begins option {long!r}, so that its probability includes the other's; "
+                    f'give each an end (options_in = {{ {language} = ["{short}/…", …] }}), or let the model write '
+                    '(readout = "generation")'
+                )
 
 
 def _check_presentation(p: Presentation, prompt: Prompt, where: str) -> None:

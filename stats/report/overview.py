@@ -24,6 +24,8 @@ from pairbank.stats.report.overview_figures import PEOPLE, overview_figures
 from pairbank.stats.report.with_people import people_said
 from pairbank.stats.scored_table.frame import ScoredFrame, flagged
 
+OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human": "r with people"}
+"""Metrics of single sentences on the first page, and their headings there."""
 MOST_LINES = 25
 """Of the table on the first page; a longer one becomes a line a corpus, with the range over models."""
 MOST_INTERVALS = 4
@@ -59,18 +61,19 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     own = own_accuracies(summary, layouts)
     without = [table.corpus for table in tables if len(table.frame) and flagged(table.frame, "flags", NO_TRUTH).all()]
     besides = list(_besides(summary, labels, without=list(dict.fromkeys(without))))
-    sentences = all("task" in table.frame.columns and (table.frame["task"] == SENTENCE).all() for table in tables)
+    sentences = all(map(_is_of_sentences, tables))
     if said := people_said(summary, layouts, labels, of_sentences=sentences):
         besides.insert(0, said)
     if ratings := [labels.get(name, f"`{name}`") for name, layout in layouts.items() if layout.kind == "rating"]:
         besides.append(f"Of ratings ({', '.join(ratings)}) the mean over the scale counts here, not the likeliest.")
+    of_single = _sentence_table(summary, tables, labels)
     return Section(
         id="overview",
         title="Accuracy by probability and by asking",
         text="",
         answer=_answer(own, layouts, labels, besides=besides),
-        tables={"accuracies": _first_table(own)},
-        main_table="accuracies",
+        tables={"accuracies": _first_table(own)} | ({"sentences": of_single} if len(of_single) else {}),
+        main_table="sentences" if own.empty and 0 < len(of_single) <= MOST_LINES else "accuracies",
         figures=overview_figures(summary, own, tables),
     )
 
@@ -145,12 +148,32 @@ def _besides(summary: pd.DataFrame, labels: Mapping[str, str], *, without: Seque
         yield f"The mean log P of one-sided items ({corpora}) is {_range(words, labels)} nats."
 
 
+def _is_of_sentences(table: ScoredFrame) -> bool:
+    """Return whether all items of a table are single sentences."""
+    return "task" in table.frame.columns and bool((table.frame["task"] == SENTENCE).all())
+
+
+def _sentence_table(summary: pd.DataFrame, tables: Sequence[ScoredFrame], labels: Mapping[str, str]) -> pd.DataFrame:
+    """Return how scores of single sentences go with labels and people: a line per model, corpus and method."""
+    corpora = {table.corpus for table in tables if _is_of_sentences(table)}
+    whole = summary[(summary["group_by"] == "all") & summary["corpus"].isin(corpora)]
+    rows: list[dict[str, Any]] = []
+    for (model, corpus, method), part in whole.groupby(["model", "corpus", "method"], sort=False):
+        known = {x["metric"]: x for _, x in part.iterrows()}
+        n = int(part["n"].max())
+        cells = {name: _cell(known[metric], n=n) for metric, name in OF_SENTENCES.items() if metric in known}
+        place = {"model": model, "corpus": corpus, "method": labels.get(str(method), str(method)), "n": n}
+        rows += [place | cells] if cells else []
+    found = pd.DataFrame(rows)
+    order = ["model", "corpus", "method", "n", *OF_SENTENCES.values()]
+    return found[[name for name in order if name in found.columns]].fillna("")
+
+
 def _of_labels(summary: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[str]:
     """Yield how well scores and answers of single sentences tell acceptable from unacceptable ones."""
     whole = summary[(summary["group_by"] == "all") & summary["value"].notna()]
     for metric, said in (
         ("auc", "The AUC of acceptable against unacceptable sentences is"),
-        ("mcc", "With thresholds learned from other sentences, the MCC is"),
         ("answer_accuracy", "The balanced accuracy of the models' own yes or no is"),
     ):
         if len(rows := whole[whole["metric"] == metric]):

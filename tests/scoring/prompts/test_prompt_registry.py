@@ -154,6 +154,7 @@ def test_works_to_cite_are_the_files_or_the_prompts_own_and_change_no_hash() -> 
             r"template and languages differ in \['de', 'en'\]",
         ),
         (RATING.replace('["1", "2"]', '["low", "high"]'), "expected numbers, which a rating averages"),
+        (RATING.replace('["1", "2"]', '["1", "5", "10"]'), "option '1' begins option '10', so that its probability"),
         (RATING + 'pattern = "[12]"\n', 'pattern and max_new_tokens are for readout = "generation"'),
         (FREE.replace("max_new_tokens = 5", "max_new_tokens = 0"), "needs a pattern and max_new_tokens of 1 or more"),
         (FREE.replace("[AB]", "[A"), "is no regular expression"),
