@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from pairbank.builders.corpora.cells import count_in, kept_in, label_in, mark_before, number_in, sentence_in
+from pairbank.builders.corpora.cells import (
+    check_on_scale,
+    count_in,
+    kept_in,
+    label_in,
+    mark_before,
+    number_in,
+    sentence_in,
+)
 from pairbank.builders.corpora.column_map import ColumnMap
 from pairbank.builders.corpora.marks import SIDES, MarkedRowError, Marks, is_turned
 from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, Task
@@ -156,6 +164,8 @@ def tabular_item(
         name: number_in(cells.get(name), where, mapping.get(name, name), with_commas=options.decimal_commas)
         for name in RATINGS
     }
+    for name, value in ratings.items():
+        check_on_scale(value, cells.get("human_scale"), where, mapping.get(name, name))
     is_rated = any(value is not None for value in ratings.values())
     context_bad = cells["context_bad"] if cells.get("context_bad") is not None else None if one_sided else context
     return Item(

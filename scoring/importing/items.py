@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pairbank.builders.corpora.cells import count_in, number_in
+from pairbank.builders.corpora.cells import check_on_scale, count_in, number_in
 from pairbank.builders.corpora.tabular_items import SENTENCES, TabularOptions, TextIds, tabular_item
 from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, features
 from pairbank.builders.schema.flags import DUPLICATE_PAIR, IDENTICAL_SIDES, NOT_NFC
@@ -95,6 +95,9 @@ class OwnItems:
             cells = found[name]
             if any(cell is not None for cell in cells):
                 found[name] = [read(cell, chunk.where(row), name) for row, cell in enumerate(cells)]
+        for name in ("human_good", "human_bad"):
+            for row, (value, scale) in enumerate(zip(found[name], found["human_scale"], strict=True)):
+                check_on_scale(value, scale, chunk.where(row), name)
         rated = zip(found["human_scale"], found["human_good"], found["human_bad"], strict=True)
         found["human_scale"] = [
             "unstated" if scale is None and (good, bad) != (None, None) else scale for scale, good, bad in rated

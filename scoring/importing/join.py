@@ -22,6 +22,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.importing.declared import SIDES, ScoreImportError
 from pairbank.scoring.importing.logs.log import MOST_EXAMPLES, LeftOut, LogRow, Refusals
 from pairbank.scoring.importing.profile import ITEM_NAMES
@@ -148,13 +149,14 @@ class TextJoin:
     def _as_answer(self, row: LogRow) -> LogRow:
         """Return a row whose context is a question as what it is."""
         cells = row.cells
-        if not cells.get("context_good") or "direct_good" not in cells or _parts(cells) in self._by_parts:
+        scored = next((n[: -len("_good")] for n in cells if n.startswith(DIRECT) and n.endswith("_good")), None)
+        if not cells.get("context_good") or scored is None or _parts(cells) in self._by_parts:
             return row
         if cells.get("context_good") != cells.get("context_bad") or _targets(cells) not in self._by_targets:
             return row
         name = question_name(str(cells.get("subset")))
         kept = {key: value for key, value in cells.items() if key in _NO_SCORES and key not in _CONTEXTS}
-        sides = {f"{name}_{side}": cells[f"direct_{side}"] for side in ("good", "bad")}
+        sides = {f"{name}_{side}": cells[f"{scored}_{side}"] for side in ("good", "bad")}
         return LogRow(file=row.file, line=row.line, cells=kept | sides)
 
     def _joined(self, rows: Sequence[LogRow]) -> Joined:

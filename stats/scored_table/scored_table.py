@@ -37,7 +37,7 @@ MOST_SUBSETS = 12
 """A corpus with more subsets than this is shown as a whole in headlines."""
 _REQUIRED = ("item_id", "corpus", "subset", "phenomenon", "language", "human_good", "human_bad", "flags")
 PARADIGM = "paradigm"
-SUMMARY_COLUMNS = (*_REQUIRED, *GROUPINGS, PARADIGM, "target_number", "target_bad")
+SUMMARY_COLUMNS = (*_REQUIRED, *GROUPINGS, PARADIGM, "target_number", "target_bad", "label")
 """Columns of items that the summary of a report reads, where a table has them."""
 
 

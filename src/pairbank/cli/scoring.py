@@ -144,6 +144,8 @@ def score(
     with quiet_bars(), contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = load_items(corpus, **which)
+        if which["limit"] is not None or which["sample"] is not None:
+            say(f"{len(items):,} items to score{_of_groups(items, which['limit'])}")
         wanted = multiverse_of(items, method, with_unigrams=bool(unigrams)) if multiverse else method
         methods = (
             methods_as_before(items, methods_in_bank(corpus, items["corpus"][0]), prompts=prompts or ())
@@ -177,6 +179,15 @@ def score(
     say_wrong([scored], wrong, wrong_by)
     answer(out=out, corpus=scored.corpus, model=scored.model, n_items=len(scored), methods=scored.methods)
     say(f"{', '.join(map(str, out))}: {len(scored):,} items with {', '.join(scored.methods)}")
+
+
+def _of_groups(items: datasets.Dataset, limit: int | None) -> str:
+    """Return of how many paradigms or phenomena a limit takes items, as text to append."""
+    if limit is None:
+        return ""
+    paradigms, phenomena = (sum(one is not None for one in items.unique(name)) for name in ("paradigm", "phenomenon"))
+    named = f"{paradigms:,} paradigms" if paradigms else f"{phenomena:,} phenomena" if phenomena else "one group"
+    return f": at most {limit:,} of each of {named}, per subset, language and label"
 
 
 def multiverse_of(items: datasets.Dataset, method: Sequence[str] | None, *, with_unigrams: bool) -> list[str]:

@@ -34,7 +34,7 @@ ROWS = st.fixed_dictionaries(
         "task": st.sampled_from([None, "continuation_pair"]),
         "human_good": st.sampled_from([None, "6.5", "-1"]),
         "human_bad": st.sampled_from([None, "2"]),
-        "human_scale": st.sampled_from([None, "likert7"]),
+        "human_scale": st.sampled_from([None, "likert7-z"]),
         "human_n": st.sampled_from([None, "12", "3.0"]),
     }
 )
@@ -79,6 +79,7 @@ GOOD = dict.fromkeys(ITEM_NAMES, None) | {"target_good": "a.", "target_bad": "b.
         {"human_good": "inf"},
         {"human_bad": "1e300"},
         {"human_good": "six"},
+        {"human_good": "-1", "human_scale": "likert7"},
         {"human_n": "3000000000"},
         {"task": "guessing"},
         {"language": "german"},
