@@ -41,6 +41,7 @@ def load_corpus(
     subset: str | None = None,
     language: str | None = None,
     limit: int | None = None,
+    sample: int | None = None,
     repair: bool = True,
     columns: Mapping[str, str] | None = None,
     task: Task | None = None,
@@ -64,7 +65,9 @@ def load_corpus(
         data_dir: folder with the upstream files, or a root that holds one folder a corpus; None downloads.
         subset: only this subset (for BLiMP: a paradigm).
         language: only this language (BCP-47); for your own file: its language.
-        limit: at most this many items of each paradigm (within its subset and language), in the source's order.
+        limit: at most this many items of each paradigm (of each phenomenon, where the corpus names no paradigms;
+            within its subset, language and label), in the source's order.
+        sample: this many items drawn at random, the same ones each time, in the source's order; drawn after `limit`.
         repair: mend the documented defects of the source; False keeps its text as it is.
         columns: for your own file: schema column -> your column.
         task: for your own file: its task.
@@ -86,7 +89,7 @@ def load_corpus(
     options = BuildOptions(subset=subset, repair=repair)
     if is_banked(name):
         if subset or language or columns or task or encoding or marks != "refuse" or map_file or header or fixed:
-            raise CorpusError(f"{name}: a bank's items are taken as they are; of the options, a limit alone applies")
+            raise CorpusError(f"{name}: a bank's items are taken as they are; of the options, limit and sample apply")
         dataset = _of_bank(Path(name), data_dir, progress)
     elif is_tabular(str(name)):
         own = TabularOptions(
@@ -106,7 +109,9 @@ def load_corpus(
                 f"{name!r} is built in"
             )
         dataset = _built_in(corpus_named(str(name)), data_dir, language, options, progress)
-    return dataset if limit is None else first_of_each_paradigm(dataset, limit)
+    if limit is not None:
+        dataset = first_of_each_paradigm(dataset, limit)
+    return dataset if sample is None else drawn_at_random(dataset, sample)
 
 
 def _own_items(path: Path, table: TabularOptions, options: BuildOptions, map_file: Path | None) -> datasets.Dataset:
@@ -228,6 +233,18 @@ def first_of_each_subset(dataset: datasets.Dataset, limit: int) -> datasets.Data
     in_turn = np.argsort(_places(dataset, limit, _paradigms(dataset)), kind="stable")
     kept = in_turn[_places(dataset.select(in_turn), limit) < limit]
     return dataset.select(np.sort(kept))
+
+
+def drawn_at_random(dataset: datasets.Dataset, n: int) -> datasets.Dataset:
+    """Return n items drawn without replacement, the same ones each time, in their order; all where there are no more.
+
+    Raises:
+        CorpusError: a sample below 1.
+    """
+    if n < 1:
+        raise CorpusError(f"sample is {n}, expected at least 1 item")
+    drawn = np.random.default_rng(0).permutation(len(dataset))[:n]
+    return dataset.select(np.sort(drawn))
 
 
 def _paradigms(dataset: datasets.Dataset) -> list[str | None]:

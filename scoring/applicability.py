@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.names import DIRECT, MethodName
-from pairbank.scoring.methods.registry import FAMILIES, in_order
+from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, REGIONS, SENTENCE, MethodName
+from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
+from pairbank.scoring.methods.registry import FAMILIES, in_order, method_named
 from pairbank.scoring.prompts.prompt import primary
 from pairbank.scoring.prompts.registry import prompts_of
 
@@ -29,6 +30,13 @@ USUAL_ELSEWHERE = {
     "acceptability_judgment_i": "acceptable_sentence",
 }
 """The same questions in the items' own language, where there are no English items."""
+USUAL_OF_SENTENCES = (DIRECT, "acceptable_sentence", "rating_7")
+"""The same of single sentences, in their own language: a judgment and a rating."""
+_NEEDS = {
+    PMI: "items with a context",
+    REGIONS: "single sentences whose regions are known (a column `regions`)",
+    DIRECT_WB: "items in a language that separates words by spaces",
+}
 _KIND = ("task", "language")
 _MOST_SHOWN = 6
 
@@ -62,11 +70,18 @@ def chosen_methods(
     notes = []
     for name in in_order(asked, known):
         if name in FAMILIES:
+            _refuse_idle(name, items)
             continue
-        prompt = known[MethodName.parsed(name).id]
+        parts = MethodName.parsed(name)
+        prompt = known[parts.id]
         n_fitting = _n_fitting(prompt, kinds)
         if not n_fitting:
             raise ScoringError(f"method {name!r} applies to no item: {_why_not(prompt, kinds)}{_others(kinds, known)}")
+        if parts.n_shots and all(task == SENTENCE for task, _ in kinds):
+            raise ScoringError(
+                f"method {name!r} applies to no item: examples are answered pairs, and these are single sentences; use "
+                f"{parts.id}"
+            )
         if n_fitting < len(items):
             notes.append(
                 f"{name} applies to {n_fitting:,} of {len(items):,} items, the others have no score of it: "
@@ -114,6 +129,15 @@ def why_not_asked(
     return {name: _why_not(prompt, kinds) for name, prompt in asked.items() if not _n_fitting(prompt, kinds)}
 
 
+def _refuse_idle(name: str, items: datasets.Dataset) -> None:
+    """Raise if a method that asks no question applies to none of the items."""
+    if name == DIRECT or name in LINKING_FUNCTIONS:
+        return
+    method = method_named(name)
+    if not any(method.applies_to(row) for row in items):
+        raise ScoringError(f"method {name!r} applies to no item: it needs {_NEEDS[name]}; leave it out")
+
+
 def _kinds(items: datasets.Dataset) -> Counter[tuple[str, str]]:
     """Return how many items there are of each task and language."""
     return Counter(zip(*(items[name][:] for name in _KIND), strict=True))
@@ -121,9 +145,13 @@ def _kinds(items: datasets.Dataset) -> Counter[tuple[str, str]]:
 
 def _usual(kinds: Mapping[tuple[str, str], int], *, corpus: str) -> Chosen:
     known = prompts_of(())
+    of_sentences = all(task == SENTENCE for task, _ in kinds)
     if any(primary(language) == "en" for _, language in kinds):
-        return Chosen(methods=USUAL)
-    found = [name for name in USUAL_ELSEWHERE.values() if _n_fitting(known[name], kinds)]
+        return Chosen(methods=USUAL_OF_SENTENCES if of_sentences else USUAL)
+    in_their_language = USUAL_OF_SENTENCES[1:] if of_sentences else USUAL_ELSEWHERE.values()
+    found = [name for name in in_their_language if _n_fitting(known[name], kinds)]
+    if of_sentences and found:
+        return Chosen(methods=(DIRECT, *found))
     languages = ", ".join(sorted({language for _, language in kinds}))
     said = (
         f"{corpus} is in {languages}, so it is asked about in its own language: {', '.join(found)} in place of "

@@ -16,6 +16,8 @@ from pairbank.errors import CorpusError
 MOST_POINTS = 1e9
 """A rating or score farther from 0 than this is taken for a fault of the file."""
 MOST_RATERS = 2**31 - 1
+BYTE_ORDER_MARK = "\ufeff"
+_SCALE = re.compile(r"(?:likert|plausibility)(\d+)", re.ASCII)
 NOT_AVAILABLE = ("na", "nan", "#n/a")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 _WITH_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
@@ -69,8 +71,13 @@ def _wrong_kind(value: object, where: str, column: str, expected: str) -> Corpus
 
 
 def check_characters(row: Mapping[str, object], where: str) -> None:
-    """Refuse a row with control characters or halves of characters: no sentence holds them, nor what is said of it."""
+    """Refuse a row with control characters, halves of characters or byte-order marks: no sentence holds them."""
     for column, cell in row.items():
+        if isinstance(cell, str) and BYTE_ORDER_MARK in cell:
+            raise CorpusError(
+                f"{where}: column {column!r} holds a byte-order mark (U+FEFF) in the middle of the file; were two "
+                "files joined? Delete the mark, and the second header, if there is one"
+            )
         if isinstance(cell, str) and (odd := odd_character(cell)):
             raise CorpusError(
                 f"{where}: column {column!r} holds the control character {odd}, which no sentence holds: delete it, "
@@ -105,6 +112,20 @@ def number_in(cell: str | None, where: str, column: str, *, with_commas: bool = 
             "empty cell: correct or empty it"
         )
     return value
+
+
+def check_on_scale(value: float | None, scale: str | None, where: str, column: str) -> None:
+    """Refuse a rating that a declared scale does not have: `likert7` and `plausibility7` are from 1 to 7.
+
+    Raises:
+        CorpusError: it is outside.
+    """
+    found = _SCALE.fullmatch(scale or "")
+    if value is not None and found and not 1 <= value <= int(found[1]):
+        raise CorpusError(
+            f"{where}: column {column!r} holds {value:g}, expected a rating from 1 to {found[1]} ({scale}); correct "
+            "it, or declare another scale"
+        )
 
 
 def has_comma(text: str) -> bool:

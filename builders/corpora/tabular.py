@@ -37,6 +37,7 @@ from pairbank.builders.corpora.tabular_items import (
     STRIPPED,
     BadRows,
     TabularOptions,
+    TextIds,
     check_options,
     tabular_item,
 )
@@ -88,7 +89,7 @@ def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Located
         name=own.slug,
         title=path.name,
         description=f"Items of the user's file {path.name}.",
-        version="1.2.0",
+        version="2.0.0",
         languages=(own.language,),
         tasks=("sentence_pair",),
         n_items=0,
@@ -248,9 +249,10 @@ class OwnFile:
         def blank(_number: int) -> None:
             met.n_blank += 1
 
-        for number, (line, row) in enumerate((self.mapped or self.table).rows(bad.note, blank), 1):
+        ids = TextIds(corpus=self.slug)
+        for line, row in (self.mapped or self.table).rows(bad.note, blank):
             try:
-                item = self._item(row, number, f"{self.table.path}, row {line}")
+                item = self._item(row, ids, f"{self.table.path}, row {line}")
             except MarkedRowError as error:
                 marked.rows.append((line, error.found))
                 continue
@@ -268,10 +270,10 @@ class OwnFile:
             raise unknown_name(f"subset of {self.table.path.name}", build.subset, subsets)
         self.met = met
 
-    def _item(self, row: Mapping[str, Any], number: int, where: str) -> Item:
+    def _item(self, row: Mapping[str, Any], ids: TextIds, where: str) -> Item:
         check_characters(row, where)
         columns, kept = self.roles.columns, self.kept.items()
-        item = tabular_item(row, number, where, slug=self.slug, mapping=columns, kept=kept, options=self.options)
+        item = tabular_item(row, ids, where, mapping=columns, kept=kept, options=self.options)
         extra = item.extra
         if self.mapped is not None and self.mapped.is_labelled:
             extra = {**extra, LABEL: row[LABEL]}

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from pairbank.builders.corpora.cells import count_in, kept_in, label_in, mark_before, number_in, sentence_in
+from pairbank.builders.corpora.cells import (
+    check_on_scale,
+    count_in,
+    kept_in,
+    label_in,
+    mark_before,
+    number_in,
+    sentence_in,
+)
 from pairbank.builders.corpora.column_map import ColumnMap
 from pairbank.builders.corpora.marks import SIDES, MarkedRowError, Marks, is_turned
 from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, Task
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.errors import CorpusError, UnknownNameError, unknown_name
+from pairbank.files import sha256_of_text
 
 DEFAULT_LANGUAGE = "en"
 STRIPPED = "repaired:mark"
 """Flag: a linguist's mark before a sentence (*, ??) was taken off, as the user asked."""
+N_HEX = 12
+"""Hexadecimal digits of an id: the chance that two of a million texts share them is 0.2 %."""
 SENTENCES = ("context_good", "target_good", "context_bad", "target_bad")
 RATINGS = ("human_good", "human_bad")
 
@@ -90,12 +103,31 @@ def check_options(options: TabularOptions) -> None:
             raise unknown_name("schema column that can be fixed", name, fixable)
 
 
+@dataclass(slots=True, kw_only=True)
+class TextIds:
+    """Makes item ids from the items' texts, so that the same item has the same id whatever row it is in.
+
+    >>> ids = TextIds(corpus="mine")
+    >>> [ids.of("all", texts) for texts in (("", "a", "", "b"), ("", "c", None, None), ("", "a", "", "b"))]
+    ['mine/all/4e67b6267053', 'mine/all/b72b2dd6d118', 'mine/all/4e67b6267053-2']
+    """
+
+    corpus: str
+    _n: Counter[str] = field(default_factory=Counter)
+
+    def of(self, subset: str, texts: tuple[str | None, ...]) -> str:
+        """Return the id of the next item; items of the same texts are numbered in the order of their rows."""
+        digest = sha256_of_text(json.dumps(texts, ensure_ascii=False))[:N_HEX]
+        item_id = f"{self.corpus}/{subset}/{digest}"
+        self._n[item_id] += 1
+        return item_id if self._n[item_id] == 1 else f"{item_id}-{self._n[item_id]}"
+
+
 def tabular_item(
     row: Mapping[str, Any],
-    number: int,
+    ids: TextIds,
     where: str,
     *,
-    slug: str,
     mapping: Mapping[str, str],
     kept: Iterable[tuple[str, str]] = (),
     options: TabularOptions,
@@ -104,9 +136,8 @@ def tabular_item(
 
     Args:
         row: its cells.
-        number: its place among the rows.
+        ids: what makes the corpus's ids.
         where: file and row, for messages.
-        slug: the corpus.
         mapping: schema column -> the row's key.
         kept: the row's key and the corpus's column, for what the schema has no place for.
         options: how to read it.
@@ -133,16 +164,19 @@ def tabular_item(
         name: number_in(cells.get(name), where, mapping.get(name, name), with_commas=options.decimal_commas)
         for name in RATINGS
     }
+    for name, value in ratings.items():
+        check_on_scale(value, cells.get("human_scale"), where, mapping.get(name, name))
     is_rated = any(value is not None for value in ratings.values())
+    context_bad = cells["context_bad"] if cells.get("context_bad") is not None else None if one_sided else context
     return Item(
-        item_id=f"{slug}/{subset}/{number}",
-        corpus=slug,
+        item_id=ids.of(subset, (context, cells["target_good"] or "", context_bad, cells.get("target_bad"))),
+        corpus=ids.corpus,
         subset=subset,
         language=_language(cells.get("language") or options.language or DEFAULT_LANGUAGE, where),
         task=_task(cells.get("task") or options.task or usual_task(context, one_sided=one_sided), where),
         context_good=context,
         target_good=cells["target_good"] or "",
-        context_bad=cells["context_bad"] if cells.get("context_bad") is not None else None if one_sided else context,
+        context_bad=context_bad,
         target_bad=cells.get("target_bad"),
         phenomenon=cells.get("phenomenon"),
         paradigm=cells.get("paradigm"),

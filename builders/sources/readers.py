@@ -170,8 +170,8 @@ def json_object(line: str, where: str) -> dict[str, Any]:
         CorpusError: it is no JSON object, has a key twice, or half of a character.
     """
     try:
-        row = json.loads(line, object_pairs_hook=_without_repeats)
-    except _RepeatedKeyError as error:
+        row = json.loads(line, object_pairs_hook=without_repeats)
+    except RepeatedKeyError as error:
         raise CorpusError(f"{where}: key {error.args[0]!r} stands there twice; leave one") from error
     except (ValueError, RecursionError) as error:
         raise CorpusError(f"{where}: not JSON ({error}); the file may be cut: get it again") from error
@@ -186,13 +186,18 @@ def json_object(line: str, where: str) -> dict[str, Any]:
     return row
 
 
-class _RepeatedKeyError(Exception):
+class RepeatedKeyError(Exception):
     """A key that a JSON object has twice."""
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, for `json.loads(object_pairs_hook=…)`.
+
+    Raises:
+        RepeatedKeyError: a key occurs twice.
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise _RepeatedKeyError(next(name for name in names if names.count(name) > 1))
+        raise RepeatedKeyError(next(name for name in names if names.count(name) > 1))
     return found

@@ -2,7 +2,8 @@
 
 In: the bytes of a workbook, perhaps the name of one of its sheets. Out: (row number, cells) of every row that has any;
 a number is written as short as it can be, an empty cell is "". Of a formula what Excel shows is read.
-Numbers that Excel shows as dates are its day numbers here: save such a column as text. ECMA-376, parts 18.3 and 18.4.
+A number that Excel shows as a date is refused with its cell: 6.5 typed into a German Excel is the 6th of May, a day
+number where a rating was meant. ECMA-376, parts 18.3, 18.4 and 18.8.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _REFERENCE = re.compile(r"([A-Z]{1,3})(\d+)")
 _LAST_COLUMN = 16_384
+_BUILT_IN_DATES = frozenset(str(n) for n in (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
+_LITERAL = re.compile(r'"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|_.|General', re.IGNORECASE)
+"""What of a number format is shown as it stands: quoted text, colours, locales; `[h]` is elapsed time."""
+_DATE_CODE = re.compile(r"[ymdhs]", re.IGNORECASE)
 _REMEDY = "save it again in a spreadsheet, as .xlsx, or export it as 'CSV UTF-8'"
 
 
@@ -60,11 +65,12 @@ def rows_of_workbook(data: bytes, where: str, sheet: str | None = None) -> Itera
     if sheet is not None and sheet not in sheets:
         raise unknown_name(f"sheet of {where}", sheet, sheets)
     strings = _shared_strings(members, where)
+    dates = _date_styles(members, where)
     root = _xml(members, sheets[sheet if sheet is not None else next(iter(sheets))], where)
     for number, row in enumerate(root.iter(f"{_MAIN}row"), 1):
         cells: dict[int, str] = {}
         for place, cell in enumerate(row.iter(f"{_MAIN}c")):
-            if text := _text(cell, strings, where):
+            if text := _text(cell, strings, dates, where):
                 cells[_column(cell.get("r"), place, where)] = text
         if cells:
             yield int(row.get("r") or number), [cells.get(place, "") for place in range(max(cells) + 1)]
@@ -118,7 +124,20 @@ def _plain(element: ET.Element) -> str:
     return "".join(text.text or "" for text in element.iter(f"{_MAIN}t") if text not in aids)
 
 
-def _text(cell: ET.Element, strings: list[str], where: str) -> str:
+def _date_styles(members: dict[str, bytes], where: str) -> frozenset[str]:
+    """Return the styles of cells whose numbers a spreadsheet shows as dates or times, by their numbers."""
+    name = "xl/styles.xml"
+    if name not in members:
+        return frozenset()
+    root = _xml(members, name, where)
+    codes = {one.get("numFmtId"): one.get("formatCode") or "" for one in root.iter(f"{_MAIN}numFmt")}
+    dates = {key for key, code in codes.items() if _DATE_CODE.search(_LITERAL.sub("", code))}
+    formats = root.find(f"{_MAIN}cellXfs")
+    kinds = [one.get("numFmtId") for one in (() if formats is None else formats)]
+    return frozenset(str(n) for n, kind in enumerate(kinds) if kind in dates or kind in _BUILT_IN_DATES - codes.keys())
+
+
+def _text(cell: ET.Element, strings: list[str], dates: frozenset[str], where: str) -> str:
     kind, value = cell.get("t", "n"), cell.find(f"{_MAIN}v")
     if kind == "inlineStr":
         return _plain(cell)
@@ -131,6 +150,11 @@ def _text(cell: ET.Element, strings: list[str], where: str) -> str:
         raise CorpusError(f"{where}, cell {cell.get('r')}: holds the error {text}; correct or empty it")
     if kind == "b":
         return "true" if text == "1" else "false"
+    if kind == "d" or (kind == "n" and text and cell.get("s") in dates):
+        raise CorpusError(
+            f"{where}, cell {cell.get('r')}: a date or time ({text}), perhaps a number that the spreadsheet turned "
+            "into one; format the column as text or number, type the value again, and save the workbook"
+        )
     return _short(text) if kind == "n" and text else text
 
 

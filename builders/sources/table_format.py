@@ -12,7 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pairbank.builders.sources.readers import check_width, decode, json_object, records
+from pairbank.builders.sources.readers import (
+    RepeatedKeyError,
+    check_width,
+    decode,
+    json_object,
+    records,
+    without_repeats,
+)
 from pairbank.builders.sources.sheets import rows_of_workbook
 from pairbank.errors import CorpusError
 
@@ -88,7 +95,9 @@ def json_rows(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
         CorpusError: it is no JSON, or no list of objects or lists.
     """
     try:
-        found = json.loads(text)
+        found = json.loads(text, object_pairs_hook=without_repeats)
+    except RepeatedKeyError as error:
+        raise CorpusError(f"{where}: key {error.args[0]!r} occurs twice in one object; leave one") from error
     except (ValueError, RecursionError) as error:
         raise CorpusError(f"{where}: not JSON ({error}); the file may be cut: get it again") from error
     if not isinstance(found, list):

@@ -22,7 +22,8 @@ from pairbank.builders.sources.table_format import MENDED, NOTHING_SAID, TableFo
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".json", ".xlsx")
+SUFFIXES = (".csv", ".tsv", ".tab", ".jsonl", ".parquet", ".json", ".xlsx")
+TAB_SEPARATED = (".tsv", ".tab")
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 ROWS_LOOKED_AT = 200
 """Of a delimited file, to tell its delimiter."""
@@ -96,7 +97,7 @@ def open_table(path: Path, *, encoding: str | None = None, how: TableFormat = NO
         if suffix in (".jsonl", ".json"):
             table = _json_table(table)
         else:
-            table = _delimited_table(table, how.delimiter or ("\t" if suffix == ".tsv" else ","))
+            table = _delimited_table(table, how.delimiter or ("\t" if suffix in TAB_SEPARATED else ","))
     _check_columns(table)
     return table
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from pairbank.cards.bank.layout import SUMMARY, scores_path, tables
 from pairbank.errors import BankError
 from pairbank.files import read_parquet, write_parquet
 from pairbank.scoring.scored import MODEL, Scored, dataset_of, read_scored
-from pairbank.stats.scored_table.summary_row import DTYPES
+from pairbank.stats.scored_table.summary_row import DTYPES, PARADIGM_DTYPES
 
 if TYPE_CHECKING:
     import datasets
@@ -47,10 +48,8 @@ def write_summary(path: Path, summary: pd.DataFrame) -> None:
     import datasets
 
     text = datasets.Value("string")
-    kinds = {"value": "float64", "low": "float64", "high": "float64", "n": "int64", "n_excluded": "int64"}
-    features = datasets.Features(
-        {name: datasets.Value(kinds[name]) if name in kinds else text for name in summary.columns}
-    )
+    kinds = {name: datasets.Value(kind) for name, kind in DTYPES.items() if kind != "string"}
+    features = datasets.Features({name: kinds.get(name, text) for name in summary.columns})
     table = pa.Table.from_pandas(summary, preserve_index=False).cast(features.arrow_schema)
     write_parquet(path, table)
 
@@ -67,6 +66,8 @@ def read_summary(root: Path) -> pd.DataFrame | None:
     from pandas.api import types as pd_types
 
     frame: pd.DataFrame = read_parquet(path).to_pandas()
+    if not {*PARADIGM_DTYPES} & {*frame.columns}:  # a bank of before there were intervals over paradigms
+        frame = frame.assign(low_paradigms=np.nan, high_paradigms=np.nan, n_paradigms=0)
     kinds = {name: "number" if kind.endswith("64") else "text" for name, kind in DTYPES.items()}
     wrong = [
         name

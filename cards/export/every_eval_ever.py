@@ -2,9 +2,12 @@
 
 A table becomes `data/CORPUS/DEVELOPER/MODEL/UUID.json` and `UUID_samples.jsonl`: a result a method (the share of items
 with a positive difference, ties one half, its interval where it is a report's accuracy) and a record an item and method
-that has a difference; items with identical sides have none. A record's metadata hold item, numbers and unit under
-`pairbank.…`, so that `pairbank import --from every-eval-ever` gives the same numbers back. Texts that may not be passed
-on are left out: their records have ids and numbers. The UUID is made from the records: the same tables have the same.
+that has a difference; items with identical sides have none. Items without a parsable answer have none either: the
+aggregate counts them (`n_items_unparsed`) and its description says that they are left out.
+
+A record's metadata hold item, numbers and unit under `pairbank.…`, so that `pairbank import --from every-eval-ever`
+gives the same numbers back. Texts that may not be redistributed are left out: their records have ids and numbers. The
+UUID is made from the records: the same tables have the same.
 
 EvalEval Coalition, Every Eval Ever, https://github.com/evaleval/every_eval_ever
 """
@@ -196,7 +199,9 @@ def _results(table: Scored, records: Sequence[Mapping[str, Any]]) -> Iterator[di
         if not scores:
             continue
         value = sum(scores) / len(scores)
+        n_unparsed = _n_without_answer(table, layout)
         details: dict[str, Any] = {"score": value, "details": {"n_items_of_table": str(len(table))}}
+        details["details"] |= {} if n_unparsed is None else {"n_items_unparsed": str(n_unparsed)}
         found = accuracies.get(layout.method)
         if found is not None and abs(found["value"] - value) < 1e-9 and not math.isnan(found["low"]):
             interval = {"lower": found["low"], "upper": found["high"], "confidence_level": 0.95}
@@ -206,7 +211,7 @@ def _results(table: Scored, records: Sequence[Mapping[str, Any]]) -> Iterator[di
             "evaluation_name": name,
             "source_data": _source(table.corpus),
             "metric_config": {
-                "evaluation_description": f"Share of pairs whose better side has the greater {layout.method}.",
+                "evaluation_description": _rule(layout, n_unparsed, len(scores)),
                 "metric_id": "accuracy",
                 "metric_name": "Accuracy",
                 "metric_kind": "accuracy",
@@ -218,6 +223,26 @@ def _results(table: Scored, records: Sequence[Mapping[str, Any]]) -> Iterator[di
             },
             "score_details": details,
         }
+
+
+def _n_without_answer(table: Scored, layout: MethodLayout) -> int | None:
+    """Return how many items have no score because no answer could be parsed; None where nothing is parsed."""
+    columns = ScoreColumns(layout.method)
+    if columns.unparsed not in table.dataset.column_names:
+        return None
+    cells = zip(table.dataset[columns.unparsed][:], table.dataset[columns.delta][:], strict=True)
+    return sum(bool(n) and delta is None for n, delta in cells)
+
+
+def _rule(layout: MethodLayout, n_unparsed: int | None, n: int) -> str:
+    """Return how the score is computed, and which items it leaves out."""
+    said = f"Share of pairs whose better side has the greater {layout.method}; ties count one half."
+    if not n_unparsed:
+        return said
+    return (
+        f"{said} Of {n + n_unparsed} items, {n_unparsed} without a parsable answer are left out; counted as wrong, "
+        "they would lower the score."
+    )
 
 
 def _source(corpus: str) -> dict[str, Any]:

@@ -210,7 +210,8 @@ class MethodLayout:
     first: tuple[int, ...] = ()
     """For each presentation, the index of the option that the prompt shows first; empty = always the first one."""
     sides: tuple[str, ...] = ()
-    """For each presentation of a rating, the side that is rated: `good` or `bad`."""
+    """For each presentation of a rating, the side that is rated: `good` or `bad`; also of judgments that are of single
+    sentences alone."""
     accuracy: Literal["averaged", "pooled"] = "averaged"
     """The definition that the method's paper uses: of the averaged delta, or of all presentations pooled."""
     counterbalanced: bool = True
@@ -242,7 +243,8 @@ class MethodLayout:
                 raise BankError(f"{self.method}: {name} are {labels}; expected at least {least}, all different")
         self._check_indices("correct", self.correct, needed=self.is_judged)
         self._check_indices("first", self.first, needed=bool(self.first))
-        if self.kind == "rating" and (len(self.sides) != len(self.presentations) or set(self.sides) != {"good", "bad"}):
+        known_sides = ({"good", "bad"}, {"good"})
+        if self.kind == "rating" and (len(self.sides) != len(self.presentations) or set(self.sides) not in known_sides):
             raise BankError(f"{self.method}: sides are {self.sides}; expected good or bad for each presentation")
 
     def _check_indices(self, name: str, found: tuple[int, ...], *, needed: bool) -> None:
@@ -260,6 +262,11 @@ class MethodLayout:
     def is_judged(self) -> bool:
         """Whether every presentation has a correct option."""
         return self.kind in JUDGED
+
+    @property
+    def n_of_a_sentence(self) -> int:
+        """How many presentations a single sentence is asked in: those of the better side, one half where both are."""
+        return self.sides.count("good") if self.sides else len(self.presentations) // 2
 
     @property
     def has_logprobs(self) -> bool:

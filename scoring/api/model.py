@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pairbank.files import sha256_of_text
+from pairbank.scoring.api.names import TRUNCATED
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.api.share import Share
 
@@ -67,6 +68,12 @@ class ModelInfo:
     """Version of transformers, whose code the model is."""
     stated: str = ""
     """Of a model behind a server: the facts that the user stated, for the server does not tell them."""
+    thinking: Literal["", "off", "on"] = ""
+    """Models that think before they answer: whether they do; empty for others."""
+    thinking_tokens: int = 0
+    """Most tokens of thinking, beside those of the answer."""
+    reasoning_effort: str = ""
+    """Of a model behind a chat API: the effort that it is asked for."""
     measured: str = ""
     """Of a model behind a server: what was seen of it at load."""
     tokenizer_sha256: str = ""
@@ -200,6 +207,11 @@ class Continuation:
     n_tokens: int
     """Tokens written, the end-of-sequence token not among them."""
     flags: tuple[str, ...] = ()
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether it ended before its thinking did."""
+        return TRUNCATED in self.flags
 
 
 @runtime_checkable

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 DIRECT, DIRECT_WB, PMI, REGIONS = "direct", "direct_wb", "pmi", "regions"
 """Methods that other rooms treat in a way of their own."""
+SENTENCE: Final = "sentence"
+"""The task of a single labelled or rated sentence: it is scored and asked about as the better side of a pair is."""
 MOST_SHOTS = 8
 """Most answered examples before a question."""
 
@@ -36,6 +39,8 @@ REGION_TOKENS_DIFFER = "region_tokens_differ"
 """Flag: the tokens of the regions, each given what stands before it, are not those of the sentence as a whole."""
 UNPARSED = "unparsed"
 """Flag: no valid answer in what the model wrote, in one presentation or more."""
+TRUNCATED = "truncated"
+"""Flag: what the model wrote ended before its thinking did, most often for want of tokens; it has no answer."""
 NEAR_TIE = "near_tie"
 """Flag: some token was written that led the second by less than `NEAR_TIE_NATS`."""
 TOP_LOGPROBS = "top_logprobs"

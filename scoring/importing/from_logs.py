@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pairbank.files import sha256_of_file, sha256_of_texts
 from pairbank.scoring.api.model import slug
-from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
+from pairbank.scoring.importing.declared import SIDES, DeclaredScore, ScoreImportError
 from pairbank.scoring.importing.join import TextJoin, by_file, question_name
 from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, Stated
 from pairbank.scoring.importing.model_table import ModelTable
@@ -133,6 +133,12 @@ def _table(
         joined = join.join(rows)
         rows, left_out, facts = joined.rows, joined.left_out, joined.facts()
     declared = {score.name: score for log in logs for score in (*log.scores, *_answers(rows, log))}
+    numbered = {name for row in rows for name in row.cells}
+    declared = {
+        name: score
+        for name, score in declared.items()
+        if score.kind == "decision" or any(f"{name}_{side}" in numbered for side in SIDES)
+    }
     kept = [score for score in how.scores if score.name not in declared]
     names = frozenset(cell for row in rows for cell, value in row.cells.items() if value is not None)
     here = [score for score in kept if any(one.startswith(score.name) for one in names)]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pairbank.builders.corpora.cells import count_in, number_in
-from pairbank.builders.corpora.tabular_items import SENTENCES, TabularOptions, tabular_item
+from pairbank.builders.corpora.cells import check_on_scale, count_in, number_in
+from pairbank.builders.corpora.tabular_items import SENTENCES, TabularOptions, TextIds, tabular_item
 from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, features
 from pairbank.builders.schema.flags import DUPLICATE_PAIR, IDENTICAL_SIDES, NOT_NFC
 from pairbank.builders.schema.language_tags import language_tag
@@ -46,7 +46,7 @@ class OwnItems:
 
     def __init__(self, how: ImportProfile) -> None:
         self._how = how
-        self._n = 0
+        self._ids_by_text = TextIds(corpus=how.corpus)
         self._parts: list[pa.Table] = []
         self._ids: list[IntArray] = []
         self._pairs: list[IntArray] = []
@@ -66,7 +66,6 @@ class OwnItems:
                 "(items=, --items) and a column of item_id"
             )
         columns = self._columns(chunk)
-        self._n += len(chunk)
         pairs = list(zip(*(columns[name] for name in SENTENCES), strict=True))
         self._pairs.append(np.array([hash(texts) for texts in pairs], dtype=np.int64))
         self._ids.append(np.array([hash(item_id) for item_id in columns["item_id"]], dtype=np.int64))
@@ -96,16 +95,29 @@ class OwnItems:
             cells = found[name]
             if any(cell is not None for cell in cells):
                 found[name] = [read(cell, chunk.where(row), name) for row, cell in enumerate(cells)]
+        for name in ("human_good", "human_bad"):
+            for row, (value, scale) in enumerate(zip(found[name], found["human_scale"], strict=True)):
+                check_on_scale(value, scale, chunk.where(row), name)
         rated = zip(found["human_scale"], found["human_good"], found["human_bad"], strict=True)
         found["human_scale"] = [
             "unstated" if scale is None and (good, bad) != (None, None) else scale for scale, good, bad in rated
         ]
-        numbers = range(self._n + 1, self._n + n + 1)
-        named = zip(found["item_id"], found["subset"], found["pair_id"], numbers, strict=True)
-        found["item_id"] = [
-            item_id or f"{how.corpus}/{subset}/{pair_id or number}" for item_id, subset, pair_id, number in named
-        ]
+        found["item_id"] = self._ids_of(found)
         return found | {"corpus": [how.corpus] * n}
+
+    def _ids_of(self, columns: Mapping[str, Any]) -> Cells:
+        """Return ids: the file's, else by subset, paradigm and pair id, else by the texts."""
+        named = zip(*(columns[name] for name in ("item_id", "subset", "paradigm", "pair_id")), strict=True)
+        texts = zip(*(columns[name] for name in SENTENCES), strict=True)
+        return [
+            item_id
+            or (
+                "/".join(dict.fromkeys(part for part in (self._how.corpus, subset, paradigm) if part)) + f"/{pair_id}"
+                if pair_id
+                else self._ids_by_text.of(subset, row)
+            )
+            for (item_id, subset, paradigm, pair_id), row in zip(named, texts, strict=True)
+        ]
 
     def _languages(self, chunk: Chunk) -> Cells:
         """Return the language of each row as a standard tag."""
@@ -123,7 +135,7 @@ class OwnItems:
         options = TabularOptions(language=self._how.language, task=self._how.task)
         mapping = {name: name for name in cells if name != "item_id"}
         where = chunk.where(row)
-        return tabular_item(cells, row, where, slug=self._how.corpus, mapping=mapping, kept=(), options=options)
+        return tabular_item(cells, TextIds(corpus=self._how.corpus), where, mapping=mapping, kept=(), options=options)
 
     def dataset(self, fingerprint: str) -> datasets.Dataset:
         """Return the items, and forget them.

@@ -5,6 +5,8 @@ nothing else is forgiven, neither case nor punctuation. Contexts and targets are
 a question is never taken for one of the sentence alone. A row without contexts of its own (a decision) is compared by
 its two targets, or by the whole texts of both sides.
 
+An item id pairs a row with its item only where the row's texts, if it has any, are the item's.
+
 Where several items have the same texts, the row's own subset or paradigm and pair id decide; items of the same texts
 that still remain are taken in the order of the rows, if there are no more rows than items and one paradigm holds them.
 Everything else is doubtful, and refused: a text that stands in several paradigms, more rows than items, a log whose
@@ -20,7 +22,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.importing.declared import SIDES, ScoreImportError
 from pairbank.scoring.importing.logs.log import MOST_EXAMPLES, LeftOut, LogRow, Refusals
 from pairbank.scoring.importing.profile import ITEM_NAMES
 
@@ -64,6 +67,27 @@ def normalised(text: str) -> str:
     'Who cares ?'
     """
     return re.sub(r"\s+", " ", unicodedata.normalize("NFC", text)).strip()
+
+
+def same_texts(cells: Mapping[str, str | None], item: Mapping[str, str | None]) -> bool:
+    """Return whether the texts of a row, as many as it has, are those of an item.
+
+    >>> item = {"context_good": "Who?", "target_good": "I.", "context_bad": "Who?", "target_bad": "Me."}
+    >>> [same_texts(cells, item) for cells in ({}, {"target_good": "I. "}, {"target_good": "Who? I."}, item)]
+    [True, True, True, True]
+    >>> same_texts({"target_good": "Me.", "target_bad": "I."}, item)
+    False
+    """
+    return all(_same_side(cells, item, side) for side in SIDES if cells.get(f"target_{side}"))
+
+
+def _same_side(cells: Mapping[str, str | None], item: Mapping[str, str | None], side: str) -> bool:
+    """Return whether the text of one side, with its context where the row has one, is the item's."""
+    context, target = f"context_{side}", f"target_{side}"
+    mine, theirs = ([normalised(one.get(name) or "") for name in (context, target)] for one in (cells, item))
+    if cells.get(context) is not None:
+        return mine == theirs
+    return mine[1] in (theirs[1], normalised(" ".join(theirs)))
 
 
 def question_name(task: str) -> str:
@@ -125,25 +149,29 @@ class TextJoin:
     def _as_answer(self, row: LogRow) -> LogRow:
         """Return a row whose context is a question as what it is."""
         cells = row.cells
-        if not cells.get("context_good") or "direct_good" not in cells or _parts(cells) in self._by_parts:
+        scored = next((n[: -len("_good")] for n in cells if n.startswith(DIRECT) and n.endswith("_good")), None)
+        if not cells.get("context_good") or scored is None or _parts(cells) in self._by_parts:
             return row
         if cells.get("context_good") != cells.get("context_bad") or _targets(cells) not in self._by_targets:
             return row
         name = question_name(str(cells.get("subset")))
         kept = {key: value for key, value in cells.items() if key in _NO_SCORES and key not in _CONTEXTS}
-        sides = {f"{name}_{side}": cells[f"direct_{side}"] for side in ("good", "bad")}
+        sides = {f"{name}_{side}": cells[f"{scored}_{side}"] for side in ("good", "bad")}
         return LogRow(file=row.file, line=row.line, cells=kept | sides)
 
     def _joined(self, rows: Sequence[LogRow]) -> Joined:
         refusals, doubts = Refusals(), Refusals()
         groups: dict[tuple[int, ...], list[LogRow]] = defaultdict(list)
         for row in rows:
-            if (item_id := row.cells.get("item_id")) is not None:
-                places = [self._by_id[item_id]] if item_id in self._by_id else []
+            by_id = self._by_id.get(row.cells.get("item_id") or "")
+            if by_id is not None and same_texts(row.cells, self._items[by_id]):
+                places = [by_id]
             else:
                 places = self._places(row.cells)
             if places:
                 groups[tuple(places)].append(row)
+            elif by_id is not None:
+                doubts.add(row.file, f"its item_id is of another text in {self._corpus}", _shown(row))
             elif self._reversed(row.cells):
                 doubts.add(row.file, f"its better side is the worse one of {self._corpus}", _shown(row))
             else:

@@ -10,12 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pairbank.builders.corpora.tabular_items import SENTENCES
 from pairbank.errors import unknown_name
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.model import slug
 from pairbank.scoring.importing.columns import Imported, part_table
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.items import OwnItems
+from pairbank.scoring.importing.join import same_texts
 from pairbank.scoring.importing.profile import ImportProfile
 from pairbank.scoring.importing.reading import Chunk
 from pairbank.scoring.run.store import ARROW_TYPES
@@ -119,7 +121,8 @@ class _TheirItems:
 
     def __init__(self, items: datasets.Dataset) -> None:
         self._items = items
-        table = items.with_format("arrow").select_columns(["item_id", "target_bad"])[:]
+        table = items.with_format("arrow").select_columns(["item_id", *SENTENCES])[:]
+        self._texts = {name: table[name].combine_chunks() for name in SENTENCES}
         self._known = {item_id: place for place, item_id in enumerate(table["item_id"].to_pylist())}
         self._is_two_sided = table["target_bad"].is_valid().to_numpy()
         self._places: list[int] = []
@@ -128,6 +131,7 @@ class _TheirItems:
     def add(self, chunk: Chunk, model: str) -> BoolArray:
         """Add some rows; return which of their items have a worse side."""
         places = []
+        given = {name: chunk.cells[name] for name in SENTENCES if name in chunk.cells}
         for row, item_id in enumerate(chunk.column("item_id")):
             where = chunk.where(row)
             if item_id is None:
@@ -138,6 +142,14 @@ class _TheirItems:
                 raise ScoreImportError(f"{where}: {error}, … ({len(self._known)} items of {self._items['corpus'][0]})")
             if place in self._seen:
                 raise ScoreImportError(f"{where}: {item_id} of {model} stands in {self._seen[place]} too")
+            cells = {name: column[row] for name, column in given.items()}
+            item = {name: column[place].as_py() for name, column in self._texts.items()} if given else {}
+            if given and not same_texts(cells, item):
+                raise ScoreImportError(
+                    f"{where}: {item_id} of {self._items['corpus'][0]} is {item['target_good']!r}, and the row has "
+                    f"{cells.get('target_good')!r}, {cells.get('target_bad')!r}; correct the ids, or leave the texts "
+                    "out of the file if they are not what was scored"
+                )
             self._seen[place] = where
             places.append(place)
         self._places += places

@@ -76,7 +76,7 @@ class Shots:
         rng = np.random.default_rng(int.from_bytes(digest[:16], "big"))
         chosen = self._drawn(prompt, row, self.pool.alike(row), rng)
         shown = _balanced(prompt, self.n_shots, rng)
-        return [_example(p, other) for p, other in zip(shown, chosen, strict=True)]
+        return [_example(prompt, p, other) for p, other in zip(shown, chosen, strict=True)]
 
     def _drawn(self, prompt: Prompt, row: Row, pool: Sequence[Row], rng: np.random.Generator) -> list[Row]:
         taken, used, chosen = _strings(row), {row["item_id"]}, list[Row]()
@@ -105,12 +105,12 @@ def _balanced(prompt: Prompt, n_shots: int, rng: np.random.Generator) -> list[Pr
     return [shown[int(rng.integers(len(shown)))] for shown in shuffled]
 
 
-def _example(p: Presentation, row: Row) -> Example:
+def _example(prompt: Prompt, p: Presentation, row: Row) -> Example:
     values, language = slot_values(row), row["language"]
     return Example(
         user=fill(in_language(p.template, language), values),
         stem=fill(in_language(p.stem, language), values),
-        answer=fill(p.correct, values),
+        answer=fill(dict(zip(prompt.options, prompt.written_options(language), strict=True))[p.correct], values),
     )
 
 

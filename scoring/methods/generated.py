@@ -6,22 +6,26 @@ m_answers, the option found in it (null where there is none, or where a presenta
 m_unparsed, in how many presentations that were asked there is none; m_flags; and m_good, m_bad and m_delta:
 
 - forced choice: the shares of the asked presentations that pick each side (an unparsed one picks neither);
+- judgment: of each side, the share of its parsed answers that say yes (the option of the larger weight);
 - rating: the mean rating of each side, in points of the scale.
 
-A score that rests on no answer at all is null, never 0.
+A score that rests on no answer at all is null, never 0. Thinking is no answer: what a model writes up to the end of a
+thinking block is left aside, and a text that ends inside of one is flagged `truncated` and has no answer.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.model import Ask, Continuation
-from pairbank.scoring.api.names import OVER_LENGTH, UNPARSED
+from pairbank.scoring.api.names import OVER_LENGTH, TRUNCATED, UNPARSED
+from pairbank.scoring.api.thinking import thinking_characters
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.prompts.slots import fill, slot_values
 
@@ -70,8 +74,9 @@ class Generated(Prompted):
     def written(self, texts: Sequence[Continuation], row: Row) -> dict[str, Any]:
         """Return the item's columns from what the model wrote after each asked presentation."""
         values = slot_values(row)
-        options = {fill(option, values): option for option in self.prompt.options}
-        answers = [None if t.text is None else first_answer(t.text, self.prompt.pattern, [*options]) for t in texts]
+        written = self.prompt.written_options(row["language"])
+        options = {fill(text, values): option for text, option in zip(written, self.prompt.options, strict=True)}
+        answers = [None if t.text is None else self._answer(t, [*options]) for t in texts]
         n_unparsed = sum(answer is None and t.text is not None for answer, t in zip(answers, texts, strict=True))
         flags = dict.fromkeys(flag for text in texts for flag in text.flags)
         if n_unparsed:
@@ -91,22 +96,48 @@ class Generated(Prompted):
             c.flags: [*flags],
         }
 
+    def _answer(self, written: Continuation, options: Sequence[str]) -> str | None:
+        """Return the option found behind the thinking, if there is any; None in a text that ends before."""
+        text = written.text or ""
+        n_thinking = thinking_characters(text)
+        if n_thinking is None or written.is_truncated:
+            return None
+        return first_answer(text[n_thinking:], self.prompt.pattern, options)
+
     def _shown(self, row: Row) -> list[Presentation]:
         return [p for p in self.prompt.presentations if p.is_asked(row)]
 
     def _scores(self, shown: Sequence[Presentation], given: Sequence[str | None]) -> tuple[float | None, float | None]:
-        if self.prompt.kind == "rating":
+        if self.prompt.kind != "forced_choice":
+            value = self._yes if self.prompt.kind == "judgment" else _points
             sides = [
-                [float(o) for p, o in zip(shown, given, strict=True) if p.side == side and o is not None]
-                for side in ("good", "bad")
+                [value(p, o) for p, o in zip(shown, given, strict=True) if p.shows_worse == worse and o is not None]
+                for worse in (False, True)
             ]
-            good, bad = (float(np.mean(ratings)) if ratings else None for ratings in sides)
+            good, bad = (float(np.mean(values)) if values else None for values in sides)
             return good, bad
         if all(option is None for option in given):
             return None, None
         right = [option == p.correct for p, option in zip(shown, given, strict=True)]
         wrong = [option not in (None, p.correct) for p, option in zip(shown, given, strict=True)]
         return float(np.mean(right)), float(np.mean(wrong))
+
+    def _yes(self, p: Presentation, option: str) -> float:
+        """Return 1 if an option says yes of the sentence shown, 0 if it says no."""
+        weights = p.bad if p.shows_worse else p.good
+        return float(weights[self.prompt.options.index(option)] == max(weights))
+
+
+def _flagged(written: Continuation, ask: Ask) -> Continuation:
+    """Return what was written, flagged where it ended before its thinking did."""
+    if written.text is None or thinking_characters(written.text, prompt=ask.text) is not None or written.is_truncated:
+        return written
+    return replace(written, flags=(*written.flags, TRUNCATED))
+
+
+def _points(_: Presentation, option: str) -> float:
+    """Return a rating in points of the scale."""
+    return float(option)
 
 
 def first_answer(text: str, pattern: str, options: Sequence[str]) -> str | None:
@@ -153,8 +184,9 @@ def generated_records(
         n_done += n
         tell(n_done / len(prompts))
 
-    n_new = method.max_new_tokens
-    texts = iter(write(scorer, prompts, max_new_tokens=n_new, over_length=over_length, progress=told))
+    n_new = method.max_new_tokens + scorer.info.thinking_tokens
+    written = write(scorer, prompts, max_new_tokens=n_new, over_length=over_length, progress=told)
+    texts = iter([_flagged(text, ask) for text, ask in zip(written, prompts, strict=True)])
     return [
         method.written([next(texts) for _ in asks], row) if asks else None
         for row, asks in zip(rows, asked, strict=True)

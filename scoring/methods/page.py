@@ -170,7 +170,9 @@ def _template(prompt: Prompt) -> str:
     if prompt.readout == "generation":
         text = f"{question}{OPEN}…{CLOSE}"
     else:
-        text = question + f"{prompt.separator}{OPEN}{f'{CLOSE} or {OPEN}'.join(prompt.options)}{CLOSE}"
+        text = (
+            question + f"{prompt.separator}{OPEN}{f'{CLOSE} or {OPEN}'.join(prompt.written_options(language))}{CLOSE}"
+        )
     several = ANY not in shown.template and len(prompt.languages) > 1
     others = f" (here in {language}; each language has its own wording)" if several else ""
     return f"`{shown.name}`{others}:\n\n```text\n{text}\n```"

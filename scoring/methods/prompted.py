@@ -1,6 +1,7 @@
 """Prompted methods: every option after every presentation of a prompt, read as the prompt's kind says.
 
-A forced choice or judgment weighs the log-probabilities into m_good and m_bad, in nats. A rating's m_good and m_bad
+A forced choice or judgment weighs the log-probabilities into m_good and m_bad, in nats; a single sentence has m_good
+alone, and its presentations of a worse side are not asked. A rating's m_good and m_bad
 are expected ratings, in points of the scale, under the option probabilities renormalised over the options; its
 m_argmax_good and m_argmax_bad are the most probable ratings, what greedy decoding constrained to the options
 writes. A prediction has m_good alone, the log-probability of the word. All have m_logprobs (row-major:
@@ -23,7 +24,7 @@ from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ColumnKind, ScoreColumns, Side
 from pairbank.scoring.api.method import SHARD_ITEMS_PROMPTED, Answered, Row, flags_of
 from pairbank.scoring.api.model import ExampleTurn, Scorer
-from pairbank.scoring.api.names import IDENTICAL_TOKENS, TIE, MethodName
+from pairbank.scoring.api.names import IDENTICAL_TOKENS, SENTENCE, TIE, MethodName
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.methods.fewshot import Shots
 from pairbank.scoring.prompts.prompt import Presentation, Prompt, in_language, needs
@@ -80,12 +81,16 @@ class Prompted:
             "options": list(prompt.option_labels),
             "correct": [prompt.options.index(p.correct) for p in prompt.presentations] if judged else [],
             **({"first": first} if any(first) else {}),
-            **({"sides": [p.side for p in prompt.presentations]} if prompt.kind == "rating" else {}),
+            **({"sides": [p.side or "good" for p in prompt.presentations]} if self._has_sides() else {}),
             **({"accuracy": prompt.accuracy} if prompt.accuracy != "averaged" else {}),
             **({"counterbalanced": False} if not prompt.counterbalanced else {}),
             **({"asked": "one"} if prompt.is_fixed_order else {}),
             **({"label": self._label()} if prompt.label else {}),
         }
+
+    def _has_sides(self) -> bool:
+        """Whether the layout states each presentation's side: of ratings, and of judgments of sentences alone."""
+        return self.prompt.kind == "rating" or (self.prompt.kind == "judgment" and self.prompt.tasks == (SENTENCE,))
 
     def _label(self) -> str:
         """Return what the paper calls the prompt, and what is asked differently."""
@@ -106,10 +111,10 @@ class Prompted:
         return c.kinds(c.good, c.bad, c.delta, c.logprobs, *more, c.flags)
 
     def applies_to(self, row: Row) -> bool:
-        """The prompt's tasks and languages decide, and both sides must be there unless a word is predicted."""
-        two_sided = row["target_bad"] is not None
-        return (two_sided or self.prompt.kind == "prediction") and self.prompt.applies_to(
-            task=row["task"], language=row["language"]
+        """The prompt's tasks and languages decide; both sides must be there unless one alone is asked about."""
+        one_sided = row["task"] == SENTENCE and self.shots is None
+        return (row["target_bad"] is not None or one_sided or self.prompt.kind == "prediction") and (
+            self.prompt.applies_to(task=row["task"], language=row["language"])
         )
 
     @property
@@ -132,7 +137,7 @@ class Prompted:
         return self._missing(row, slot_values(row))
 
     def _missing(self, row: Row, values: Mapping[str, str]) -> list[str]:
-        needed = needs(self.prompt, row["language"])
+        needed = needs(self.prompt, row["language"], of_pair=row["task"] != SENTENCE)
         lacking = needed.slots - values.keys()
         if needed.columns and not any(self.asked_of(row)):
             lacking |= needed.columns
@@ -149,7 +154,7 @@ class Prompted:
             return []
         prompt, chat = self.prompt, self.uses_chat(scorer)
         joint = separator_of(prompt, row["language"], chat=chat)
-        answers = [fill(option, values) for option in prompt.options]
+        answers = [fill(option, values) for option in prompt.written_options(row["language"])]
         of = f"{row['item_id']} ({self.name},"
         return [
             Request(context=context, target=joint + answer, chat=chat, where=f"{of} {p.name}, option {answer!r})")
@@ -195,9 +200,10 @@ class Prompted:
                 if own:
                     flags = list(dict.fromkeys([*flags, IDENTICAL_TOKENS]))
                     continue
+                options = prompt.written_options(row["language"])
                 raise ScoringError(
-                    f"{row['item_id']}: options {prompt.options} of {self.name} have the same tokens with this "
-                    "tokenizer; use a prompt whose options it tells apart"
+                    f"{row['item_id']}: options {options} of {self.name} have the same tokens with this tokenizer; use "
+                    "a prompt whose options it tells apart"
                 )
         asked = self.asked_of(row)
         logprobs = np.full((len(asked), n_options), np.nan)
@@ -231,21 +237,22 @@ class Prompted:
         good = float((logprobs[keep] * np.array([p.good for p in shown])).sum())
         bad = float((logprobs[keep] * np.array([p.bad for p in shown])).sum())
         chose_first = [_chose(x, prompt.options.index(p.first)) for x, p in zip(logprobs[keep], shown, strict=True)]
-        return found | {
-            c.good: good,
-            c.bad: bad,
-            c.delta: good - bad,
-            c.first_choice: float(np.mean(chose_first)),
-        }
+        both = {} if of_one_side(prompt, shown) else {c.bad: bad, c.delta: good - bad}
+        return found | {c.good: good, **both, c.first_choice: float(np.mean(chose_first))}
 
     def _ratings(self, logprobs: FloatArray, shown: Sequence[Presentation]) -> dict[str, Any]:
         scale = np.array([float(option) for option in self.prompt.options])
         expected, best = expected_ratings(logprobs, scale), most_probable_ratings(logprobs, scale)
         c, found = ScoreColumns(self.name), dict[str, Any]()
-        for side in SIDES:
+        for side in SIDES[:1] if of_one_side(self.prompt, shown) else SIDES:
             rows = [p.side == side for p in shown]
             found |= {c.of(side): float(expected[rows].mean()), c.argmax(side): float(best[rows].mean())}
-        return found | {c.delta: found[c.good] - found[c.bad]}
+        return found if c.bad not in found else found | {c.delta: found[c.good] - found[c.bad]}
+
+
+def of_one_side(prompt: Prompt, shown: Sequence[Presentation]) -> bool:
+    """Return whether the presentations asked of an item show its better side alone, as those of a sentence do."""
+    return prompt.kind != "forced_choice" and not any(p.shows_worse for p in shown)
 
 
 def plain_prompt(prompt: Prompt, *, user: str, stem: str) -> str:

@@ -23,6 +23,7 @@ import torch
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import Ask, Continuation, ModelInfo, OverLength, Progress, Scorer, Writer
 from pairbank.scoring.api.names import NEAR_TIE, OVER_LENGTH
+from pairbank.scoring.api.thinking import BLOCKS
 from pairbank.scoring.engine.batching import in_batches, padded
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.models.batch_check import allowed_nats
@@ -248,7 +249,19 @@ def _batch(model: Decoder, inputs: Inputs, settings: GenerationConfig) -> list[C
 
 
 def _decoded(model: Decoder, tokens: list[int]) -> str:
-    return str(model.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+    """Return the text without special tokens, but for those that mark thinking."""
+    tokenizer = model.tokenizer
+    added = tokenizer.added_tokens_decoder
+    blocks = "".join(mark for block in BLOCKS for mark in block)
+    marks = {token: one.content for token, one in added.items() if one.special and one.content.strip() in blocks}
+    texts, since = [], 0
+    for place, token in enumerate([*tokens, None]):
+        if token is None or token in marks:
+            part = tokens[since:place]
+            texts.append(str(tokenizer.decode(part, skip_special_tokens=True, clean_up_tokenization_spaces=False)))
+            texts.append("" if token is None else marks[token])
+            since = place + 1
+    return "".join(texts)
 
 
 class _Watch:

@@ -40,7 +40,7 @@ from pairbank.scoring.models.placement import (
     weights_options,
 )
 from pairbank.scoring.models.registry import from_backend
-from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for
+from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for, thinking_for
 from pairbank.scoring.models.weights.faults import (
     check_folder,
     check_has_tokenizer,
@@ -186,10 +186,14 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
 
     model, tokenizer = loaded.model, loaded.tokenizer
     check_ids(loaded.info.name, model, tokenizer)
+    format_ = prompt_format_for(chosen["prompt_format"], tokenizer, loaded.info.name)
+    thinking = thinking_for(chosen["thinking"], tokenizer, loaded.info.name, prompt_format=format_)
     info = replace(
         loaded.info,
         backend="causal-packed",
-        prompt_format=prompt_format_for(chosen["prompt_format"], tokenizer, loaded.info.name),
+        prompt_format=format_,
+        thinking=thinking,
+        thinking_tokens=chosen["thinking_tokens"] if thinking == "on" else 0,
         bos_id=bos_id_for(loaded.info.bos_policy, tokenizer, loaded.info.name),
     )
     batch_tokens = chosen["batch_tokens"]
@@ -297,6 +301,7 @@ def _check_options(kind: Kind, name: str, chosen: LoadOptions) -> None:
     allowed: tuple[tuple[str, str, str, tuple[str, ...], Kind], ...] = (
         ("bos", chosen["bos"], "auto", ("bos", "eos-as-bos", "cls", "none"), "causal"),
         ("prompt_format", chosen["prompt_format"], "auto", ("base", "chat"), "causal"),
+        ("thinking", chosen["thinking"], "auto", ("off", "on"), "causal"),
         ("pll", chosen["pll"], "original", ("within_word_l2r",), "masked"),
         ("seq2seq_mode", chosen["seq2seq_mode"], "auto", ("sentinel", "conditional"), "seq2seq"),
     )

@@ -53,6 +53,13 @@ class LoadOptions(TypedDict, total=False):
         "chat applies the chat template to prompts, base does not; auto = chat if there is a template. "
         "Direct scores never use one.",
     ]
+    thinking: Annotated[
+        Literal["auto", "off", "on"],
+        "Chat models that think before they answer: off, or on (written answers only); auto = off if the "
+        "template has a switch or opens a thinking block.",
+    ]
+    thinking_tokens: Annotated[int, "With thinking on: maximum number of thinking tokens per answer."]
+    reasoning_effort: Annotated[str | None, "Servers with --api chat: reasoning effort to request (low, medium …)."]
     pll: Annotated[
         Literal["original", "within_word_l2r"],
         "Masked models: mask each token alone (original, Salazar et al. 2020) or with the rest of its "
@@ -92,6 +99,9 @@ DEFAULTS: LoadOptions = {
     "gguf_file": None,
     "bos": "auto",
     "prompt_format": "auto",
+    "thinking": "auto",
+    "thinking_tokens": 2_048,
+    "reasoning_effort": None,
     "pll": "original",
     "seq2seq_mode": "auto",
     "max_length": None,
@@ -199,7 +209,7 @@ def refuse_others(options: LoadOptions, honoured: Collection[str], *, where: str
             )
 
 
-SERVER_OPTIONS = ("tokenizer", "served_model", "api", "concurrency", "timeout_s")
+SERVER_OPTIONS = ("tokenizer", "served_model", "api", "concurrency", "timeout_s", "reasoning_effort")
 """Options for models behind an address alone."""
 
 
@@ -235,6 +245,10 @@ def completed(options: LoadOptions) -> LoadOptions:
     name = given.get("name")
     if name is not None and not (name.strip() and name.isprintable()):
         raise ModelLoadError(f"name={name!r} is none; expected a few printable characters")
+    if given.get("thinking", "auto") not in ("auto", "off", "on"):
+        raise ModelLoadError(f"thinking {given['thinking']!r} is unknown; expected auto, off or on")
+    if given.get("thinking_tokens", 1) < 1:
+        raise ModelLoadError(f"thinking_tokens {given['thinking_tokens']} is out of range; expected at least 1")
     batch_tokens = given.get("batch_tokens")
     if batch_tokens is not None and batch_tokens < 1:
         raise ModelLoadError(f"batch_tokens {batch_tokens} is out of range; expected at least 1")

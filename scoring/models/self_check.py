@@ -18,6 +18,7 @@ import torch
 from pairbank.arrays import FloatArray
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.api.thinking import BLOCKS
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.engine.limits import structural_problem
 from pairbank.scoring.engine.logprobs import linear_head
@@ -100,6 +101,11 @@ def check_chat_template(scorer: CausalScorer) -> None:
             text = scorer.render_prompt(system=SELF_CHECK[2], user=SELF_CHECK[0], stem=stem)
         except ScoringError as error:
             raise ModelLoadError(str(error)) from error
+        if not stem and scorer.info.thinking == "on" and text.rstrip().endswith(tuple(end for _, end in BLOCKS)):
+            raise ModelLoadError(
+                f"{scorer.info.name}: with thinking='on' its chat template still ends in an empty thinking block; "
+                "leave thinking at 'auto'"
+            )
         if SELF_CHECK[0] not in text or not text.rstrip().endswith(stem):
             raise ModelLoadError(
                 f"{scorer.info.name}: its chat template does not render {SELF_CHECK[0]!r} and {stem!r} as they stand, "

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from pairbank.builders.schema.columns import Task
 from pairbank.errors import PairbankError
 from pairbank.files import sha256_of_text
+from pairbank.scoring.api.names import SENTENCE
 from pairbank.scoring.prompts.slots import slots_of
 
 Kind = Literal["forced_choice", "judgment", "rating", "prediction"]
@@ -31,7 +32,7 @@ class PromptError(PairbankError, ValueError):
     """A prompt file that breaks the registry's rules, with file, prompt, key and remedy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Presentation:
     """One string sent to the model, and how the log-probabilities of its options are read."""
 
@@ -55,8 +56,15 @@ class Presentation:
     source: tuple[str, ...] = ()
     """Ids of the published prompts that this string is, word for word."""
 
+    @functools.cached_property
+    def shows_worse(self) -> bool:
+        """Whether it shows the worse side, which a single sentence does not have."""
+        return any("bad" in slot for text in (*self.template.values(), *self.stem.values()) for slot in slots_of(text))
+
     def is_asked(self, row: Mapping[str, Any]) -> bool:
-        """Return whether this presentation is asked of an item."""
+        """Return whether this presentation is asked of an item: of a single sentence, if it shows one side alone."""
+        if row.get("task") == SENTENCE and self.shows_worse:
+            return False
         return all(str(row.get(column)) == value for column, value in self.when.items())
 
 
@@ -71,6 +79,8 @@ class Prompt:
     languages: tuple[str, ...]
     options: tuple[str, ...]
     """The answers scored after every presentation; they may have slots, as in a comparison of words."""
+    options_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The options as languages write them, where they differ: `{"de": ("Ja", "Nein")}`."""
     presentations: tuple[Presentation, ...]
     system: str = ""
     join: str = "\n"
@@ -103,8 +113,10 @@ class Prompt:
     def sha256(self) -> str:
         """Hash of all that decides what is asked, of which items, and how the answer is read."""
         decides = asdict(self)
-        for key in ("paper", "note", "label", "status", "accuracy", "cites"):
+        left_out = ("paper", "note", "label", "status", "accuracy", "cites", *(["options_in"] * (not self.options_in)))
+        for key in left_out:
             del decides[key]
+        decides["tasks"] = [task for task in self.tasks if task != SENTENCE]  # asked as a side of a pair is
         for presentation in decides["presentations"]:
             del presentation["source"]
         return sha256_of_text(json.dumps(decides, sort_keys=True, ensure_ascii=False))
@@ -113,6 +125,10 @@ class Prompt:
     def is_fixed_order(self) -> bool:
         """Whether an item is asked in some presentations only, as its columns say."""
         return any(p.when for p in self.presentations)
+
+    def written_options(self, language: str) -> tuple[str, ...]:
+        """Return the options as they are written in a language, in the order of `options`."""
+        return self.options_in.get(primary(language), self.options)
 
     @property
     def option_labels(self) -> tuple[str, ...]:
@@ -135,13 +151,14 @@ class Needs:
 
 
 @functools.cache
-def needs(prompt: Prompt, language: str) -> Needs:
-    """Return what a prompt takes from an item in a language."""
-    shown = [text for p in prompt.presentations for text in (p.template, p.stem)]
-    texts = [*(in_language(text, language) for text in shown), *prompt.options]
+def needs(prompt: Prompt, language: str, *, of_pair: bool = True) -> Needs:
+    """Return what a prompt takes from an item in a language: from a pair, or from a single sentence."""
+    asked = [p for p in prompt.presentations if of_pair or not p.shows_worse]
+    shown = [text for p in asked for text in (p.template, p.stem)]
+    texts = [*(in_language(text, language) for text in shown), *prompt.written_options(language)]
     return Needs(
         slots=frozenset(slot for text in texts for slot in slots_of(text)),
-        columns=frozenset(column for p in prompt.presentations for column in p.when),
+        columns=frozenset(column for p in asked for column in p.when),
     )
 
 

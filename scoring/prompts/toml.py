@@ -14,6 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from pairbank.scoring.api.names import SENTENCE
 from pairbank.scoring.prompts.checks import check_prompt, check_types
 from pairbank.scoring.prompts.prompt import ANY, Presentation, Prompt, PromptError
 from pairbank.scoring.prompts.slots import fill
@@ -65,17 +66,22 @@ def _prompt(entry: Mapping[str, Any], path: Path) -> Prompt:
         raise PromptError(f"{where}: unknown key(s) {extra}; known: {', '.join(sorted(allowed))}")
     check_types(entry, where)
     full = _designed(entry, where)
-    needed = [f.name for f in fields(Prompt) if f.default is MISSING]
+    needed = [f.name for f in fields(Prompt) if f.default is MISSING and f.default_factory is MISSING]
     if missing := [key for key in needed if key not in full]:
         raise PromptError(f"{where}: no {missing[0]}; a prompt needs {', '.join(needed)} (or a design)")
     values: dict[str, Any] = {key: _frozen(value) for key, value in full.items() if key in _keys(Prompt)}
     shown = [_presentation(one, full, where) for one in full["presentations"]]
+    if "design" in entry and values["tasks"] == (SENTENCE,):
+        shown = [p for p in shown if not p.shows_worse] or shown
     prompt = Prompt(**values | {"presentations": tuple(shown)})
     check_prompt(prompt, where)
     return prompt
 
 
 def _frozen(value: object) -> object:
+    """Return lists as tuples, also those of a table by language."""
+    if isinstance(value, dict):
+        return {key: _frozen(member) for key, member in value.items()}
     return tuple(value) if isinstance(value, list) else value
 
 

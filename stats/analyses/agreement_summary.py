@@ -17,6 +17,7 @@ from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
+from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
@@ -179,7 +180,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         id="agreement_summary",
         title="Agreement between direct and prompted scores, over models",
         text=_text(means, kappas),
-        answer=_answer(cells),
+        answer=_answer(wider(cells)),
         main_table="kappa_range" if len(kappas) else "mean_r",
         definitions=DEFINITIONS,
         tables={"mean_r": means, "kappa_range": kappas},
@@ -196,11 +197,14 @@ def _model_cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
             continue
         if scores.predicts.any():  # words have one side: r of log-probabilities, and no choice (their footnote 7)
             used = direct.predicts & scores.predicts
-            found: dict[str, Estimate] = {"pearson": pearson(direct.word_nats[used], scores.word_nats[used])}
+            found: dict[str, Estimate] = {
+                "pearson": pearson(direct.word_nats[used], scores.word_nats[used], clusters=read.paradigms[used])
+            }
         else:
             used = direct.applies & scores.applies & read.is_choice
             x, y = direct.delta_nats[used], scores.delta_nats[used]
-            found = {"pearson": pearson(x, y), "kappa": cohens_kappa(x, y)}
+            of = read.paradigms[used]
+            found = {"pearson": pearson(x, y, clusters=of), "kappa": cohens_kappa(x, y, clusters=of)}
         for metric, estimate in found.items():
             yield {
                 "model": table.model,
@@ -213,6 +217,8 @@ def _model_cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
                 "low": estimate.low,
                 "high": estimate.high,
                 "n": estimate.n,
+                "low_paradigms": estimate.low_paradigms,
+                "high_paradigms": estimate.high_paradigms,
             }
 
 

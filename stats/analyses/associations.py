@@ -18,9 +18,11 @@ from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.measures.associations import (
     bayes_factor_of_r,
     p_of_all,
+    p_over_paradigms,
     partial_correlation,
     relative_importance,
     within_correlation,
@@ -30,7 +32,7 @@ from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 
 if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
+    from pairbank.arrays import FloatArray, IntArray
 
 LENGTH, MEAN = "length", "mean"
 SIGNIFICANCE = 0.05
@@ -48,6 +50,7 @@ _PREDICTOR_TYPES = {
     "r2": "float64",
     "r2_adjusted": "float64",
     "p_all": "float64",
+    "p_paradigms": "float64",
     "n": "int64",
 }
 _BAYES = {"given": "string", "bf01": "float64"}
@@ -121,7 +124,9 @@ def _given_others(table: ScoredTable, read: Sequence[ScoredTable], place: Summar
         here = replace(
             place, model=table.model, corpus=table.corpus, method=method, versus=DIRECT, metric="partial_pearson"
         )
-        yield from _partial_row(own, table.delta(method), rest, here, f"direct of {len(columns)} other models")
+        yield from _partial_row(
+            own, table.delta(method), rest, here, f"direct of {len(columns)} other models", paradigms=table.paradigms
+        )
 
 
 def _given_length(table: ScoredTable, given: Sequence[str], place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -137,17 +142,22 @@ def _given_length(table: ScoredTable, given: Sequence[str], place: SummaryRow) -
             place, model=table.model, corpus=table.corpus, method=layout.method, versus=HUMAN, metric="partial_pearson"
         )
         yield from _partial_row(
-            table.delta(layout.method), human, np.column_stack(list(known.values())), here, ", ".join(known)
+            table.delta(layout.method),
+            human,
+            np.column_stack(list(known.values())),
+            here,
+            ", ".join(known),
+            paradigms=table.paradigms,
         )
 
 
 def _partial_row(
-    x: FloatArray, y: FloatArray, rest: FloatArray, place: SummaryRow, given: str
+    x: FloatArray, y: FloatArray, rest: FloatArray, place: SummaryRow, given: str, *, paradigms: IntArray
 ) -> Iterator[dict[str, Any]]:
     applies = ~np.isnan(x + y)
     both = applies & ~np.isnan(rest).any(axis=1)
     if both.sum() >= _LEAST:
-        found = partial_correlation(x[both], y[both], rest[both])
+        found = partial_correlation(x[both], y[both], rest[both], clusters=paradigms[both])
         bf01 = bayes_factor_of_r(found.value, found.n - rest.shape[1])
         yield place.row(found, n_rows=int(applies.sum())) | {"given": given, "bf01": bf01}
 
@@ -158,11 +168,14 @@ def _within(corpus: str, read: Sequence[ScoredTable], place: SummaryRow) -> Iter
         parts = []
         for table in mine:
             frame = pd.DataFrame({"x": table.delta(DIRECT), "y": table.delta(method), "item": table.item_ids})
-            parts.append(frame.assign(model=table.model).dropna())
+            frame["paradigm"] = table.frame["paradigm"].to_numpy() if "paradigm" in table.frame.columns else None
+            parts.append(frame.assign(model=table.model).dropna(subset=["x", "y"]))
         rows = pd.concat(parts, ignore_index=True)
         if rows["model"].nunique() < 3:
             continue
-        found = within_correlation(rows["x"], rows["y"], rows["model"], rows["item"])
+        found = within_correlation(
+            rows["x"], rows["y"], rows["model"], rows["item"], clusters=pd.factorize(rows["paradigm"])[0]
+        )
         here = replace(place, model="all models", corpus=corpus, method=method, versus=DIRECT, metric="pearson_within")
         yield here.row(found, n_rows=int(rows["item"].nunique()))
 
@@ -199,6 +212,7 @@ def _predictors(table: ScoredTable) -> Iterator[dict[str, Any]]:
     made, r2 = relative_importance(human[both], kept)
     n = int(both.sum())
     p_all = p_of_all(r2, n=n, n_predictors=len(kept))
+    p_paradigms = p_over_paradigms(human[both], kept, table.paradigms[both])
     for one in made:
         yield {
             "model": table.model,
@@ -211,6 +225,7 @@ def _predictors(table: ScoredTable) -> Iterator[dict[str, Any]]:
             "r2": r2,
             "r2_adjusted": 1 - (1 - r2) * (n - 1) / (n - len(kept) - 1),
             "p_all": p_all,
+            "p_paradigms": p_paradigms,
             "n": n,
         }
 
@@ -223,7 +238,7 @@ def _text(made: dict[str, pd.DataFrame]) -> str:
         ("people_given_length", "differences of models and of people, given length"),
         ("within_models", "answers and `direct` within models"),
     ):
-        for corpus, part in made[name].groupby("corpus", sort=False):
+        for corpus, part in wider(made[name]).groupby("corpus", sort=False):
             rows = [
                 f"`{method}` {mine['value'].mean():z.2f}"
                 + (f" ({mine['value'].min():z.2f} to {mine['value'].max():z.2f})" if len(mine) > 1 else _interval(mine))
@@ -242,6 +257,9 @@ def _predicted_said(part: pd.DataFrame) -> str:
     if not first["p_all"] < SIGNIFICANCE:
         p = f"p = {first['p_all']:z.2f}"
         return f"that anything of people's differences is predicted is not shown {of}: F test, {p}."
+    if first["p_paradigms"] >= SIGNIFICANCE:
+        p = f"p = {first['p_paradigms']:z.2f}"
+        return f"that people's differences are predicted beyond these paradigms is not shown {of}: T2 test, {p}."
     ranked = part.sort_values("importance", ascending=False, kind="stable")
     shares = "; ".join(f"`{row.predictor}` {row.share:.0%}" for row in ranked.itertuples())
     return (
@@ -266,7 +284,8 @@ DEFINITIONS = f"""\
   same item asked of several models counts once.
 - **importance**: part of R^2 of a linear regression of the human difference, averaged over all orders in which
   predictors can enter (LMG); **share** of R^2; **slope** in standard deviations, **p** with White's HC3 standard error,
-  not corrected. **r2_adjusted**: Ezekiel's, about 0 where nothing is predicted. **p_all**: F test of all predictors;
-  the text tells shares where it is below {SIGNIFICANCE}. At most {MOST_PREDICTORS} predictors; those that a tenth of
+  not corrected. **r2_adjusted**: Ezekiel's, about 0 where nothing is predicted. **p_all**: F test of all predictors.
+  **p_paradigms**: T2 test of all predictors over paradigms (jackknife), where there are enough; the text tells shares
+  where both are below {SIGNIFICANCE}. At most {MOST_PREDICTORS} predictors; those that a tenth of
   the rated items lack are left out.
 """

@@ -39,10 +39,20 @@ class Estimate:
     """Confidence level of the interval, a share."""
     reason: str | None = None
     """Why the value or the interval is NaN; None where both are there."""
+    low_paradigms: float = math.nan
+    """Lower end of the interval over other paradigms like these; NaN where paradigms are too few or unknown."""
+    high_paradigms: float = math.nan
+    """Upper end of it."""
+    n_paradigms: int = 0
+    """Paradigms that it rests on; 0 where there is none."""
 
     def __post_init__(self) -> None:
         check_level(self.level)
         numbers = (self.value, self.low, self.high)
+        if math.isnan(self.low_paradigms) != math.isnan(self.high_paradigms) or (
+            self.low_paradigms > self.high_paradigms
+        ):
+            raise BankError(f"{self.method}: low and high over paradigms are not an interval: {self!r}")
         if any(math.isinf(x) for x in numbers) or self.n < 0:
             raise BankError(f"{self.method}: an infinite number or a negative n cannot be a result: {self!r}")
         if any(math.isnan(x) for x in numbers) != bool(self.reason):

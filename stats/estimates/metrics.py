@@ -83,6 +83,43 @@ _ACCURACY = (
         always_shown=False,
     ),
     Metric(
+        id="auc",
+        heading="AUC",
+        what="area under the ROC curve of single sentences labelled acceptable against not; .50 is chance",
+        table="accuracy",
+        always_shown=False,
+    ),
+    Metric(
+        id="balanced_accuracy",
+        heading="balanced accuracy",
+        what="of labelled sentences, the mean of the shares of acceptable and of unacceptable ones that a threshold "
+        "learned from other sentences (10-fold) classifies correctly; .50 is chance",
+        table="accuracy",
+        always_shown=False,
+    ),
+    Metric(
+        id="mcc",
+        heading="MCC",
+        what="Matthews correlation of the same classification with the labels; 0 is chance",
+        table="accuracy",
+        low=-1.0,
+        always_shown=False,
+    ),
+    Metric(
+        id="answer_accuracy",
+        heading="balanced accuracy of answers",
+        what="of labelled sentences, the same mean for the model's own yes or no, without a threshold",
+        table="accuracy",
+        always_shown=False,
+    ),
+    Metric(
+        id="acceptance",
+        heading="says yes",
+        what="share of presentations of single sentences in which the model's answer is yes",
+        table="accuracy",
+        always_shown=False,
+    ),
+    Metric(
         id="mean_logprob",
         heading="mean log P (nats)",
         what="mean log-probability of the one word or sentence of one-sided items",
@@ -94,8 +131,8 @@ _ACCURACY = (
 )
 _OF_WHAT = {
     "": "the differences of a method and of `direct`",
-    "_human": "a method's differences and people's",
-    "_logprob": "the log-probabilities that a method and `direct` give to one-sided items",
+    "_human": "a method's differences and people's; of single sentences, its scores and people's mean ratings",
+    "_logprob": "the scores that a method and `direct` give to one-sided items",
 }
 _AGREEMENT = (
     *(

@@ -19,6 +19,7 @@ import numpy as np
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import check_level, finite_vector
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.paradigms import draws, mean_over, share_over
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -30,11 +31,12 @@ CLUSTERED = "wilson-clustered"
 STUDENT = "student-t"
 
 
-def share_of_items(credit: ArrayLike, *, level: float = 0.95) -> Estimate:
+def share_of_items(credit: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
     """Return the mean credit of items with Wilson's interval.
 
     Args:
         credit: One number from 0 to 1 an item, shape (items,): 1 right, 0 wrong, 0.5 a tie.
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
         level: Confidence level, a share.
 
     Returns:
@@ -48,15 +50,19 @@ def share_of_items(credit: ArrayLike, *, level: float = 0.95) -> Estimate:
     (0.75, 0.3006, 0.9544, 'wilson')
     """
     numbers = _credits(credit)
-    return _share(numbers, np.ones_like(numbers), method=WILSON, level=level)
+    found = _share(numbers, np.ones_like(numbers), method=WILSON, level=level)
+    return share_over(found, numbers, draws(clusters, numbers.size))
 
 
-def share_of_trials(credit: ArrayLike, items: ArrayLike, *, level: float = 0.95) -> Estimate:
+def share_of_trials(
+    credit: ArrayLike, items: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95
+) -> Estimate:
     """Return the mean credit of trials, several an item, with Wilson's interval for clusters: the items.
 
     Args:
         credit: One number from 0 to 1 a trial, shape (trials,).
         items: The item of each trial, same shape.
+        clusters: Number of each trial's paradigm, -1 for none, same shape.
         level: Confidence level, a share.
 
     Returns:
@@ -75,14 +81,16 @@ def share_of_trials(credit: ArrayLike, items: ArrayLike, *, level: float = 0.95)
     _, index = np.unique(labels, return_inverse=True)
     sums = np.bincount(index, weights=numbers).astype(np.float64)
     sizes = np.bincount(index).astype(np.float64)
-    return _share(sums, sizes, method=CLUSTERED, level=level)
+    found = _share(sums, sizes, method=CLUSTERED, level=level)
+    return share_over(found, numbers, draws(clusters, numbers.size))
 
 
-def mean_of_items(values: ArrayLike, *, level: float = 0.95) -> Estimate:
+def mean_of_items(values: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
     """Return the mean of numbers without bounds, such as log-probabilities, with Student's t interval over items.
 
     Args:
         values: One number an item, shape (items,); any unit, kept in the result.
+        clusters: Number of each item's paradigm, -1 for none.
         level: Confidence level, a share.
 
     Raises:
@@ -105,7 +113,8 @@ def mean_of_items(values: ArrayLike, *, level: float = 0.95) -> Estimate:
     if error <= 1e-12 * abs(mean):
         return without_interval(mean, f"every item gives {mean:.6g}", n=numbers.size, method=STUDENT, level=level)
     low, high = stats.t.interval(level, numbers.size - 1, loc=mean, scale=error)
-    return Estimate(value=mean, low=float(low), high=float(high), n=numbers.size, method=STUDENT, level=level)
+    found = Estimate(value=mean, low=float(low), high=float(high), n=numbers.size, method=STUDENT, level=level)
+    return mean_over(found, numbers, draws(clusters, numbers.size))
 
 
 def wilson_bounds(

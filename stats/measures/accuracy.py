@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 MOVER = "wilson-mover"
 
 
-def accuracy(delta_nats: ArrayLike, *, level: float = 0.95) -> Estimate:
+def accuracy(delta_nats: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
     """Return the share of items whose delta (good - bad) is positive; a tie counts one half.
 
     Args:
         delta_nats: One difference per item, shape (items,), in nats (only the sign is used).
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
         level: Confidence level, a share.
 
     Raises:
@@ -42,13 +43,14 @@ def accuracy(delta_nats: ArrayLike, *, level: float = 0.95) -> Estimate:
     """
     delta = finite_vector(delta_nats, name="delta_nats")
     credit = (signs(delta) + 1) / 2
-    return share_of_items(credit, level=level)
+    return share_of_items(credit, clusters=clusters, level=level)
 
 
 def accuracy_pooled(
     logprobs: ArrayLike,
     layout: MethodLayout,
     *,
+    clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Estimate:
     """Return the share of presentations in which the correct option is the most probable one.
@@ -59,6 +61,7 @@ def accuracy_pooled(
     Args:
         logprobs: Log-probabilities in nats, shape (items, presentations, options).
         layout: Says which option is correct in each presentation.
+        clusters: Number of each item's paradigm, -1 for none.
         level: Confidence level, a share.
 
     Raises:
@@ -71,7 +74,7 @@ def accuracy_pooled(
     >>> accuracy_pooled(always_one, layout).value
     0.5
     """
-    return _share_of_trials(credit_of_presentations(logprobs, layout), level=level)
+    return _share_of_trials(credit_of_presentations(logprobs, layout), clusters, level=level)
 
 
 def credit_of_presentations(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
@@ -93,6 +96,7 @@ def position_bias(
     logprobs: ArrayLike,
     layout: MethodLayout,
     *,
+    clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Estimate:
     """Return how often the option shown first is the most probable one, over all presentations.
@@ -103,6 +107,7 @@ def position_bias(
     Args:
         logprobs: Log-probabilities in nats, shape (items, presentations, options).
         layout: The method's presentations and options.
+        clusters: Number of each item's paradigm, -1 for none.
         level: Confidence level, a share.
 
     Raises:
@@ -115,16 +120,19 @@ def position_bias(
     0.75
     """
     first = chosen_options(logprobs, layout)[:, np.arange(len(layout.presentations)), list(layout.shown_first)]
-    return _share_of_trials(first, level=level)
+    return _share_of_trials(first, clusters, level=level)
 
 
-def decided_accuracy(choices: ArrayLike, layout: MethodLayout, *, level: float = 0.95) -> Estimate:
+def decided_accuracy(
+    choices: ArrayLike, layout: MethodLayout, *, clusters: ArrayLike | None = None, level: float = 0.95
+) -> Estimate:
     """Return the share of answers that are the correct option, of a method whose decisions alone are known.
 
     Args:
         choices: 1 for the option chosen and 0 for others, shared in a tie, shape (items, presentations, options); NaN
             where there is no answer, which is no trial.
         layout: Says which option is correct in each presentation.
+        clusters: Number of each item's paradigm, -1 for none.
         level: Confidence level, a share.
 
     >>> from pairbank.scoring.api.layout import MethodLayout
@@ -136,10 +144,12 @@ def decided_accuracy(choices: ArrayLike, layout: MethodLayout, *, level: float =
     (0.6667, 2)
     """
     found = np.asarray(choices, dtype=np.float64)[:, np.arange(len(layout.correct)), list(layout.correct)]
-    return _share_of_trials(found, level=level)
+    return _share_of_trials(found, clusters, level=level)
 
 
-def decided_position_bias(choices: ArrayLike, layout: MethodLayout, *, level: float = 0.95) -> Estimate:
+def decided_position_bias(
+    choices: ArrayLike, layout: MethodLayout, *, clusters: ArrayLike | None = None, level: float = 0.95
+) -> Estimate:
     """Return how often the option shown first is the answer; arguments as for `decided_accuracy`.
 
     >>> from pairbank.scoring.api.layout import MethodLayout
@@ -150,14 +160,15 @@ def decided_position_bias(choices: ArrayLike, layout: MethodLayout, *, level: fl
     0.8
     """
     first = np.asarray(choices, dtype=np.float64)[:, np.arange(len(layout.presentations)), list(layout.shown_first)]
-    return _share_of_trials(first, level=level)
+    return _share_of_trials(first, clusters, level=level)
 
 
-def unparsed_share(shares: ArrayLike, *, level: float = 0.95) -> Estimate:
+def unparsed_share(shares: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
     """Return the share of written texts in which no answer was found, the mean over items.
 
     Args:
         shares: Of each item's texts, the share without an answer, shape (items,).
+        clusters: Number of each item's paradigm, -1 for none.
         level: Confidence level, a share.
 
     Raises:
@@ -166,7 +177,7 @@ def unparsed_share(shares: ArrayLike, *, level: float = 0.95) -> Estimate:
     >>> unparsed_share([0.0, 0.5, 1.0, 0.5]).value
     0.5
     """
-    return share_of_items(shares, level=level)
+    return share_of_items(shares, clusters=clusters, level=level)
 
 
 def chosen_options(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
@@ -192,11 +203,12 @@ def chosen_options(logprobs: ArrayLike, layout: MethodLayout) -> FloatArray:
     return chosen
 
 
-def _share_of_trials(trials: FloatArray, *, level: float) -> Estimate:
+def _share_of_trials(trials: FloatArray, clusters: ArrayLike | None, *, level: float) -> Estimate:
     """Return the mean of an (items, presentations) array, NaN left out; the items are the clusters of the interval."""
     items = np.repeat(np.arange(trials.shape[0]), trials.shape[1])
     asked = ~np.isnan(trials.ravel())
-    return share_of_trials(trials.ravel()[asked], items[asked], level=level)
+    of_trial = None if clusters is None else np.asarray(clusters)[items[asked]]
+    return share_of_trials(trials.ravel()[asked], items[asked], clusters=of_trial, level=level)
 
 
 def balanced_accuracy(

@@ -20,13 +20,14 @@ import numpy as np
 from pairbank.stats.estimates.arrays import check_level, paired_vectors
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.estimates.jackknife import deleted, half_width
+from pairbank.stats.estimates.paradigms import draws, on_z_scale
 from pairbank.stats.estimates.shares import WILSON, share_of_items
 from pairbank.stats.estimates.ties import ROUNDING, merged, signs, varies
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from pairbank.arrays import BoolArray, FloatArray
+    from pairbank.arrays import BoolArray, FloatArray, IntArray
 
 JACKKNIFE = "jackknife-z"
 INFLUENCE = "infinitesimal-jackknife-z"
@@ -38,12 +39,13 @@ LEAST_OF_A_CHOICE = 5
 _PSEUDO = 0.25
 
 
-def pearson(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Estimate:
+def pearson(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
     """Return Pearson's r with a jackknife interval on Fisher's z scale.
 
     Args:
         x: One number per item, shape (items,).
         y: The other number of the same items.
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
         level: Confidence level, a share.
 
     Returns:
@@ -77,15 +79,18 @@ def pearson(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Estimate:
     without = left_xy / np.sqrt(left_x * left_y)
     if np.abs(without).max() >= 1 - 1e-12:
         return without_interval(value, "r is exactly +-1 without one of the items", **report)
-    return _on_z_scale(value, deleted(np.arctanh(without)), method=JACKKNIFE, level=level)
+    found = _on_z_scale(value, deleted(np.arctanh(without)), method=JACKKNIFE, level=level)
+    codes = draws(clusters, first.size)
+    return found if codes is None else on_z_scale(found, _without_paradigms(a, b, codes), codes)
 
 
-def spearman(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Estimate:
+def spearman(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
     """Return Spearman's rho (mid-ranks for ties) with an infinitesimal jackknife interval on Fisher's z scale.
 
     Args:
         x: One number per item, shape (items,).
         y: The other number of the same items.
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
         level: Confidence level, a share.
 
     Returns:
@@ -117,7 +122,22 @@ def spearman(x: ArrayLike, y: ArrayLike, *, level: float = 0.95) -> Estimate:
     joint = a * b + above_x.sums(b) + above_y.sums(a)
     spread = a * a + 2 * above_x.sums(a) + b * b + 2 * above_y.sums(b)
     shifts = (joint - joint.mean() - value / 2 * (spread - spread.mean())) / (1 - value**2)
-    return _on_z_scale(value, shifts, method=INFLUENCE, level=level)
+    found = _on_z_scale(value, shifts, method=INFLUENCE, level=level)
+    if (codes := draws(clusters, first.size)) is None:
+        return found
+    n = int(codes.max()) + 1
+    return on_z_scale(found, np.asarray(np.bincount(codes, weights=shifts) * math.sqrt(n / (n - 1))), codes)
+
+
+def _without_paradigms(x: FloatArray, y: FloatArray, codes: IntArray) -> FloatArray:
+    """Return by how much each paradigm shifts Fisher's z of r: the jackknife that leaves out paradigms."""
+    n, sum_x, sum_y, xx, yy, xy = (
+        float(values.sum()) - np.bincount(codes, weights=values)
+        for values in (np.ones_like(x), x, y, x * x, y * y, x * y)
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r = (xy - sum_x * sum_y / n) / np.sqrt((xx - sum_x**2 / n) * (yy - sum_y**2 / n))
+        return deleted(np.arctanh(r))
 
 
 def _standardised(values: FloatArray) -> FloatArray:
@@ -161,12 +181,15 @@ def _on_z_scale(value: float, shifts: FloatArray, *, method: str, level: float) 
     return Estimate(value=value, low=low, high=high, **report)
 
 
-def cohens_kappa(delta_a: ArrayLike, delta_b: ArrayLike, *, level: float = 0.95) -> Estimate:
+def cohens_kappa(
+    delta_a: ArrayLike, delta_b: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95
+) -> Estimate:
     """Return Cohen's kappa between the choices of two methods: which side each one prefers.
 
     Args:
         delta_a: One difference (good - bad) per item, shape (items,); its sign is the choice.
         delta_b: The other method's difference for the same items.
+        clusters: Number of each item's paradigm, -1 for none.
         level: Confidence level, a share.
 
     Returns:
@@ -183,7 +206,7 @@ def cohens_kappa(delta_a: ArrayLike, delta_b: ArrayLike, *, level: float = 0.95)
     >>> round(kappa.value, 4), kappa.n
     (0.6154, 5)
     """
-    a, b = _choices(delta_a, delta_b)
+    a, b, codes = _choices(delta_a, delta_b, clusters)
     check_level(level)
     report: dict[str, Any] = {"n": a.size, "method": KAPPA, "level": level}
     for name, choices in (("first", a), ("second", b)):
@@ -202,7 +225,17 @@ def cohens_kappa(delta_a: ArrayLike, delta_b: ArrayLike, *, level: float = 0.95)
     smoothed = kappa_of(counts + _PSEUDO)
     half = NormalDist().inv_cdf((1 + level) / 2) * smoothed.standard_error / (1 - smoothed.value**2)
     low, high = (math.tanh(math.atanh(smoothed.value) + side * half) for side in (-1, 1))
-    return Estimate(value=value, low=min(low, value), high=max(high, value), **report)
+    found = Estimate(value=value, low=min(low, value), high=max(high, value), **report)
+    return found if codes is None else on_z_scale(found, _kappa_without_paradigms(a, b, codes), codes)
+
+
+def _kappa_without_paradigms(a: BoolArray, b: BoolArray, codes: IntArray) -> FloatArray:
+    """Return by how much each paradigm shifts Fisher's z of the smoothed kappa: a jackknife over paradigms."""
+    cell = 2 * ~a + ~b
+    n = int(codes.max()) + 1
+    counts = np.bincount(4 * codes + cell, minlength=4 * n).reshape(n, 2, 2).astype(np.float64)
+    left = counts.sum(axis=0) - counts + _PSEUDO
+    return deleted(np.arctanh([kappa_of(one).value for one in left]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,12 +271,15 @@ def kappa_of(counts: FloatArray) -> Kappa:
     return Kappa(value=(observed - expected) / (1 - expected), standard_error=error)
 
 
-def raw_agreement(delta_a: ArrayLike, delta_b: ArrayLike, *, level: float = 0.95) -> Estimate:
+def raw_agreement(
+    delta_a: ArrayLike, delta_b: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95
+) -> Estimate:
     """Return the share of items on which two methods prefer the same side, over the items kappa uses.
 
     Args:
         delta_a: One difference (good - bad) per item, shape (items,).
         delta_b: The other method's difference for the same items.
+        clusters: Number of each item's paradigm, -1 for none.
         level: Confidence level, a share.
 
     Returns:
@@ -255,19 +291,24 @@ def raw_agreement(delta_a: ArrayLike, delta_b: ArrayLike, *, level: float = 0.95
     >>> raw_agreement([1, 1, 1, -1, -1, 0], [2, 2, -2, -2, -2, 2]).value
     0.8
     """
-    a, b = _choices(delta_a, delta_b)
+    a, b, codes = _choices(delta_a, delta_b, clusters)
     for name, choices, delta in (("first", a, delta_a), ("second", b, delta_b)):
         if np.unique(choices).size > 1 and (reason := _why_rounding(name, delta)):
             return undefined(reason, n=a.size, method=WILSON, level=level)
-    return share_of_items(a == b, level=level)
+    return share_of_items(a == b, clusters=codes, level=level)
 
 
-def _choices(delta_a: ArrayLike, delta_b: ArrayLike) -> tuple[BoolArray, BoolArray]:
-    """Return whether each method prefers the good side, over items where neither ties."""
+def _choices(
+    delta_a: ArrayLike, delta_b: ArrayLike, clusters: ArrayLike | None
+) -> tuple[BoolArray, BoolArray, IntArray | None]:
+    """Return whether each method prefers the good side, over items where neither ties, and their paradigms."""
     a, b = paired_vectors(delta_a, delta_b, names=("delta_a", "delta_b"))
     a, b = signs(a), signs(b)
     decided = (a != 0) & (b != 0)
-    return a[decided] > 0, b[decided] > 0
+    if clusters is None:
+        return a[decided] > 0, b[decided] > 0, None
+    codes = draws(np.asarray(clusters)[decided], int(decided.sum()))
+    return a[decided] > 0, b[decided] > 0, codes
 
 
 def _why_uncorrelated(x: FloatArray, y: FloatArray) -> str | None:

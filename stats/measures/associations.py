@@ -22,6 +22,7 @@ from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import finite_vector, paired_vectors
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.estimates.jackknife import deleted, half_width
+from pairbank.stats.estimates.paradigms import draws, with_paradigms
 from pairbank.stats.estimates.ties import varies
 
 if TYPE_CHECKING:
@@ -65,13 +66,16 @@ class Predictor:
     """Part of R^2, averaged over the orders in which predictors can enter; the parts sum to R^2."""
 
 
-def partial_correlation(x: ArrayLike, y: ArrayLike, given: ArrayLike, *, level: float = 0.95) -> Estimate:
+def partial_correlation(
+    x: ArrayLike, y: ArrayLike, given: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95
+) -> Estimate:
     """Return Pearson's r of x and y given other columns, with a robust interval.
 
     Args:
         x: Shape (items,).
         y: Shape (items,).
         given: Shape (items, columns), at least one column.
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
         level: Confidence level of the interval.
 
     Raises:
@@ -94,9 +98,7 @@ def partial_correlation(x: ArrayLike, y: ArrayLike, given: ArrayLike, *, level: 
     u, v = _residuals(a, z), _residuals(b, z)
     if min(u.var() / a.var(), v.var() / b.var()) < 1e-12:
         return undefined("what is given determines one of the two", n=a.size, method=ROBUST, level=level)
-    frame = pd.DataFrame(np.column_stack([a, b, z]), columns=["x", "y", *(f"z{i}" for i in range(z.shape[1]))])
-    with all_digits() as pingouin:
-        value = float(pingouin.partial_corr(frame, x="x", y="y", covar=list(frame.columns[2:]))["r"].iloc[0])
+    value = _r(u, v)
     needed = _LEAST + _FOR_EACH_GIVEN * z.shape[1]
     if a.size < needed:
         reason = f"an interval needs {needed} items with {z.shape[1]} columns given, there are {a.size}"
@@ -104,11 +106,33 @@ def partial_correlation(x: ArrayLike, y: ArrayLike, given: ArrayLike, *, level: 
     basis, _ = np.linalg.qr(np.column_stack([np.ones(a.size), z]))
     leverage = (basis**2).sum(axis=1)
     weight = (a.size / (a.size - 1)) ** 0.25 * (1 - leverage).clip(1e-9) ** -0.75
-    return jackknifed_r(value, u, v, weight, np.arange(a.size), level=level, lost=2 + z.shape[1])
+    found = jackknifed_r(value, u, v, weight, np.arange(a.size), level=level, lost=2 + z.shape[1])
+    return _over_paradigms(found, u, v, weight, draws(clusters, a.size))
+
+
+def _over_paradigms(
+    found: Estimate, u: FloatArray, v: FloatArray, weight: FloatArray, codes: IntArray | None
+) -> Estimate:
+    """Return r of residuals with an interval for which paradigms are left out whole."""
+    if codes is None:
+        return found
+    over = jackknifed_r(found.value, u, v, weight, codes, level=found.level, lost=1)
+    return with_paradigms(found, over.low, over.high, codes)
+
+
+def _r(u: FloatArray, v: FloatArray) -> float:
+    """Return the r of residuals, whose means are 0."""
+    return float(np.clip(u @ v / math.sqrt(float((u @ u) * (v @ v))), -1, 1))
 
 
 def within_correlation(
-    x: ArrayLike, y: ArrayLike, subjects: ArrayLike, items: ArrayLike, *, level: float = 0.95
+    x: ArrayLike,
+    y: ArrayLike,
+    subjects: ArrayLike,
+    items: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
 ) -> Estimate:
     """Return the r of x and y within subjects (repeated-measures correlation), with an interval robust over items.
 
@@ -117,6 +141,7 @@ def within_correlation(
         y: Shape (rows,).
         subjects: Whose row it is, shape (rows,); levels of the subjects do not count.
         items: The item of each row: the same item asked of several subjects is one draw, shape (rows,).
+        clusters: Number of each row's paradigm, -1 for none.
         level: Confidence level of the interval.
 
     Returns:
@@ -133,11 +158,11 @@ def within_correlation(
     u, v = centred["x"].to_numpy(), centred["y"].to_numpy()
     if not varies(u) or not varies(v):
         return undefined("constant within every subject (but for rounding)", n=n, method=ROBUST, level=level)
-    with all_digits() as pingouin:
-        value = float(pingouin.rm_corr(frame, x="x", y="y", subject="subject")["r"].iloc[0])
+    value = _r(u, v)
     rows_of_subject = frame.groupby("subject")["x"].transform("size").to_numpy(dtype=np.float64)
     weight = rows_of_subject / (rows_of_subject - 1).clip(1)
-    return jackknifed_r(value, u, v, weight, item, level=level, lost=2)
+    found = jackknifed_r(value, u, v, weight, item, level=level, lost=2)
+    return _over_paradigms(found, u, v, weight, draws(clusters, a.size))
 
 
 def p_of_all(r2: float, *, n: int, n_predictors: int) -> float:
@@ -152,6 +177,39 @@ def p_of_all(r2: float, *, n: int, n_predictors: int) -> float:
 
     rest = n - n_predictors - 1
     return float(f.sf(r2 / n_predictors / ((1 - r2) / rest), n_predictors, rest)) if r2 < 1 else 0.0
+
+
+def p_over_paradigms(outcome: ArrayLike, predictors: Mapping[str, ArrayLike], clusters: ArrayLike) -> float:
+    """Return the p-value of no linear prediction over other paradigms like these; NaN where they are too few.
+
+    Hotelling's T2 of the slopes, whose covariance is that of a jackknife which leaves out paradigms (CR3: Bell &
+    McCaffrey 2002, Survey Methodology 28:169-181), with paradigms - predictors degrees of freedom.
+
+    Args:
+        outcome: Shape (items,).
+        predictors: By name, each of shape (items,).
+        clusters: Number of each item's paradigm, -1 for none.
+    """
+    from scipy.stats import f
+
+    y = finite_vector(outcome, name="outcome")
+    codes = draws(clusters, y.size)
+    k = len(predictors)
+    if codes is None or (n := int(codes.max()) + 1) < 2 * k + 2:
+        return math.nan
+    columns = [_standardised(finite_vector(x, name=name)) for name, x in predictors.items()]
+    design = np.column_stack([np.ones(y.size), *columns])
+    whole, moments = design.T @ design, design.T @ y
+    left = []
+    for one in range(n):
+        rows = codes == one
+        rest = whole - design[rows].T @ design[rows]
+        left.append(np.linalg.lstsq(rest, moments - design[rows].T @ y[rows], rcond=None)[0][1:])
+    slopes = np.linalg.lstsq(whole, moments, rcond=None)[0][1:]
+    away = np.array(left) - np.mean(left, axis=0)
+    covariance = (n - 1) / n * (away.T @ away)
+    t2 = float(slopes @ np.linalg.lstsq(covariance, slopes, rcond=None)[0])
+    return float(f.sf(t2 * (n - k) / (k * (n - 1)), k, n - k))
 
 
 def relative_importance(outcome: ArrayLike, predictors: Mapping[str, ArrayLike]) -> tuple[list[Predictor], float]:

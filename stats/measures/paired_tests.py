@@ -19,6 +19,7 @@ import numpy as np
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import check_level, finite_vector, paired_vectors
 from pairbank.stats.estimates.estimate import Estimate, undefined
+from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, draws, mean_over, standard_error
 from pairbank.stats.estimates.ties import signs
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 ADJUSTED_WALD = "adjusted-wald"
 _PSEUDO_ITEMS = 1.0
-LEAST_CLUSTERS = 10
+LEAST_CLUSTERS = LEAST_PARADIGMS
 """Paradigms that a claim beyond them needs."""
 NO_DISCORDANCE = "no item is right for one and wrong for the other"
 
@@ -115,7 +116,7 @@ def compare(
     )
 
 
-def paired_difference(gain: ArrayLike, *, level: float = 0.95) -> Estimate:
+def paired_difference(gain: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
     """Return the mean gain of A over B with an adjusted Wald interval.
 
     Bonett & Price 2012 add one item that A alone gets right and one that B alone does before they take the variance.
@@ -123,6 +124,7 @@ def paired_difference(gain: ArrayLike, *, level: float = 0.95) -> Estimate:
 
     Args:
         gain: Credit of A - credit of B for each item, from -1 to 1, shape (items,).
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
         level: Confidence level, a share.
 
     Raises:
@@ -144,7 +146,8 @@ def paired_difference(gain: ArrayLike, *, level: float = 0.95) -> Estimate:
     half = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(variance / n)
     value = float(given.mean())
     low, high = min(value, max(-1.0, centre - half)), max(value, min(1.0, centre + half))
-    return Estimate(value=value, low=low, high=high, n=given.size, method=ADJUSTED_WALD, level=level)
+    found = Estimate(value=value, low=low, high=high, n=given.size, method=ADJUSTED_WALD, level=level)
+    return mean_over(found, given, draws(clusters, given.size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,13 +216,11 @@ def beyond_clusters_p(gain: ArrayLike, clusters: IntArray) -> float:
     from scipy.stats import t
 
     given = np.asarray(gain, dtype=np.float64)
-    sizes = np.bincount(clusters).astype(np.float64)
-    n = int((sizes > 0).sum())
+    names, codes = np.unique(clusters, return_inverse=True)
+    n = names.size
     if n < LEAST_CLUSTERS:
         return math.nan
-    mean = float(given.mean())
-    residuals = np.bincount(clusters, weights=given) - mean * sizes
-    error = math.sqrt(n / (n - 1) * float((residuals**2).sum())) / given.size
+    mean, error = float(given.mean()), standard_error(given, codes)
     return float(2 * t.sf(abs(mean) / error, n - 1)) if error > 1e-12 else math.nan
 
 

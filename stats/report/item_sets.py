@@ -1,25 +1,33 @@
 """Whether models have the same items: in, the scored tables of a report; out, a note for its head where they do not.
 
+Items are paired by their texts. Ids pair them only where equal ids have equal texts, which the tables' `items_sha256`
+tells at once where all items are the same; else the texts are compared (`ids_by_text`).
+
 An item counts where a method gave it a number. Rows of such models in the tables of accuracy and agreement are each on
 the model's own items, and no comparison.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import ScoreColumns
 
 if TYPE_CHECKING:
     from pairbank.arrays import IntArray
+    from pairbank.scoring.scored import Scored
     from pairbank.stats.scored_table.frame import ScoredFrame
 
+TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
 MOST_NAMED = 6
 """Models with the same items that are named; the others are counted."""
 HOW_COMPARED = (
@@ -27,6 +35,94 @@ HOW_COMPARED = (
     "Comparisons of models are on common items: those of both in `comparisons`, those of all in `introspection` and in "
     "partial correlations."
 )
+
+
+def ids_by_text(tables: Sequence[Scored]) -> tuple[dict[int, list[str]], tuple[str, ...]]:
+    """Return ids that pair items by their texts, of the tables whose own ids do not, and notes for a report's head.
+
+    Args:
+        tables: One per corpus and model.
+
+    Returns:
+        Place of a table -> the ids of its rows; and what a reader must know of it.
+
+    Raises:
+        BankError: The tables of a corpus have other texts under the same ids, and no text in common.
+    """
+    found: dict[int, list[str]] = {}
+    notes = []
+    for corpus in dict.fromkeys(table.corpus for table in tables):
+        places = [place for place, table in enumerate(tables) if table.corpus == corpus]
+        if len({tables[place].signature["corpus"]["items_sha256"] for place in places}) < 2:
+            continue
+        without = [tables[place].model for place in places if not {*TEXTS} <= {*tables[place].dataset.column_names}]
+        if without:
+            notes.append(
+                f"**Items of {html_as_text(corpus)} are paired by their ids**: the tables are of different items, and "
+                f"{_named(without)} without texts to compare."
+            )
+            continue
+        own = [_Own.of(tables[place]) for place in places]
+        if _ids_agree(own):
+            continue
+        ids = _paired(own, corpus)
+        found |= dict(zip(places, ids, strict=True))
+        notes.append(
+            f"**Items of {html_as_text(corpus)} are paired by their texts**: {_named([one.model for one in own])} do "
+            "not have the same texts under the same item ids."
+        )
+    return found, tuple(notes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Own:
+    """Ids and hashes of the texts of one table, in its rows' order."""
+
+    model: str
+    ids: list[str]
+    texts: list[int]
+
+    @classmethod
+    def of(cls, table: Scored) -> _Own:
+        columns = table.dataset.select_columns(["item_id", *TEXTS]).with_format("arrow")[:]
+        rows = zip(*(columns[name].to_pylist() for name in TEXTS), strict=True)
+        return cls(model=table.model, ids=columns["item_id"].to_pylist(), texts=[hash(row) for row in rows])
+
+
+def _ids_agree(tables: Sequence[_Own]) -> bool:
+    """Return whether equal ids have equal texts, and equal texts are not all under other ids."""
+    known: dict[str, int] = {}
+    for one in tables:
+        if any(known.setdefault(item_id, text) != text for item_id, text in zip(one.ids, one.texts, strict=True)):
+            return False
+    first = tables[0]
+    return all({*first.ids} & {*one.ids} or not {*first.texts} & {*one.texts} for one in tables[1:])
+
+
+def _paired(tables: Sequence[_Own], corpus: str) -> list[list[str]]:
+    """Return ids of each table's rows: those of the first table that has the text, the nth of a text with the nth."""
+    first = tables[0]
+    ids: dict[tuple[int, int], str] = {}
+    used: set[str] = set()
+    found = []
+    for one in tables:
+        if not {*one.texts} & {*first.texts}:
+            raise BankError(
+                f"corpus {corpus!r}: the tables of {first.model} and {one.model} have no text in common, yet the same "
+                "item ids; they are of different items: give the corpus of one another name (--corpus of `import`, or "
+                "the file's name), or report on them separately"
+            )
+        n_of_text: Counter[int] = Counter()
+        row_ids = []
+        for item_id, text in zip(one.ids, one.texts, strict=True):
+            key = (text, n_of_text[text])
+            n_of_text[text] += 1
+            if key not in ids:
+                ids[key] = item_id if item_id not in used else f"{item_id} ({one.model})"
+                used.add(ids[key])
+            row_ids.append(ids[key])
+        found.append(row_ids)
+    return found
 
 
 def item_set_notes(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:

@@ -15,15 +15,18 @@ import pandas as pd
 from pairbank.builders.schema.flags import NO_TRUTH
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.names import DIRECT, SENTENCE
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.ranges import cell, counts, said_once
 from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.report.one_place import KEYS, POOLED, by_place, place_said, places_said, pooled_range
 from pairbank.stats.report.overview_figures import PEOPLE, overview_figures
 from pairbank.stats.report.with_people import people_said
 from pairbank.stats.scored_table.frame import ScoredFrame, flagged
 
+OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human": "r with people"}
+"""Metrics of single sentences on the first page, and their headings there."""
 MOST_LINES = 25
 """Of the table on the first page; a longer one becomes a line a corpus, with the range over models."""
 MOST_INTERVALS = 4
@@ -56,20 +59,25 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
         tables: The scored tables.
     """
     layouts, labels = layouts_of(tables), labels_of(tables)
+    summary = wider(summary)
     own = own_accuracies(summary, layouts)
     without = [table.corpus for table in tables if len(table.frame) and flagged(table.frame, "flags", NO_TRUTH).all()]
     besides = list(_besides(summary, labels, without=list(dict.fromkeys(without))))
-    if said := people_said(summary, layouts, labels):
+    sentences = all(map(_is_of_sentences, tables))
+    if said := people_said(summary, layouts, labels, of_sentences=sentences):
         besides.insert(0, said)
     if ratings := [labels.get(name, f"`{name}`") for name, layout in layouts.items() if layout.kind == "rating"]:
         besides.append(f"Of ratings ({', '.join(ratings)}) the mean over the scale counts here, not the likeliest.")
+    if said := _draws(own):
+        besides.append(said)
+    of_single = _sentence_table(summary, tables, labels)
     return Section(
         id="overview",
         title="Accuracy by probability and by asking",
         text="",
         answer=_answer(own, layouts, labels, besides=besides),
-        tables={"accuracies": _first_table(own)},
-        main_table="accuracies",
+        tables={"accuracies": _first_table(own)} | ({"sentences": of_single} if len(of_single) else {}),
+        main_table="sentences" if own.empty and 0 < len(of_single) <= MOST_LINES else "accuracies",
         figures=overview_figures(summary, own, tables),
     )
 
@@ -137,10 +145,62 @@ def _besides(summary: pd.DataFrame, labels: Mapping[str, str], *, without: Seque
     """Yield what is to be said of corpora in which neither side is right, and of items with one side."""
     if without:
         yield f"In {' and '.join(without)} neither side of an item is right: no accuracy."
+    yield from _of_labels(summary, labels)
     words = summary[(summary["metric"] == "mean_logprob") & (summary["group_by"] == "all") & summary["value"].notna()]
     if len(words):
         corpora = ", ".join(dict.fromkeys(words["corpus"]))
         yield f"The mean log P of one-sided items ({corpora}) is {_range(words, labels)} nats."
+
+
+def _draws(own: pd.DataFrame) -> str:
+    """Return what intervals are about, where some are over paradigms; empty where all are over items."""
+    whole = own[own["group_by"] == "all"]
+    nested = whole[whole["n_paradigms"] > 0] if "n_paradigms" in whole.columns else whole.head(0)
+    if nested.empty:
+        return ""
+    corpora = " and ".join(dict.fromkeys(nested["corpus"])) if nested["corpus"].nunique() <= 2 else "several corpora"
+    return (
+        f"Intervals of {corpora} ({_counted(nested['n_paradigms'])} paradigms) are for other paradigms like these, "
+        "where that is the wider interval; the summary has both kinds."
+    )
+
+
+def _counted(numbers: pd.Series[int]) -> str:
+    """Return one number, or the smallest and the largest."""
+    least, most = int(numbers.min()), int(numbers.max())
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _is_of_sentences(table: ScoredFrame) -> bool:
+    """Return whether all items of a table are single sentences."""
+    return "task" in table.frame.columns and bool((table.frame["task"] == SENTENCE).all())
+
+
+def _sentence_table(summary: pd.DataFrame, tables: Sequence[ScoredFrame], labels: Mapping[str, str]) -> pd.DataFrame:
+    """Return how scores of single sentences go with labels and people: a line per model, corpus and method."""
+    corpora = {table.corpus for table in tables if _is_of_sentences(table)}
+    whole = summary[(summary["group_by"] == "all") & summary["corpus"].isin(corpora)]
+    rows: list[dict[str, Any]] = []
+    for (model, corpus, method), part in whole.groupby(["model", "corpus", "method"], sort=False):
+        known = {x["metric"]: x for _, x in part.iterrows()}
+        n = int(part["n"].max())
+        cells = {name: _cell(known[metric], n=n) for metric, name in OF_SENTENCES.items() if metric in known}
+        place = {"model": model, "corpus": corpus, "method": labels.get(str(method), str(method)), "n": n}
+        rows += [place | cells] if cells else []
+    found = pd.DataFrame(rows)
+    order = ["model", "corpus", "method", "n", *OF_SENTENCES.values()]
+    return found[[name for name in order if name in found.columns]].fillna("")
+
+
+def _of_labels(summary: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[str]:
+    """Yield how well scores and answers of single sentences tell acceptable from unacceptable ones."""
+    whole = summary[(summary["group_by"] == "all") & summary["value"].notna()]
+    for metric, said in (
+        ("auc", "The AUC of acceptable against unacceptable sentences is"),
+        ("answer_accuracy", "The balanced accuracy of the models' own yes or no is"),
+    ):
+        if len(rows := whole[whole["metric"] == metric]):
+            yield f"{said} {_range(rows, labels)} ({_where(rows)})."
 
 
 def _of_models(part: pd.DataFrame, labels: Mapping[str, str]) -> str:

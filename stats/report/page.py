@@ -157,6 +157,8 @@ def _table(table: pd.DataFrame, labels: Mapping[str, str]) -> str:
     """Return a table as Markdown, numbers rounded, methods by the names that people call them."""
     if table.empty:
         return "There are none."
+    if "n_paradigms" in table.columns and not table["n_paradigms"].any():  # its intervals are empty, too
+        table = table.drop(columns="n_paradigms")
     labels = {HUMAN: PEOPLE, **labels}
     shown = table.astype(object).rename(columns=dict(labels))
     for name, column in zip(shown.columns, (table[column] for column in table.columns), strict=True):

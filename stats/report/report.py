@@ -11,7 +11,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from pairbank.stats.figures.style import ENDINGS, named, save_figure
 from pairbank.stats.report.cautions import cautions, unasked
 from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.report.html import page_of_html, shown_in_notebook
-from pairbank.stats.report.item_sets import item_set_notes
+from pairbank.stats.report.item_sets import ids_by_text, item_set_notes
 from pairbank.stats.report.model_order import from_small_to_large
 from pairbank.stats.report.one_place import place_caution
 from pairbank.stats.report.overview import labels_of, layouts_of, overview_section
@@ -224,7 +224,8 @@ def report(
         probed: summaries of probes by language and negative type, for the analysis `languages`.
 
     Raises:
-        BankError: nothing to report on, the same corpus and model twice, or an option with a text for a number.
+        BankError: nothing to report on, the same corpus and model twice, tables of one corpus with the same item ids
+            and no text in common, or an option with a text for a number.
         UnknownNameError: an analysis, or an option of one, that does not exist.
     """
     if not scored:
@@ -246,7 +247,12 @@ def report(
         probed=tuple(probed),
     )
     scored, order = from_small_to_large(scored, features)
+    ids, pairing = ids_by_text(scored)
     frames = [scored_frame(table, for_analyses=bool(given)) for table in scored]
+    frames = [
+        replace(one, frame=one.frame.assign(item_id=ids[place])) if place in ids else one
+        for place, one in enumerate(frames)
+    ]
     parts = on_all_cores(_summarised, frames, more_follows=True)
     summary = pd.concat(parts, ignore_index=True)
     labels, layouts = labels_of(frames), layouts_of(frames)
@@ -258,7 +264,7 @@ def report(
         overview=overview_section(summary, frames),
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=seed,
-        warnings=(*warnings, *item_set_notes(frames), *_unpinned(scored)),
+        warnings=(*warnings, *pairing, *item_set_notes(frames), *_unpinned(scored)),
         cautions=(*cautions(frames), *([places] if places else [])),
         unasked=unasked(frames),
         notes=(*notes, *([order] if order else [])),

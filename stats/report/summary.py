@@ -6,7 +6,7 @@ al. 2025) and with people for the whole corpus and its subsets. All intervals ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,25 +14,29 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.estimates.estimate import undefined
 from pairbank.stats.estimates.metrics import HUMAN
-from pairbank.stats.estimates.shares import mean_of_items
-from pairbank.stats.estimates.ties import is_tie
+from pairbank.stats.estimates.shares import mean_of_items, share_of_items
+from pairbank.stats.estimates.ties import is_tie, signs
 from pairbank.stats.measures.accuracy import (
     accuracy,
     accuracy_pooled,
+    balanced_accuracy,
     decided_accuracy,
     decided_position_bias,
     position_bias,
     unparsed_share,
 )
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
+from pairbank.stats.measures.roc import auc, labelled_strings
+from pairbank.stats.measures.thresholds import LEAST_OF_A_CLASS, held_out_margins
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.method_scores import MethodScores
 from pairbank.stats.scored_table.scored_table import Group, ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
 
 if TYPE_CHECKING:
-    from pairbank.arrays import IntArray
+    from pairbank.arrays import FloatArray, IntArray
     from pairbank.scoring.api.layout import MethodLayout
 
 _AGREEMENT_GROUPINGS = ("all", "subset")
@@ -74,6 +78,7 @@ def summarise(
     corpus = str(frame["corpus"].iloc[0]) if "corpus" in frame.columns and len(frame) else ""
     table = read_table(ScoredFrame(corpus=corpus, model=model, frame=frame, layouts=tuple(layouts)))
     rows: list[dict[str, Any]] = []
+    margins = _margins(table)
     for group in table.groups:
         place = SummaryRow(
             model=model,
@@ -88,6 +93,7 @@ def summarise(
         if group.group_by in _AGREEMENT_GROUPINGS:
             rows += _agreement_rows(table, group, place)
             rows += _people_rows(table, group, place)
+        rows += _sentence_rows(table, group, place, margins)
     return pd.DataFrame(rows, columns=list(DTYPES)).astype(DTYPES)
 
 
@@ -101,9 +107,15 @@ def _accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
             yield from _right_rows(table, scores, judged, place)
         used, bias = rows[table.is_choice[rows]], replace(place, metric="position_bias")
         if scores.layout.has_logprobs and scores.layout.is_judged:
-            yield bias.row(position_bias(scores.logprobs_nats[used], scores.layout), n_rows=rows.size)
+            yield bias.row(
+                position_bias(scores.logprobs_nats[used], scores.layout, clusters=table.paradigms[used]),
+                n_rows=rows.size,
+            )
         if scores.layout.has_decisions and scores.layout.orders == "known":
-            yield bias.row(decided_position_bias(scores.decisions[used], scores.layout), n_rows=rows.size)
+            yield bias.row(
+                decided_position_bias(scores.decisions[used], scores.layout, clusters=table.paradigms[used]),
+                n_rows=rows.size,
+            )
 
 
 def _right_rows(
@@ -112,13 +124,17 @@ def _right_rows(
     """Yield the accuracies of a method on rows of which one side is the better one."""
     layout, used = scores.layout, rows[table.is_choice[rows]]
     here, pooled = replace(place, metric="accuracy"), replace(place, metric="accuracy_pooled")
-    yield here.row(accuracy(scores.delta_nats[used]), n_rows=rows.size)
+    yield here.row(accuracy(scores.delta_nats[used], clusters=table.paradigms[used]), n_rows=rows.size)
     if layout.has_decisions:
-        yield pooled.row(decided_accuracy(scores.decisions[used], layout), n_rows=rows.size)
+        yield pooled.row(
+            decided_accuracy(scores.decisions[used], layout, clusters=table.paradigms[used]), n_rows=rows.size
+        )
     if layout.has_logprobs and layout.kind == "rating":
         yield from _rating_rows(table, scores, used, here, n_rows=rows.size)
     if layout.has_logprobs and layout.is_judged:
-        yield pooled.row(accuracy_pooled(scores.logprobs_nats[used], layout), n_rows=rows.size)
+        yield pooled.row(
+            accuracy_pooled(scores.logprobs_nats[used], layout, clusters=table.paradigms[used]), n_rows=rows.size
+        )
 
 
 def _unparsed_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -128,7 +144,7 @@ def _unparsed_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Itera
         if rows.size:
             here = replace(place, method=scores.layout.method, metric="unparsed")
             used = rows[table.is_choice[rows]]
-            yield here.row(unparsed_share(scores.unparsed[used]), n_rows=rows.size)
+            yield here.row(unparsed_share(scores.unparsed[used], clusters=table.paradigms[used]), n_rows=rows.size)
 
 
 def _rating_rows(
@@ -137,11 +153,11 @@ def _rating_rows(
     """Yield the accuracies of the most probable ratings: ties one half, and ties as context 1 (Ivanova et al. 2024)."""
     gap = scores.argmax[used, 0] - scores.argmax[used, 1]
     here = replace(here, metric="accuracy_argmax")
-    yield here.row(accuracy(gap), n_rows=n_rows)
+    yield here.row(accuracy(gap, clusters=table.paradigms[used]), n_rows=n_rows)
     first = table.is_first_context[used]
     if first.size and not np.isnan(first).any():
         here = replace(here, metric="accuracy_argmax_ties_first")
-        yield here.row(accuracy(np.where(is_tie(gap), first - 0.5, gap)), n_rows=n_rows)
+        yield here.row(accuracy(np.where(is_tie(gap), first - 0.5, gap), clusters=table.paradigms[used]), n_rows=n_rows)
 
 
 def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -152,27 +168,29 @@ def _word_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[
     direct = table.method(DIRECT)
     for scores in table.methods:
         rows = group.rows[scores.predicts[group.rows]]
-        if not rows.size:
-            continue
-        here = replace(place, method=scores.layout.method, metric="mean_logprob")
-        yield here.row(mean_of_items(scores.word_nats[rows]), n_rows=rows.size)
+        if rows.size:
+            here = replace(place, method=scores.layout.method, metric="mean_logprob")
+            yield here.row(mean_of_items(scores.word_nats[rows], clusters=table.paradigms[rows]), n_rows=rows.size)
         if direct is None or scores is direct or group.group_by not in _AGREEMENT_GROUPINGS:
             continue
-        rows = rows[direct.predicts[rows]]
+        one_sided = (
+            scores.word_nats if scores.predicts.any() or not scores.layout.is_prompted else scores.sentence_score
+        )
+        rows = group.rows[direct.predicts[group.rows] & ~np.isnan(one_sided[group.rows])]
         if rows.size:
-            x, y = direct.word_nats[rows], scores.word_nats[rows]
-            here = replace(here, versus=DIRECT, metric="pearson_logprob")
-            yield here.row(pearson(x, y), n_rows=rows.size)
+            x, y = direct.word_nats[rows], one_sided[rows]
+            here = replace(place, method=scores.layout.method, versus=DIRECT, metric="pearson_logprob")
+            yield here.row(pearson(x, y, clusters=table.paradigms[rows]), n_rows=rows.size)
             here = replace(here, metric="spearman_logprob")
-            yield here.row(spearman(x, y), n_rows=rows.size)
+            yield here.row(spearman(x, y, clusters=table.paradigms[rows]), n_rows=rows.size)
 
 
 def _human_accuracy_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
     rows = group.rows[~np.isnan(table.human_delta[group.rows])]
     if rows.size:
         here = replace(place, method=HUMAN, metric="human_accuracy")
-        delta = table.human_delta[rows[table.is_choice[rows]]]
-        yield here.row(accuracy(delta), n_rows=rows.size)
+        used = rows[table.is_choice[rows]]
+        yield here.row(accuracy(table.human_delta[used], clusters=table.paradigms[used]), n_rows=rows.size)
 
 
 def _agreement_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterator[dict[str, Any]]:
@@ -186,13 +204,13 @@ def _agreement_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iter
         used = rows[table.is_choice[rows]]
         x, y = direct.delta_nats[used], scores.delta_nats[used]
         here = replace(place, method=scores.layout.method, versus=DIRECT, metric="pearson")
-        yield here.row(pearson(x, y), n_rows=rows.size)
+        yield here.row(pearson(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
         here = replace(here, metric="spearman")
-        yield here.row(spearman(x, y), n_rows=rows.size)
+        yield here.row(spearman(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
         here = replace(here, metric="kappa")
-        yield here.row(cohens_kappa(x, y), n_rows=rows.size)
+        yield here.row(cohens_kappa(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
         here = replace(here, metric="raw_agreement")
-        yield here.row(raw_agreement(x, y), n_rows=rows.size)
+        yield here.row(raw_agreement(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
 
 
 def _rows_of_both(a: MethodScores, b: MethodScores, group: Group) -> IntArray:
@@ -208,6 +226,66 @@ def _people_rows(table: ScoredTable, group: Group, place: SummaryRow) -> Iterato
         used = rows[table.is_choice[rows]]
         x, y = scores.delta_nats[used], table.human_delta[used]
         here = replace(place, method=scores.layout.method, versus=HUMAN, metric="pearson_human")
-        yield here.row(pearson(x, y), n_rows=rows.size)
+        yield here.row(pearson(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
         here = replace(here, metric="spearman_human")
-        yield here.row(spearman(x, y), n_rows=rows.size)
+        yield here.row(spearman(x, y, clusters=table.paradigms[used]), n_rows=rows.size)
+
+
+def _margins(table: ScoredTable) -> dict[str, FloatArray]:
+    """Return, by method, how far the labelled sentences are above a threshold learned from others; NaN elsewhere."""
+    found: dict[str, FloatArray] = {}
+    labels = table.numbers("label")
+    for scores in table.methods:
+        labelled = np.flatnonzero(scores.rates & ~np.isnan(labels))
+        if labelled.size:
+            margins = np.full(len(table.frame), np.nan)
+            ids = [table.item_ids[row] for row in labelled]
+            margins[labelled] = held_out_margins(scores.sentence_score[labelled], labels[labelled], ids)
+            found[scores.layout.method] = margins
+    return found
+
+
+def _sentence_rows(
+    table: ScoredTable, group: Group, place: SummaryRow, margins: Mapping[str, FloatArray]
+) -> Iterator[dict[str, Any]]:
+    """Yield how scores and answers of single sentences go with their labels, and with people's ratings."""
+    labels, human = table.numbers("label"), table.numbers("human_good")
+    for scores in table.methods:
+        here = replace(place, method=scores.layout.method)
+        rows = group.rows[scores.rates[group.rows]]
+        if (judged := rows[~np.isnan(scores.says_yes[rows])]).size:
+            says_yes = share_of_items(scores.says_yes[judged], clusters=table.paradigms[judged])
+            yield replace(here, metric="acceptance").row(says_yes, n_rows=judged.size)
+        if (labelled := rows[~np.isnan(labels[rows])]).size:
+            yield from _label_rows(scores, labels, margins[scores.layout.method], labelled, here)
+        rated = rows[~np.isnan(human[rows])]
+        if rated.size >= _LEAST_WITH_PEOPLE and group.group_by in _AGREEMENT_GROUPINGS:
+            x, y, people = scores.sentence_score[rated], human[rated], replace(here, versus=HUMAN)
+            yield replace(people, metric="pearson_human").row(
+                pearson(x, y, clusters=table.paradigms[rated]), n_rows=rated.size
+            )
+            yield replace(people, metric="spearman_human").row(
+                spearman(x, y, clusters=table.paradigms[rated]), n_rows=rated.size
+            )
+
+
+def _label_rows(
+    scores: MethodScores, labels: FloatArray, margins: FloatArray, rows: IntArray, here: SummaryRow
+) -> Iterator[dict[str, Any]]:
+    """Yield the AUC of a score and how right held-out thresholds are; of judgments also how right its answers are."""
+    good = labels[rows] == 1
+    area = auc(labelled_strings(scores.sentence_score[rows], labels[rows]))
+    yield replace(here, metric="auc").row(area, n_rows=rows.size)
+    if np.isnan(margins[rows]).any():
+        reason = f"a threshold needs {LEAST_OF_A_CLASS} sentences of each label"
+        missing = undefined(reason, n=0, method="none")
+        for metric in ("balanced_accuracy", "mcc"):
+            yield replace(here, metric=metric).row(missing, n_rows=rows.size)
+    else:
+        balanced = balanced_accuracy(margins[rows], good)
+        yield replace(here, metric="balanced_accuracy").row(balanced, n_rows=rows.size)
+        matthews = pearson(signs(margins[rows]), labels[rows])
+        yield replace(here, metric="mcc").row(matthews, n_rows=rows.size)
+    answers = scores.says_yes[rows] - 0.5
+    if not np.isnan(answers).any():
+        yield replace(here, metric="answer_accuracy").row(balanced_accuracy(answers, good), n_rows=rows.size)

@@ -15,6 +15,8 @@ from pairbank.stats.scored_table.scored_table import MOST_SUBSETS
 
 _BESIDE = ("low", "high", "n")
 """What stands beside a value in a CSV file."""
+_PARADIGMS = ("low_paradigms", "high_paradigms")
+"""The same, where an interval is over paradigms."""
 
 
 def headline(summary: pd.DataFrame) -> pd.DataFrame:
@@ -103,14 +105,16 @@ def agreement_numbers(summary: pd.DataFrame) -> pd.DataFrame:
 
 def _as_numbers(summary: pd.DataFrame, shown: Mapping[str, str], keys: list[str]) -> pd.DataFrame:
     wide = _wide(summary, shown, keys)
+    nested = "n_paradigms" in summary.columns and bool((summary["n_paradigms"] > 0).any())
+    beside = (*_BESIDE, *(_PARADIGMS if nested else ()))
     chosen = summary[summary["metric"].isin(list(shown))]
     numbers: dict[tuple[Any, ...], dict[str, Any]] = {}
     for one in chosen.to_dict("records"):
         row = numbers.setdefault(tuple(one[name] for name in keys), {})
         heading = shown[one["metric"]]
-        row |= {heading: one["value"]} | {f"{heading} {name}": one[name] for name in _BESIDE}
+        row |= {heading: one["value"]} | {f"{heading} {name}": one[name] for name in beside}
     columns = [
-        name for heading in dict.fromkeys(shown.values()) for name in (heading, *(f"{heading} {x}" for x in _BESIDE))
+        name for heading in dict.fromkeys(shown.values()) for name in (heading, *(f"{heading} {x}" for x in beside))
     ]
     found = pd.DataFrame(list(numbers.values()), columns=columns).astype(float)
     found = found.astype({name: "Int64" for name in columns if name.endswith(" n")})

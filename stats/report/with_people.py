@@ -27,13 +27,16 @@ MOST_MODELS, MOST_METHODS = 10, 8
 LEAST_POINTS = 3
 
 
-def people_said(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str]) -> str:
+def people_said(
+    summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str], *, of_sentences: bool = False
+) -> str:
     """Return a sentence on r between the differences of models and those of people; empty where there are none.
 
     Args:
         summary: What `summarise` returned for all tables.
         layouts: The methods, by name.
         labels: What people call them.
+        of_sentences: Whether all rated items are single sentences, which have scores and no differences.
     """
     rows = summary[(summary["metric"] == R) & (summary["group_by"] == "all") & summary["value"].notna()]
     if rows.empty:
@@ -52,9 +55,8 @@ def people_said(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], labe
     said = _one_by_one(rows) if alone else "; ".join(_ends(kind, part) for kind, part in kinds if len(part))
     corpora = ", ".join(dict.fromkeys(rows["corpus"]))
     whose = f"{rows['model'].iloc[0]}'s" if rows["model"].nunique() == 1 else f"{rows['model'].nunique()} models'"
-    return (
-        f"Pearson's r between {whose} differences and those of people's judgments ({corpora}, {counts(rows)}): {said}."
-    )
+    of = "scores and people's mean ratings" if of_sentences else "differences and those of people's judgments"
+    return f"Pearson's r between {whose} {of} ({corpora}, {counts(rows)}): {said}."
 
 
 def _one_by_one(rows: pd.DataFrame) -> str:

@@ -12,16 +12,13 @@ import pandas as pd
 from pairbank.builders.schema.flags import NO_TRUTH
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS
 from pairbank.stats.scored_table.frame import flagged
-from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.scored_table.scored_table import PARADIGM, read_table
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.stats.scored_table.frame import ScoredFrame
-
-PARADIGM = "paradigm"
-LEAST_PARADIGMS = 10
-"""Paradigms that can be the draws of an interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

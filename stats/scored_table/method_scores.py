@@ -13,7 +13,8 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns, Side
-from pairbank.scoring.api.names import DIRECT, OVER_LENGTH, TIE_ANSWER
+from pairbank.scoring.api.names import DIRECT, OVER_LENGTH, SENTENCE, TIE_ANSWER
+from pairbank.stats.estimates.ties import is_tie
 from pairbank.stats.scored_table.frame import flagged, number_column
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ class MethodScores:
     """Shape (rows, presentations, options); NaN where the method does not apply or a presentation is not asked."""
     word_nats: FloatArray
     """Log-probability of the target of a one-sided item (a word, a sentence), shape (rows,); NaN elsewhere."""
+    sentence_score: FloatArray
+    """Score of a single sentence, of any method: nats, log odds of yes or points, shape (rows,); NaN elsewhere."""
+    says_yes: FloatArray
+    """Of judgments of single sentences, the share of presentations answered yes, shape (rows,); NaN elsewhere."""
     argmax: FloatArray
     """Most probable ratings of the better and the worse side, shape (rows, 2); NaN for other methods."""
     unparsed: FloatArray
@@ -54,9 +59,14 @@ class MethodScores:
         return ~np.isnan(self.word_nats)
 
     @property
+    def rates(self) -> BoolArray:
+        """Whether the method gives a score of a single sentence, shape (rows,)."""
+        return ~np.isnan(self.sentence_score)
+
+    @property
     def was_asked(self) -> bool:
         """Whether it was asked of any row."""
-        return bool(self.applies.any() or self.predicts.any() or not np.isnan(self.unparsed).all())
+        return bool(self.applies.any() or self.predicts.any() or self.rates.any() or not np.isnan(self.unparsed).all())
 
 
 def delta_of(frame: pd.DataFrame, method: str) -> FloatArray:
@@ -98,11 +108,14 @@ def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
     """
     delta = delta_of(frame, layout.method)
     rates = layout.kind == "rating" and layout.has_logprobs
+    sentence_score = _sentence_scores(frame, layout)
     return MethodScores(
         layout=layout,
         delta_nats=delta,
         logprobs_nats=logprobs_of(frame, layout, applies=~np.isnan(delta)),
         word_nats=_words(frame, layout, delta),
+        sentence_score=sentence_score,
+        says_yes=_says_yes(frame, layout, sentence_score),
         argmax=argmax_of(frame, layout.method) if rates else np.full((len(frame), 2), np.nan),
         unparsed=_unparsed(frame, layout),
         decisions=_decisions(frame, layout) if layout.has_decisions else np.empty((len(frame), 0, 0)),
@@ -155,13 +168,43 @@ def _words(frame: pd.DataFrame, layout: MethodLayout, delta: FloatArray) -> Floa
     return words
 
 
+def _sentence_scores(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
+    """Return the scores of single sentences."""
+    scores = np.full(len(frame), np.nan)
+    if "task" in frame.columns and (of_sentence := (frame["task"] == SENTENCE).to_numpy(dtype=np.bool_)).any():
+        scores[of_sentence] = side_of(frame, layout.method, "good")[of_sentence]
+    return scores
+
+
+def _says_yes(frame: pd.DataFrame, layout: MethodLayout, sentence_score: FloatArray) -> FloatArray:
+    """Return how often a judgment says yes of each single sentence: its presentations show the better side alone."""
+    scored = ~np.isnan(sentence_score)
+    found = np.full(len(frame), np.nan)
+    if layout.kind != "judgment" or not scored.any():
+        return found
+    if layout.readout == "generation":
+        return sentence_score
+    if layout.has_decisions:
+        chosen = _decisions(frame[scored], layout)
+    else:
+        lists = frame.loc[scored, ScoreColumns(layout.method).logprobs].to_list()
+        logprobs = layout.reshape(np.array(lists, dtype=np.float64))
+        top = is_tie(logprobs - logprobs.max(axis=-1, keepdims=True))
+        chosen = np.where(np.isnan(logprobs), np.nan, top / np.maximum(top.sum(axis=-1, keepdims=True), 1))
+    yes = chosen[:, np.arange(len(layout.correct)), list(layout.correct)]
+    found[scored] = np.nanmean(yes, axis=1)
+    return found
+
+
 def _unparsed(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
     """Return the share of each item's texts without an answer; NaN where nothing was written."""
     if layout.readout == "options":
         return np.full(len(frame), np.nan)
-    n_asked = 1 if layout.asked == "one" else len(layout.presentations)
+    n_asked = np.full(len(frame), 1 if layout.asked == "one" else len(layout.presentations))
+    if "task" in frame.columns and layout.kind != "forced_choice":
+        n_asked[(frame["task"] == SENTENCE).to_numpy(dtype=np.bool_)] = layout.n_of_a_sentence
     columns = ScoreColumns(layout.method)
-    shares = number_column(frame, columns.unparsed) / n_asked
+    shares: FloatArray = number_column(frame, columns.unparsed) / n_asked
     shares[flagged(frame, columns.flags, OVER_LENGTH)] = np.nan
     return shares
 

@@ -36,7 +36,8 @@ GROUPINGS = ("subset", "task", "phenomenon", "language", "negative_type")
 MOST_SUBSETS = 12
 """A corpus with more subsets than this is shown as a whole in headlines."""
 _REQUIRED = ("item_id", "corpus", "subset", "phenomenon", "language", "human_good", "human_bad", "flags")
-SUMMARY_COLUMNS = (*_REQUIRED, *GROUPINGS, "target_number", "target_bad")
+PARADIGM = "paradigm"
+SUMMARY_COLUMNS = (*_REQUIRED, *GROUPINGS, PARADIGM, "target_number", "target_bad", "label")
 """Columns of items that the summary of a report reads, where a table has them."""
 
 
@@ -126,6 +127,13 @@ class ScoredTable:
     def human_delta(self) -> FloatArray:
         """Human judgment of good minus bad on the corpus's scale, shape (rows,); NaN where either is missing."""
         return self.numbers("human_good") - self.numbers("human_bad")
+
+    @cached_property
+    def paradigms(self) -> IntArray:
+        """Number of each row's paradigm, -1 where it has none, shape (rows,): what can be drawn in place of items."""
+        if PARADIGM not in self.frame.columns:
+            return np.full(len(self.frame), -1, dtype=np.int64)
+        return np.asarray(pd.factorize(self.frame[PARADIGM])[0], dtype=np.int64)
 
     @cached_property
     def is_first_context(self) -> FloatArray:

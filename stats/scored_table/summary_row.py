@@ -14,6 +14,8 @@ import pandas as pd
 if TYPE_CHECKING:
     from pairbank.stats.estimates.estimate import Estimate
 
+PARADIGM_DTYPES = {"low_paradigms": "float64", "high_paradigms": "float64", "n_paradigms": "int64"}
+"""Of the interval over paradigms, where these are ten or more: NaN and 0 elsewhere."""
 DTYPES = {
     "model": "string",
     "corpus": "string",
@@ -29,6 +31,7 @@ DTYPES = {
     "n_excluded": "int64",
     "ci_method": "string",
     "reason": "string",
+    **PARADIGM_DTYPES,
 }
 """Columns of the summary and their pandas types; fixed, so that an all-null reason is still a string."""
 
@@ -72,6 +75,9 @@ class SummaryRow:
             "n_excluded": n_rows - estimate.n,
             "ci_method": estimate.method,
             "reason": estimate.reason,
+            "low_paradigms": estimate.low_paradigms,
+            "high_paradigms": estimate.high_paradigms,
+            "n_paradigms": estimate.n_paradigms,
         }
 
 
@@ -89,4 +95,4 @@ def long_table(rows: Iterable[Mapping[str, Any]], extra: Mapping[str, str] | Non
     names = list(DTYPES)
     cut = names.index("value")
     types = {name: DTYPES[name] for name in names[:cut]} | more | {name: DTYPES[name] for name in names[cut:]}
-    return pd.DataFrame([dict(row) for row in rows], columns=list(types)).astype(types)
+    return pd.DataFrame([{"n_paradigms": 0} | dict(row) for row in rows], columns=list(types)).astype(types)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import datasets
 import pytest
+from typer.testing import CliRunner
 
-from pairbank.builders.load import first_of_each_paradigm, first_of_each_subset
+import pairbank
+from pairbank.builders.load import drawn_at_random, first_of_each_paradigm, first_of_each_subset
+from pairbank.cli import app
 from pairbank.errors import CorpusError
 
 
@@ -44,3 +48,28 @@ def test_labelled_sentences_keep_both_labels(take: object) -> None:
     assert take(items, 2)["label"][:] == [1, 1, 0, 0]
     with pytest.raises(CorpusError, match="limit is 0"):
         take(items, 0)
+
+
+def test_a_sample_is_exactly_as_many_items_the_same_ones_each_time_in_their_order() -> None:
+    items = rows(subset=["a", "b"] * 50, number=list(range(100)))
+    drawn = drawn_at_random(items, 20)["number"][:]
+    assert len(set(drawn)) == 20
+    assert drawn == sorted(drawn) == drawn_at_random(items, 20)["number"][:]
+    assert drawn != list(range(20))
+    assert {*drawn_at_random(items, 10)["number"][:]} < {*drawn}, "a smaller sample is a part of a larger one"
+    assert drawn_at_random(items, 500)["number"][:] == list(range(100))
+    with pytest.raises(CorpusError, match="sample is 0"):
+        drawn_at_random(items, 0)
+
+
+def test_score_says_how_many_items_before_scoring(tmp_path: Path) -> None:
+    path = tmp_path / "mine.tab"
+    lines = [f"Good {n}.\tBad {n}.\t{kind}" for n in range(30) for kind in ("npi", "island")]
+    path.write_text("\n".join(["good\tbad\tphenomenon", *lines]) + "\n", encoding="utf-8")
+    runner = CliRunner()
+    asked = ["score", str(path), "--model", "fake:a", "-m", "direct", "--out", str(tmp_path / "o.parquet")]
+    limited = runner.invoke(app, [*asked, "--limit", "5"], catch_exceptions=False)
+    assert "10 items to score: at most 5 of each of 2 phenomena" in " ".join(limited.output.split())
+    sampled = runner.invoke(app, [*asked, "--sample", "7"], catch_exceptions=False)
+    assert "7 items to score" in sampled.output
+    assert len(pairbank.read_scored(tmp_path / "o.parquet")) == 7

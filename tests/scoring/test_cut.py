@@ -74,3 +74,24 @@ def test_tables_that_share_nothing_or_other_texts_are_refused() -> None:
     other = pairbank.score(changed, FakeScorer(name="fake-2"), methods=["direct"])
     with pytest.raises(BankError, match="other texts in the table of fake-2"):
         pairbank.cut_alike([one, other])
+
+
+def test_no_table_is_written_over_another_or_over_what_was_read(tmp_path: Path) -> None:
+    one, two = (scored_by("fake-1", methods=["direct"], limit=limit) for limit in (1, 2))
+    paths = [str(one.save(tmp_path / "one.parquet")), str(two.save(tmp_path / "two.parquet"))]
+    out = tmp_path / "alike"
+    done = CliRunner().invoke(app, ["cut", *paths, "--out", str(out)])
+    said = str(done.exception)
+    assert done.exit_code == 1, done.output
+    assert "are of one model and corpus" in said
+    assert "import --model NAME" in said
+    assert not out.exists()
+    bank = out / "starter"
+    bank.mkdir(parents=True)
+    own = one.save(bank / f"{one.model_slug}.parquet")
+    before = own.read_bytes()
+    other = scored_by("fake-2", methods=["direct"], limit=2).save(tmp_path / "other.parquet")
+    done = CliRunner().invoke(app, ["cut", str(own), str(other), "--out", str(out)])
+    assert done.exit_code == 1, done.output
+    assert "is one of the files to cut" in str(done.exception)
+    assert own.read_bytes() == before

@@ -170,7 +170,7 @@ def test_what_would_be_cut_is_refused_or_nan(
     make_items: Callable[[Sequence[tuple[str, str]]], datasets.Dataset],
 ) -> None:
     items = make_items(PAIRS)
-    with pytest.raises(ScoringError, match=r"own/\S+3: letters@1 would cut 'aab'… \(1 such texts\)"):
+    with pytest.raises(ScoringError, match=r"own/all/[0-9a-f]{12}: letters@1 would cut 'aab'… \(1 such texts\)"):
         add_minimalness(items, Letters(longest=2))
     made = add_minimalness(items, Letters(longest=2), over_length="nan")
     assert np.isnan(made["cosine_distance"][:]).tolist() == [False, False, True]

@@ -5,10 +5,14 @@ option), the log-probabilities (`resps`, nats, summed over the continuation's to
 with two options are pairs; others are left out, and listed. `direct` is log P(continuation | context), the sum;
 `per_char` and `per_byte` divide it by the option's length, without the delimiter, as `acc_norm` and `acc_bytes` do.
 
-The harness joins context and continuation with a delimiter, a space unless the task says otherwise, so that it scores
-" The cat …" after its BOS, or EOS where there is none: another text than the sentence alone, which is why its numbers
-differ from ours. The task's settings stand in the signature. Its accuracy takes the first of equal options; ours
-credits a tie with one half.
+What the harness scores is often not what `direct` is, and then has a name, a hash and a label of its own (`Variant`).
+It joins context and continuation with a delimiter, a space unless the task says otherwise: of a sentence alone it
+scores " The cat …" after its BOS, or EOS where there is none (`direct_space`). Whether a BOS is before a context is for
+`add_bos_token` to say; unset, that is for the version and the tokenizer, and not in the log (`direct_bos_unstated`;
+`direct_no_bos` where it is false).
+
+The task's settings, and dtype and revision of the model, stand in the signature. The harness's accuracy takes the first
+of equal options; ours credits a tie with one half.
 
 Biderman et al. 2024, Lessons from the trenches on reproducible evaluation of language models, arXiv:2405.14782.
 """
@@ -23,7 +27,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.files import sha256_of_text
+from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
 from pairbank.scoring.importing.logs.log import (
     Log,
     LogRow,
@@ -47,6 +53,52 @@ _TASK_SETTINGS = ("doc_to_text", "description", "target_delimiter", "num_fewshot
 _METRICS = ("acc", "acc_norm", "acc_bytes")
 
 
+_NORMALISED = {"per_char": ("nats per character", "acc_norm"), "per_byte": ("nats per byte", "acc_bytes")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """In what the log-probabilities of a sample differ from `direct`.
+
+    >>> Variant(delimiter=" ", has_context=False, bos="bos").suffix, Variant(delimiter=" ", has_context=True).suffix
+    ('_space', '_bos_unstated')
+    >>> Variant(delimiter="", has_context=False, bos="bos").suffix
+    ''
+    """
+
+    delimiter: str
+    has_context: bool
+    bos: str = "bos_unstated"
+    """`bos`, `no_bos` or `bos_unstated`: what is before the string that is scored."""
+
+    @property
+    def suffix(self) -> str:
+        """What its methods have behind their names; nothing where it is `direct` itself."""
+        usual = " " if self.has_context else ""
+        named = {" ": "_space", "": "_joined"}.get(self.delimiter, f"_delimiter_{sha256_of_text(self.delimiter)[:6]}")
+        return ("" if self.delimiter == usual else named) + ("" if self.bos == "bos" else f"_{self.bos}")
+
+    @property
+    def words(self) -> str:
+        """What is scored."""
+        before = {
+            "bos": "after BOS or EOS",
+            "no_bos": "without BOS",
+            "bos_unstated": "the log does not state whether after BOS",
+        }[self.bos]
+        what = "the continuation given its context" if self.has_context else "the sentence alone"
+        return f"{TOOL}: {what}, with {self.delimiter!r} before it, {before}"
+
+    def scores(self) -> Iterator[DeclaredScore]:
+        """Yield what the numbers are; `direct` itself needs no declaration."""
+        name = f"{DIRECT}{self.suffix}"
+        if name != DIRECT:
+            yield DeclaredScore(name=name, kind="logprob", direction="higher", unit="nats", label=self.words)
+        for stem, (unit, metric) in _NORMALISED.items():
+            label = f"log-probability by length, as {metric} has it ({self.words})"
+            yield DeclaredScore(name=stem + self.suffix, kind="score", direction="higher", unit=unit, label=label)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sample:
     """One line: its options, their log-probabilities, and which is right."""
@@ -57,6 +109,14 @@ class _Sample:
     logprobs: tuple[float, ...]
     gold: int
     delimiter: str
+    bos: str
+    """Of what has a context: `bos`, `no_bos` or `bos_unstated`."""
+
+    @property
+    def variant(self) -> Variant:
+        """Return in what its numbers differ from `direct`."""
+        has_context = any(self.contexts)
+        return Variant(delimiter=self.delimiter, has_context=has_context, bos=self.bos if has_context else "bos")
 
     @property
     def texts(self) -> list[str]:
@@ -89,9 +149,31 @@ class _Run:
         for key in ("transformers_version", "chat_template_sha", "system_instruction"):
             if self.results.get(key):
                 said[key] = self.results[key]
-        own = (self.results.get("configs") or {}).get(task) or {}
+        own = self.task(task)
         version = (self.results.get("versions") or {}).get(task)
         return said | {"task": task, "task_version": version} | {key: own[key] for key in _TASK_SETTINGS if key in own}
+
+    def task(self, name: str) -> Mapping[str, Any]:
+        """Return the settings of a task."""
+        return (self.results.get("configs") or {}).get(name) or {}
+
+    @property
+    def bos(self) -> str:
+        """What stands before a context: `bos` or `no_bos`, or `bos_unstated` where it is left to the tokenizer."""
+        config = self.results.get("config") or {}
+        arguments = config.get("model_args") or {}
+        if not isinstance(arguments, Mapping):
+            arguments = dict(part.partition("=")[::2] for part in str(arguments).split(","))
+        said = str(arguments.get("add_bos_token", "")).lower()
+        return {"true": "bos", "false": "no_bos"}.get(said, "bos_unstated")
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Return dtype and revision of the model, where the log states them."""
+        config = self.results.get("config") or {}
+        dtype = str(config.get("model_dtype") or "").removeprefix("torch.")
+        revision = str(config.get("model_sha") or config.get("model_revision") or "")
+        return {name: value for name, value in (("dtype", dtype), ("revision", revision)) if value}
 
 
 def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | None) -> list[Log]:  # noqa: ARG001
@@ -123,20 +205,24 @@ def _log(file: Path) -> Log:
         version=str(results.get("lm_eval_version") or "not stated"),
         settings=run.settings(task),
         files=tuple(run.files),
+        facts=run.facts,
     )
-    delimiter = ((results.get("configs") or {}).get(task) or {}).get("target_delimiter", " ")
+    delimiter, bos = run.task(task).get("target_delimiter", " "), run.bos
     refusals, correct = Refusals(), {metric: list[float]() for metric in _METRICS}
+    variants: dict[Variant, None] = {}
     for number, line in json_lines(file):
-        sample = _sample(line, delimiter, f"{file}, row {number}")
+        sample = _sample(line, delimiter, bos, f"{file}, row {number}")
         if sample is None:
             refusals.add(file, "no options with log-probabilities (not a multiple choice)", f"row {number}")
             continue
         for metric, values in correct.items():
             values.append(sample.value(metric))
         if len(sample.options) == 2:
+            variants[sample.variant] = None
             log.rows.append(LogRow(file=file, line=number, cells=_cells(line, sample, task)))
         else:
             refusals.add(file, f"{len(sample.options)} options, a pair has two", f"row {number}")
+    log.scores = tuple(score for variant in variants for score in variant.scores())
     log.left_out = refusals.left_out()
     log.stated = list(_stated(task, results, correct))
     return log
@@ -151,7 +237,7 @@ def _stated(task: str, results: Mapping[str, Any], correct: Mapping[str, Sequenc
             yield Stated(what=task, metric=metric, stated=float(stated), found=found)
 
 
-def _sample(line: Mapping[str, Any], delimiter: str, where: str) -> _Sample | None:
+def _sample(line: Mapping[str, Any], delimiter: str, bos: str, where: str) -> _Sample | None:
     """Return what a line holds; None where no option has a log-probability."""
     arguments, answers = line.get("arguments"), line.get("filtered_resps") or line.get("resps")
     if isinstance(arguments, Mapping):
@@ -168,7 +254,7 @@ def _sample(line: Mapping[str, Any], delimiter: str, where: str) -> _Sample | No
     options = tuple(str(option) for _, option in pairs)
     contexts = tuple(str(context) for context, _ in pairs)
     gold = _gold(line, contexts, options, logprobs, where)
-    return _Sample(contexts=contexts, options=options, logprobs=logprobs, gold=gold, delimiter=delimiter)
+    return _Sample(contexts=contexts, options=options, logprobs=logprobs, gold=gold, delimiter=delimiter, bos=bos)
 
 
 def _number_of(key: str) -> int:
@@ -228,8 +314,9 @@ def _cells(line: Mapping[str, Any], sample: _Sample, task: str) -> dict[str, str
         "target_good": texts[good],
         "target_bad": texts[bad],
     }
+    suffix = sample.variant.suffix
     for side, place in (("good", good), ("bad", bad)):
-        found[f"direct_{side}"] = repr(sample.logprobs[place])
-        found[f"per_char_{side}"] = repr(sample.logprobs[place] / len(texts[place]))
-        found[f"per_byte_{side}"] = repr(sample.logprobs[place] / len(texts[place].encode()))
+        found[f"direct{suffix}_{side}"] = repr(sample.logprobs[place])
+        found[f"per_char{suffix}_{side}"] = repr(sample.logprobs[place] / len(texts[place]))
+        found[f"per_byte{suffix}_{side}"] = repr(sample.logprobs[place] / len(texts[place].encode()))
     return found

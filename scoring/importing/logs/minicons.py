@@ -6,6 +6,8 @@ name, for `sequence_score` gives the mean of the tokens unless it is told to sum
 
 - `logprob` (summed: `reduction=lambda x: x.sum(0).item()`), `mean_logprob` (as it comes), `surprisal` (summed; nats),
   `surprisal_bits` (`base_two=True`); of a row a token, the token's own (`token_score`), which are summed here;
+- the same with `_bos` behind it where the scores were made with `bos_token=True`: only sums of these are `direct`. By
+  default minicons does not score the first token, so that `logprob` is a method of its own, `logprob_minicons`;
 - of a row a pair, the same with `_good` and `_bad` behind it, and `sentence_good`, `sentence_bad`.
 
 Rows of sentences need the corpus (`--items`): a sentence is found as a side of its items. `model` may be a column.
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.builders.sources.tables import SUFFIXES, open_table
+from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.join import normalised
 from pairbank.scoring.importing.logs.log import Log, LogRow, Refusals, files_in
@@ -32,11 +35,17 @@ if TYPE_CHECKING:
     from pairbank.builders.sources.tables import Table
     from pairbank.scoring.importing.profile import ImportProfile
 
+_STEMS: Mapping[str, tuple[str, float]] = {
+    "logprob": ("logprob", 1.0),
+    "mean_logprob": ("mean_logprob", 1.0),
+    "surprisal": ("logprob", -1.0),
+    "surprisal_bits": ("logprob", -math.log(2)),
+}
+_BOS = "_bos"
 _KINDS: Mapping[str, tuple[str, float]] = {
-    "logprob": ("direct", 1.0),
-    "mean_logprob": ("mean_logprob_minicons", 1.0),
-    "surprisal": ("direct", -1.0),
-    "surprisal_bits": ("direct", -math.log(2)),
+    stem + bos: (DIRECT if (name, bos) == ("logprob", _BOS) else f"{name}_minicons{bos}", times)
+    for stem, (name, times) in _STEMS.items()
+    for bos in ("", _BOS)
 }
 """A column's name -> the score that it is, and what it is multiplied by."""
 _SIDES = ("good", "bad")
@@ -60,6 +69,12 @@ def _logs(file: Path, how: ImportProfile, items: datasets.Dataset | None) -> Ite
     columns = set(table.columns)
     paired = [kind for kind in _KINDS if {f"{kind}_good", f"{kind}_bad"} <= columns]
     single = [kind for kind in _KINDS if kind in columns]
+    for kinds in (paired, single):
+        names = [_KINDS[kind][0] for kind in kinds]
+        if twice := [kind for kind, name in zip(kinds, names, strict=True) if names.count(name) > 1]:
+            raise ScoreImportError(
+                f"{file}: {', '.join(twice)} are one score, {_KINDS[twice[0]][0]}; leave one of them"
+            )
     by_model: dict[str, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
     for line, row in table.rows():
         by_model[str(row.get("model") or how.model or file.stem)].append((line, row))
@@ -100,7 +115,7 @@ def _sums(
 ) -> dict[str, tuple[int, str, dict[str, float]]]:
     """Return sentences as they are compared -> the first row, the text, and their scores."""
     by_token = "token" in table.columns
-    if by_token and "mean_logprob" in kinds:
+    if by_token and any(kind.startswith("mean_") for kind in kinds):
         raise ScoreImportError(f"{table.path}: mean_logprob of a row a token; a token has no mean: call it logprob")
     found: dict[str, tuple[int, str, dict[str, float]]] = {}
     for line, row in rows:

@@ -12,8 +12,9 @@ import json
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -28,8 +29,9 @@ from pairbank.scoring.api.model import (
     Progress,
     ScoringStats,
 )
-from pairbank.scoring.api.names import NEAR_TIE, TOP_LOGPROBS
+from pairbank.scoring.api.names import NEAR_TIE, TOP_LOGPROBS, TRUNCATED
 from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.api.thinking import BLOCKS, SWITCH, Thinking, thinking_characters
 from pairbank.scoring.models.generation import NEAR_TIE_NATS
 from pairbank.scoring.models.server.client import Client, ServerError
 from pairbank.scoring.models.server.scorer import first_choice
@@ -38,6 +40,68 @@ from pairbank.scoring.models.tokens.tokenizing import base_prompt
 CHAT = "/chat/completions"
 MOST_TOP = 20
 """Most probable first tokens that APIs of this kind tell."""
+
+
+FIRST_TOKENS = 16
+"""Tokens of the first answer, which some APIs refuse to be fewer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatSettings:
+    """Which parameters an API takes; tried once at load."""
+
+    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    takes_temperature: bool = True
+    thinking: Thinking = "auto"
+    """Sent to the server's chat template, unless auto."""
+    effort: str = ""
+
+    @property
+    def deviations(self) -> list[str]:
+        """What differs from the usual parameters, in words."""
+        return [
+            *([self.limit] if self.limit != "max_tokens" else []),
+            *(["no temperature"] if not self.takes_temperature else []),
+        ]
+
+    def body(self, n_tokens: int, *, temperature: float) -> dict[str, Any]:
+        """Return the parameters of a question."""
+        return {
+            self.limit: n_tokens,
+            **({"temperature": temperature} if self.takes_temperature else {}),
+            **({"reasoning_effort": self.effort} if self.effort else {}),
+            **({"chat_template_kwargs": {SWITCH: self.thinking == "on"}} if self.thinking != "auto" else {}),
+        }
+
+
+def negotiated(client: Client, served: str, settings: ChatSettings) -> tuple[ChatSettings, Mapping[str, Any]]:
+    """Return the parameters that an API takes, and its answer to a question with them.
+
+    Raises:
+        ServerError: it takes none of the combinations; the message is its answer to the first.
+    """
+    question = [{"role": "user", "content": "Respond with 1 or 2 as your answer."}]
+    refusal: ServerError | None = None
+    for limit, takes_temperature, logprobs in product(
+        ("max_tokens", "max_completion_tokens"), (True, False), (True, False)
+    ):
+        tried = replace(settings, limit=cast("Any", limit), takes_temperature=takes_temperature)
+        body = {"model": served, "messages": question, **tried.body(FIRST_TOKENS, temperature=0.0)}
+        try:
+            return tried, client.post(CHAT, body | ({"logprobs": True, "top_logprobs": 2} if logprobs else {}))
+        except ServerError as error:
+            if error.status not in (400, 422):
+                raise
+            refusal = refusal or error
+    raise refusal or ServerError(f"{client.url}: no parameters to try")
+
+
+def shows_thinking(choice: Mapping[str, Any]) -> bool:
+    """Return whether an answer has thinking in it, or beside it."""
+    message = choice.get("message") or {}
+    thought = message.get("reasoning_content") or message.get("reasoning")
+    text = message.get("content") or ""
+    return bool(thought) or any(text.lstrip().startswith(start) for start, _ in BLOCKS)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,6 +114,7 @@ class ChatScorer:
     info: ModelInfo
     tells_top: bool
     """Whether the API tells the most probable first tokens."""
+    settings: ChatSettings = field(default_factory=ChatSettings)
     stats: ScoringStats = field(default_factory=ScoringStats)
     _contexts: dict[str, int] = field(default_factory=dict)
     _options: dict[tuple[int, str], int] = field(default_factory=dict)
@@ -72,6 +137,12 @@ class ChatScorer:
         """
         found = []
         for request in requests:
+            if self.info.thinking == "on":
+                raise ScoringError(
+                    f"{request.where or 'request'}: {self.info.name} thinks before it answers, so that its first token "
+                    "is no answer; load it with thinking='off' (--thinking off), or ask for written answers (methods "
+                    "that end in _free)"
+                )
             if not request.chat or not self.tells_top:
                 why = "tells no log-probabilities" if request.chat else "gives no probability of a text"
                 raise ScoringError(
@@ -98,7 +169,8 @@ class ChatScorer:
             by_context.setdefault(request.ids[0], []).append(number)
         groups = list(by_context.values())
         first = [self._asked[requests[members[0]].ids[0], requests[members[0]].ids[1]] for members in groups]
-        settings = {"max_tokens": 1, "temperature": 1.0, "top_p": 1.0, "logprobs": True, "top_logprobs": MOST_TOP}
+        settings = self.settings.body(1, temperature=1.0) | {"logprobs": True, "top_logprobs": MOST_TOP}
+        settings |= {"top_p": 1.0} if self.settings.takes_temperature else {}
         bodies = ({"model": self.served, "messages": messages_of(text, chat=True), **settings} for text, _, _ in first)
         found: dict[int, FloatArray] = {}
         for number, answer in self.client.post_all(CHAT, bodies):
@@ -130,7 +202,7 @@ class ChatScorer:
         progress: Progress,
     ) -> list[Continuation]:
         """Return what the model answers, greedily."""
-        settings: dict[str, Any] = {"max_tokens": max_new_tokens, "temperature": 0.0}
+        settings = self.settings.body(max_new_tokens, temperature=0.0)
         if self.tells_top:
             settings |= {"logprobs": True, "top_logprobs": 2}
         bodies = (
@@ -161,12 +233,16 @@ def top_tokens(choice: Mapping[str, Any], place: int) -> dict[str, float]:
 
 
 def _continuation(answer: Mapping[str, Any]) -> Continuation:
+    """Return what was written; an answer that is thinking alone has no text, and is flagged where it was cut."""
     choice = first_choice(answer)
-    text = (choice.get("message") or {}).get("content")
-    if not isinstance(text, str):
+    message = choice.get("message")
+    if not isinstance(message, dict) or not isinstance(message.get("content", ""), str | None):
         raise ServerError(f"the answer has no text: {repr(choice)[:200]}; expected an OpenAI-compatible chat API")
+    text = message.get("content") or ""
+    is_cut = choice.get("finish_reason") == "length" and (not text or thinking_characters(text) is None)
     n_places = len((choice.get("logprobs") or {}).get("content") or ())
     leads = [sorted(top_tokens(choice, place).values())[-2:] for place in range(n_places)]
     is_near = any(len(two) == 2 and two[1] - two[0] < NEAR_TIE_NATS for two in leads)
     n_tokens = (answer.get("usage") or {}).get("completion_tokens", n_places)
-    return Continuation(text=text, n_tokens=int(n_tokens), flags=(NEAR_TIE,) if is_near else ())
+    flags = (*([NEAR_TIE] if is_near else []), *([TRUNCATED] if is_cut else []))
+    return Continuation(text=text, n_tokens=int(n_tokens), flags=flags)

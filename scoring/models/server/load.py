@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, cast
 from pairbank.errors import ModelLoadError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.model import ModelInfo
-from pairbank.scoring.models.options import SERVER_OPTIONS, LoadOptions, name_at, refuse_others
-from pairbank.scoring.models.server.chat import CHAT, ChatScorer, top_tokens
+from pairbank.scoring.models.options import LoadOptions, name_at, refuse_others
+from pairbank.scoring.models.server.chat import ChatScorer, ChatSettings, negotiated, shows_thinking, top_tokens
 from pairbank.scoring.models.server.client import Client, ServerError, client_for
 from pairbank.scoring.models.server.known_answers import known_answers
 from pairbank.scoring.models.server.scorer import ServerScorer, first_choice
 from pairbank.scoring.models.tokens.causal_tokens import CausalTokens
-from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for
+from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for, thinking_for
 from pairbank.scoring.models.tokens.vocabulary import tokenizer_named, vocabulary_of
 
 if TYPE_CHECKING:
@@ -27,8 +27,14 @@ if TYPE_CHECKING:
 
 STATED = ("revision", "dtype", "quantisation", "max_length")
 """Facts that the signature has of a server's model because the user said so."""
-COMPLETIONS_OPTIONS = ("name", *SERVER_OPTIONS, *STATED, "bos", "prompt_format")
-CHAT_OPTIONS = ("name", "served_model", "api", "concurrency", "timeout_s", "revision", "dtype", "quantisation")
+COMPLETIONS_OPTIONS = (
+    *("name", "tokenizer", "served_model", "api", "concurrency", "timeout_s", *STATED),
+    *("bos", "prompt_format", "thinking", "thinking_tokens"),
+)
+CHAT_OPTIONS = (
+    *("name", "served_model", "api", "concurrency", "timeout_s", "revision", "dtype", "quantisation"),
+    *("thinking", "thinking_tokens", "reasoning_effort"),
+)
 
 
 def load(address: str, options: LoadOptions) -> ServerScorer | ChatScorer:
@@ -74,17 +80,18 @@ def _completions(client: Client, card: Mapping[str, Any], options: LoadOptions) 
 def _chat(client: Client, card: Mapping[str, Any], options: LoadOptions) -> ChatScorer:
     """Return a scorer of a chat API, once it has answered a question."""
     info = replace(_info(client, card, options, None), prompt_format="chat", bos_policy="none")
-    question = [{"role": "user", "content": "Respond with 1 or 2 as your answer."}]
-    body = {"model": card["id"], "messages": question, "max_tokens": 1}
-    try:
-        answer = client.post(CHAT, {**body, "logprobs": True, "top_logprobs": 2})
-    except ServerError as error:
-        if error.status not in (400, 422):
-            raise
-        answer = client.post(CHAT, body)  # it takes no logprobs
+    settings = ChatSettings(thinking=options["thinking"], effort=options["reasoning_effort"] or "")
+    settings, answer = negotiated(client, card["id"], settings)
     tells = bool(top_tokens(first_choice(answer), 0))
-    measured = f"top log-probabilities ({'told' if tells else 'not told'})"
-    return ChatScorer(client=client, served=card["id"], info=replace(info, measured=measured), tells_top=tells)
+    thinks = options["thinking"] == "on" or (options["thinking"] == "auto" and shows_thinking(first_choice(answer)))
+    info = replace(
+        info,
+        measured="; ".join([f"top log-probabilities ({'told' if tells else 'not told'})", *settings.deviations]),
+        thinking="on" if thinks else "off" if options["thinking"] == "off" else "",
+        thinking_tokens=options["thinking_tokens"] if thinks else 0,
+        reasoning_effort=settings.effort,
+    )
+    return ChatScorer(client=client, served=card["id"], info=info, tells_top=tells, settings=settings)
 
 
 def _info(
@@ -94,6 +101,7 @@ def _info(
     stated = [name for name in STATED if cast("Mapping[str, Any]", options)[name] not in (None, "auto")]
     name = options["name"] or name_at(str(card["id"]).rstrip("/").rsplit("/", 1)[-1], revision)
     format_ = "base" if tokenizer is None else prompt_format_for(options["prompt_format"], tokenizer, name)
+    thinking = "" if tokenizer is None else thinking_for(options["thinking"], tokenizer, name, prompt_format=format_)
     return ModelInfo(
         name=name,
         model_id=_public_id(card),
@@ -104,6 +112,8 @@ def _info(
         device="server",
         backend=f"server-{options['api']}{_software(client)}",
         prompt_format=format_,
+        thinking=thinking,
+        thinking_tokens=options["thinking_tokens"] if thinking == "on" else 0,
         bos_policy=options["bos"],
         bos_id=None if tokenizer is None else bos_id_for(options["bos"], tokenizer, name),
         max_length=options["max_length"],

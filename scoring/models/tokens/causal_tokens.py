@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
@@ -16,6 +16,7 @@ from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import ExampleTurn, ModelInfo
 from pairbank.scoring.api.names import SPECIAL_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
+from pairbank.scoring.api.thinking import SWITCH, open_block, without_thinking
 from pairbank.scoring.models.tokens.tokenizing import (
     TEMPLATE_FAULTS,
     accepts_system,
@@ -57,8 +58,13 @@ class CausalTokens:
         if stem:
             messages.append({"role": "assistant", "content": stem})
         try:
+            switch: dict[str, Any] = {SWITCH: self.info.thinking == "on"} if self.info.thinking else {}
             text = self.tokenizer.apply_chat_template(
-                messages, tokenize=False, continue_final_message=bool(stem), add_generation_prompt=not stem
+                messages,
+                tokenize=False,
+                continue_final_message=bool(stem),
+                add_generation_prompt=not stem,
+                **switch,
             )
         except (jinja2.TemplateError, *TEMPLATE_FAULTS) as error:
             reason = " ".join(str(error).split())[:300] or type(error).__name__
@@ -66,12 +72,19 @@ class CausalTokens:
                 f"{self.info.name}: its chat template cannot render a prompt ({reason}); load the model with "
                 "prompt_format='base' (--prompt-format base), or mend the template"
             ) from error
-        return str(text)
+        return without_thinking(str(text)) if self.info.thinking == "off" else str(text)
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         """Return the tokens of each context + target, encoded as one string, one BOS before them."""
         if not requests:
             return []
+        for request in requests:
+            if request.chat and (self.info.thinking == "on" or open_block(request.context)):
+                raise ScoringError(
+                    f"{request.where or 'request'}: {self.info.name} thinks before it answers, so that the "
+                    "log-probability of an option is that of its first thought; load the model with thinking='off' "
+                    "(--thinking off), or ask for written answers (methods that end in _free)"
+                )
         texts = [request.context + request.target for request in requests]
         encoding = self.tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
         found = [

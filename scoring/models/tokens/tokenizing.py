@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest
+from pairbank.scoring.api.thinking import BLOCKS, SWITCH, Thinking
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -155,6 +156,26 @@ def bos_id_for(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) ->
         others = "" if choices["cls"] is None else "bos='cls', where the model was trained with [CLS] before texts, or "
         raise ModelLoadError(f"{name}: the tokenizer has no token for bos={bos!r}; load it with {others}bos='none'")
     return cast("int | None", choices[bos])
+
+
+def thinking_for(
+    wanted: Thinking, tokenizer: PreTrainedTokenizerBase, name: str, *, prompt_format: Literal["base", "chat"]
+) -> Literal["", "off", "on"]:
+    """Return whether a chat model thinks before it answers; empty where it has no such mode.
+
+    It has one where its template has the switch, or where the prompt for an answer opens a block.
+
+    Raises:
+        ModelLoadError: thinking is asked for and there is no such mode, or plain text is sent.
+    """
+    template = getattr(tokenizer, "chat_template", None) if prompt_format == "chat" else None
+    texts = [*template.values()] if isinstance(template, dict) else [template or ""]
+    can_think = any(SWITCH in text or any(start in text for start, _ in BLOCKS) for text in texts)
+    if can_think:
+        return "on" if wanted == "on" else "off"
+    if wanted == "on":
+        raise ModelLoadError(f"{name}: its chat template has no thinking mode; leave thinking at 'auto'")
+    return ""
 
 
 def prompt_format_for(

@@ -86,7 +86,16 @@ Corpora = Annotated[
     list[str] | None,
     typer.Option("--corpus", help="Corpora to use instead of the study's: NAME or NAME:SUBSET; repeatable."),
 ]
-Limit = Annotated[int | None, typer.Option(min=1, help="Maximum number of items per paradigm.", rich_help_panel=_WHICH)]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Maximum number of items per paradigm, or per phenomenon without paradigms.", rich_help_panel=_WHICH
+    ),
+]
+Sample = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of items to draw at random (always the same ones).", rich_help_panel=_WHICH),
+]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
@@ -179,6 +188,7 @@ class ItemOptions(TypedDict):
     language: Language
     subset: Subset
     limit: Limit
+    sample: Sample
     column: Columns
     encoding: Encoding
     header: Header
@@ -200,6 +210,7 @@ def load_items(corpus: str, *, repair: bool = True, **which: Unpack[ItemOptions]
         subset=which["subset"],
         language=which["language"],
         limit=which["limit"],
+        sample=which["sample"],
         repair=repair,
         columns=column_map(which["column"]),
         encoding=which["encoding"],

@@ -144,6 +144,8 @@ def score(
     with quiet_bars(), contextlib.ExitStack() as stack:
         with status(f"building {corpus}"):
             items = load_items(corpus, **which)
+        if which["limit"] is not None or which["sample"] is not None:
+            say(f"{len(items):,} items to score{_of_groups(items, which['limit'])}")
         wanted = multiverse_of(items, method, with_unigrams=bool(unigrams)) if multiverse else method
         methods = (
             methods_as_before(items, methods_in_bank(corpus, items["corpus"][0]), prompts=prompts or ())
@@ -177,6 +179,15 @@ def score(
     say_wrong([scored], wrong, wrong_by)
     answer(out=out, corpus=scored.corpus, model=scored.model, n_items=len(scored), methods=scored.methods)
     say(f"{', '.join(map(str, out))}: {len(scored):,} items with {', '.join(scored.methods)}")
+
+
+def _of_groups(items: datasets.Dataset, limit: int | None) -> str:
+    """Return of how many paradigms or phenomena a limit takes items, as text to append."""
+    if limit is None:
+        return ""
+    paradigms, phenomena = (sum(one is not None for one in items.unique(name)) for name in ("paradigm", "phenomenon"))
+    named = f"{paradigms:,} paradigms" if paradigms else f"{phenomena:,} phenomena" if phenomena else "one group"
+    return f": at most {limit:,} of each of {named}, per subset, language and label"
 
 
 def multiverse_of(items: datasets.Dataset, method: Sequence[str] | None, *, with_unigrams: bool) -> list[str]:
@@ -273,16 +284,32 @@ def cut(
     with quiet_bars(), status("cutting"):
         tables = [pairbank.read_scored(path) for path in scored]
         alike = pairbank.cut_alike(tables)
-        paths = []
-        for table in alike:
-            folder = out / table.corpus
-            folder.mkdir(parents=True, exist_ok=True)
-            paths.append(table.save(folder / f"{table.model_slug}.parquet"))
+        paths = [out / table.corpus / f"{table.model_slug}.parquet" for table in alike]
+        _refuse_overwriting(paths, scored)
+        for path, table in zip(paths, alike, strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            table.save(path)
     for path, table, before in zip(paths, alike, tables, strict=True):
         answer(cut=[{"out": path, "model": table.model, "n_items": len(table), "methods": table.methods}])
         left = [name for name in before.methods if name not in table.methods]
         without = f", without {', '.join(left)}" if left else ""
         say(f"{path}: {len(table):,} of {len(before):,} items, {', '.join(table.methods)}{without}")
+
+
+def _refuse_overwriting(paths: Sequence[Path], read: Sequence[Path]) -> None:
+    """Refuse to write one table over another, or over a file that was read."""
+    from pairbank.errors import BankError
+
+    for place, path in enumerate(paths):
+        if path in paths[:place]:
+            first = read[paths.index(path)]
+            raise BankError(
+                f"{first} and {read[place]} are of one model and corpus, and both would be {path}; nothing was "
+                "written: give the model of one another name (import --model NAME)"
+            )
+    inputs = {path.resolve() for path in read}
+    if over := [path for path in paths if path.resolve() in inputs]:
+        raise BankError(f"{over[0]} is one of the files to cut; nothing was written: give another folder (--out)")
 
 
 def score_declarations(said: list[str] | None) -> dict[str, dict[str, Any]]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from pairbank.scoring.api.names import TRUNCATED
 from pairbank.stats.analyses.audit.looked import (
     LEAST_EFFECT,
     LEAST_ITEMS,
@@ -21,6 +22,7 @@ from pairbank.stats.analyses.audit.looked import (
 from pairbank.stats.estimates.arrays import mean_of_known
 from pairbank.stats.estimates.shares import share_of_items
 from pairbank.stats.estimates.ties import is_tie
+from pairbank.stats.scored_table.frame import flagged
 
 CHANCE = 0.5
 CHANCE_MARGIN = 0.05
@@ -50,6 +52,8 @@ def no_answer(one: Audited) -> Looked:
     unparsed = int((np.nan_to_num(one.scores.unparsed) > 0).sum())
     found = n_missing >= LEAST_MISSING * n and n_missing > 0
     of_which = f", of {unparsed:,} because no answer was found in what was written" if unparsed else ""
+    if cut := int(flagged(one.table.frame, one.layout.columns.flags, TRUNCATED).sum()):
+        of_which += f" ({cut:,} cut before the model had finished thinking: raise --thinking-tokens)"
     said = (
         f"has no score on {n_missing:,} of {n:,} items{of_which}: {share_said(one.accuracy)} right of the others, "
         f"{share_said(as_wrong)} if they count as wrong"

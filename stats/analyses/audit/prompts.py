@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.audit.looked import Audited, Looked, listed, share_said
 from pairbank.stats.analyses.audit.texts import TEXTS, has_texts, texts_of
 
@@ -109,7 +110,10 @@ def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -
     for method in dict.fromkeys(layout.method for table in tables for layout in table.layouts):
         known = hashes.get(method, {})
         n_models = sum(map(len, known.values()))
-        if n_models < 2:
+        if others := _scored_otherwise(method, tables):
+            said = f"is another method than `{DIRECT}`, which {listed(others, most=2)} has: other strings were scored"
+            yield Looked(check="definitions", corpus=corpus, method=method, outcome="found", said=said)
+        elif n_models < 2:
             why = "one model only, or none with a signature" if len(tables) > 1 else "there is one model only"
             yield Looked(check="definitions", corpus=corpus, method=method, outcome="not checked", said=why)
         elif len(known) == 1:
@@ -127,6 +131,20 @@ def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -
                 check="definitions", corpus=corpus, method=method, outcome="found", said=said,
                 headline=_mean(every), without=_mean(kept),
             )  # fmt: skip
+
+
+def _scored_otherwise(method: str, tables: Sequence[ScoredFrame]) -> list[str]:
+    """Return the models with `direct` where a method is log-probabilities of other strings, of models without it."""
+    layouts = {table.model: {layout.method for layout in table.layouts} for table in tables}
+    definitions = [
+        table.signature.get("methods", {}).get(method, {}) for table in tables if method in layouts[table.model]
+    ]
+    is_variant = any((one.get("imported") or {}).get("kind") == "logprob" for one in definitions)
+    if method == DIRECT or not is_variant or not method.startswith((f"{DIRECT}_", "logprob_")):
+        return []
+    if any({DIRECT, method} <= own for own in layouts.values()):
+        return []
+    return [model for model, own in layouts.items() if DIRECT in own]
 
 
 def changed_items(tables: Sequence[ScoredTable]) -> Looked:

@@ -22,6 +22,7 @@ from pairbank.stats.analyses.people.figures import main_figure, people_figures, 
 from pairbank.stats.analyses.people.words import DEFINITIONS, answer, text
 from pairbank.stats.analyses.ranges import wide
 from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement
 from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import distance_filter
@@ -112,11 +113,12 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, filt
         )
     long, by_bin = long_table(correlations), long_table(binned, BIN_COLUMNS)
     most = pd.DataFrame(ceilings.values())
-    whole = long[long["group_by"] == "all"]
+    shown = wider(long)
+    whole = shown[shown["group_by"] == "all"]
     return Section(
         id="people",
         title="Agreement with people",
-        text=text(long, most, notes),
+        text=text(shown, most, notes),
         answer=answer(whole),
         main_table="r_with_people",
         main_figure=main_figure(whole),
@@ -156,17 +158,18 @@ def _rated(table: ScoredTable) -> Iterator[_Rated]:
 
 def _correlations(rated: _Rated, place: SummaryRow, *, is_filtered: bool) -> Iterator[dict[str, Any]]:
     here = replace(place, metric="pearson_human")
-    yield here.row(pearson(rated.delta, rated.human_delta), n_rows=rated.n_rows)
+    paradigms = rated.pairs.paradigms
+    yield here.row(pearson(rated.delta, rated.human_delta, clusters=paradigms), n_rows=rated.n_rows)
     distance = rated.pairs.numbers(EDIT_DISTANCE)
     known = ~np.isnan(distance)
     if known.sum() < _LEAST or is_filtered:
         return
     kept = distance_filter(distance[known])
-    x, y = rated.delta[known], rated.human_delta[known]
+    x, y, of = rated.delta[known], rated.human_delta[known], paradigms[known]
     for name, rows in (("at most", kept.at_most), ("below", kept.below)):
         group = f"{name} the 75th percentile ({kept.limit:g})"
         there = replace(here, group_by=EDIT_DISTANCE, group=f"{here.group}: {group}" if here.group else group)
-        yield there.row(pearson(x[rows], y[rows]), n_rows=rated.n_rows)
+        yield there.row(pearson(x[rows], y[rows], clusters=of[rows]), n_rows=rated.n_rows)
 
 
 _COUNTS = ("both_good", "only_method_good", "only_people_good", "both_bad", "n_ties")
@@ -176,9 +179,10 @@ def _same_choice(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
     counts = choice_counts(rated.delta, rated.human_delta)
     cells = {name: getattr(counts, name) for name in _COUNTS}
     here = replace(place, metric="kappa_human")
-    yield here.row(cohens_kappa(rated.delta, rated.human_delta), n_rows=rated.n_rows) | cells
+    paradigms = rated.pairs.paradigms
+    yield here.row(cohens_kappa(rated.delta, rated.human_delta, clusters=paradigms), n_rows=rated.n_rows) | cells
     here = replace(place, metric="raw_agreement_human")
-    estimate = raw_agreement(rated.delta, rated.human_delta)
+    estimate = raw_agreement(rated.delta, rated.human_delta, clusters=paradigms)
     yield here.row(estimate, n_rows=rated.n_rows) | cells
 
 

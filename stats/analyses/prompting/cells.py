@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.estimates.estimate import without_interval
 from pairbank.stats.estimates.shares import mean_of_items, share_of_items, share_of_trials
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.measures.accuracy import credit_of_presentations
@@ -24,7 +25,7 @@ from pairbank.stats.measures.paired_tests import paired_difference
 from pairbank.stats.scored_table.scored_table import read_table
 
 if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
+    from pairbank.arrays import FloatArray, IntArray
     from pairbank.stats.estimates.estimate import Estimate
     from pairbank.stats.scored_table.frame import ScoredFrame
     from pairbank.stats.scored_table.method_scores import MethodScores
@@ -57,6 +58,8 @@ class Asked:
     """What r is of: log P or differences by probability, shape (items,)."""
     asked_nats: FloatArray
     """The same by asking, shape (items,)."""
+    paradigms: IntArray
+    """Number of each item's paradigm, -1 for none, shape (items,)."""
 
 
 def questions(table: ScoredFrame) -> Iterator[Asked]:
@@ -98,6 +101,7 @@ def _asked(read: ScoredTable, direct: MethodScores, scores: MethodScores, rows: 
         asked=asked.reshape(len(rows), -1),
         direct_nats=x,
         asked_nats=y,
+        paradigms=read.paradigms[rows],
     )
 
 
@@ -159,8 +163,8 @@ def whole(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _row(part: Asked) -> dict[str, Any]:
-    r = pearson(part.direct_nats, part.asked_nats)
-    return _performance(part) | {"r": r.value, "r_low": r.low, "r_high": r.high, "reason": r.reason}
+    r = pearson(part.direct_nats, part.asked_nats, clusters=part.paradigms)
+    return _performance(part) | _with_interval("r", r) | {"reason": r.reason}
 
 
 def _pooled(parts: Sequence[Asked], own: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -177,22 +181,36 @@ def _pooled(parts: Sequence[Asked], own: Sequence[dict[str, Any]]) -> dict[str, 
         asked=np.concatenate([np.broadcast_to(part.asked, (len(part.asked), width)) for part in parts]),
         direct_nats=np.empty(0),
         asked_nats=np.empty(0),
+        paradigms=_side_by_side([part.paradigms for part in parts]),
     )
     known = [row["r"] for row in own if not np.isnan(row["r"])]
     mean = float(np.mean(known)) if known else np.nan
     reason = "the mean over corpora has no interval" if known else "undefined on every corpus"
-    return _performance(together) | {"r": mean, "r_low": np.nan, "r_high": np.nan, "reason": reason}
+    return (
+        _performance(together)
+        | _with_interval("r", without_interval(mean, reason, n=0, method=""))
+        | {"reason": reason}
+    )
+
+
+def _side_by_side(paradigms: Sequence[IntArray]) -> IntArray:
+    """Return the paradigms of several corpora, none of which has another's; none where one has none."""
+    if any((codes < 0).any() for codes in paradigms):
+        return np.full(sum(codes.size for codes in paradigms), -1, dtype=np.int64)
+    starts = np.cumsum([0, *(codes.max(initial=-1) + 1 for codes in paradigms)])
+    return np.concatenate([codes + start for codes, start in zip(paradigms, starts, strict=False)])
 
 
 def _performance(part: Asked) -> dict[str, Any]:
     """Return the numbers of asking, of reading, and of their difference on the same items."""
     of_item = part.asked.mean(axis=1)
+    of = part.paradigms
     if part.measure == LOG_P:
-        asked, direct, gain = mean_of_items(of_item), mean_of_items(part.direct), mean_of_items(of_item - part.direct)
+        asked, direct, gain = (mean_of_items(x, clusters=of) for x in (of_item, part.direct, of_item - part.direct))
     else:
         items = np.repeat(np.arange(len(part.asked)), part.asked.shape[1])
-        asked = share_of_trials(part.asked.ravel(), items)
-        direct, gain = share_of_items(part.direct), paired_difference(of_item - part.direct)
+        asked = share_of_trials(part.asked.ravel(), items, clusters=of[items])
+        direct, gain = share_of_items(part.direct, clusters=of), paired_difference(of_item - part.direct, clusters=of)
     names = ("task", "model", "prompt", "method", "corpus", "measure")
     cells: dict[str, Any] = {name: getattr(part, name) for name in names}
     for name, found in (("asked", asked), ("direct", direct), ("difference", gain)):
@@ -201,4 +219,7 @@ def _performance(part: Asked) -> dict[str, Any]:
 
 
 def _with_interval(name: str, found: Estimate) -> dict[str, float]:
-    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+    """Return a number with its interval over items, and that over paradigms."""
+    ends = {f"{name}_low": found.low, f"{name}_high": found.high}
+    over = {f"{name}_low_paradigms": found.low_paradigms, f"{name}_high_paradigms": found.high_paradigms}
+    return {name: found.value} | ends | over

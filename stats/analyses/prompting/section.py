@@ -119,7 +119,11 @@ def _ends(values: pd.Series[float]) -> str:
 
 def _answer(found: pd.DataFrame) -> str:
     """Return how often asking scores lower, by how much, and how high r is in each task."""
-    ends = found.groupby(["model", "task"], sort=False)[["difference", "difference_low", "difference_high"]].agg(
+    both = found.assign(
+        difference_low=found[["difference_low", "difference_low_paradigms"]].min(axis=1),
+        difference_high=found[["difference_high", "difference_high_paradigms"]].max(axis=1),
+    )
+    ends = both.groupby(["model", "task"], sort=False)[["difference", "difference_low", "difference_high"]].agg(
         ["min", "max"]
     )
     n_lower, n_higher = ((ends["difference", "max"] < 0).sum(), (ends["difference", "min"] > 0).sum())
@@ -133,7 +137,8 @@ def _answer(found: pd.DataFrame) -> str:
     first = (
         f"Asked, {who} scores lower than by its probabilities with every prompt in **{n_lower} of {of}** (every "
         f"interval below 0 in {shown[0]}), higher with every prompt in {n_higher} (every interval above 0 in "
-        f"{shown[1]}): {apart} (n = {_n(found)} items)."
+        f"{shown[1]}; equal methods would give at most about {len(ends) / 40:z.1f} of either): "
+        f"{apart} (n = {_n(found)} items)."
     )
     r = found[found["r"].notna()]
     if r.empty:

@@ -29,7 +29,9 @@ def write(path: Path, frame: pd.DataFrame) -> Path:
 def test_two_columns_are_read_as_better_and_worse(tmp_path: Path, suffix: str) -> None:
     items = pairbank.load_corpus(write(tmp_path / f"my pairs{suffix}", pd.DataFrame(PAIRS, columns=["A", "B"])))
     assert list(zip(items["target_good"][:], items["target_bad"][:], strict=True)) == PAIRS
-    assert items["item_id"][:] == ["my_pairs/all/1", "my_pairs/all/2"]
+    turned = write(tmp_path / f"my pairs{suffix}", pd.DataFrame([*PAIRS[::-1], PAIRS[0]], columns=["A", "B"]))
+    one, two = items["item_id"][:]
+    assert pairbank.load_corpus(turned)["item_id"][:] == [two, one, f"{one}-2"], "ids are of texts, not of rows"
     assert set(items["task"][:]) == {"sentence_pair"}
 
 

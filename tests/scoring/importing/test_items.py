@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairbank.builders.corpora.tabular import TabularOptions, tabular_item
+from pairbank.builders.corpora.tabular_items import TextIds
 from pairbank.builders.schema.validation import Validator
 from pairbank.errors import CorpusError
 from pairbank.scoring.importing.items import OwnItems
@@ -33,7 +34,7 @@ ROWS = st.fixed_dictionaries(
         "task": st.sampled_from([None, "continuation_pair"]),
         "human_good": st.sampled_from([None, "6.5", "-1"]),
         "human_bad": st.sampled_from([None, "2"]),
-        "human_scale": st.sampled_from([None, "likert7"]),
+        "human_scale": st.sampled_from([None, "likert7-z"]),
         "human_n": st.sampled_from([None, "12", "3.0"]),
     }
 )
@@ -43,12 +44,11 @@ def row_by_row(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What `score` makes of the rows of a user's own file."""
     options = TabularOptions(language=HOW.language, task=HOW.task)
     items = []
-    for number, row in enumerate(rows, 1):
+    ids = TextIds(corpus="mine")
+    for line, row in enumerate(rows, 2):
         mapping = {name: name for name in row if name != "item_id"}
-        item = tabular_item(
-            row, number, f"f.csv, row {number + 1}", slug="mine", mapping=mapping, kept=(), options=options
-        )
-        items.append(replace(item, item_id=row.get("item_id") or f"mine/{item.subset}/{item.pair_id or number}"))
+        item = tabular_item(row, ids, f"f.csv, row {line}", mapping=mapping, kept=(), options=options)
+        items.append(replace(item, item_id=row.get("item_id") or item.item_id))
     return [item.row() for item in Validator("mine").checked(items)]
 
 
@@ -79,10 +79,11 @@ GOOD = dict.fromkeys(ITEM_NAMES, None) | {"target_good": "a.", "target_bad": "b.
         {"human_good": "inf"},
         {"human_bad": "1e300"},
         {"human_good": "six"},
+        {"human_good": "-1", "human_scale": "likert7"},
         {"human_n": "3000000000"},
         {"task": "guessing"},
         {"language": "german"},
-        {"item_id": "mine/all/1"},
+        {"item_id": TextIds(corpus="mine").of("all", ("", "a.", "", "b."))},
     ],
 )
 def test_the_same_row_is_refused_in_the_same_words(bad: dict[str, Any]) -> None:
@@ -92,3 +93,9 @@ def test_the_same_row_is_refused_in_the_same_words(bad: dict[str, Any]) -> None:
     with pytest.raises(CorpusError) as found:
         by_column(rows, 2)
     assert str(found.value) == str(expected.value)
+
+
+def test_pair_ids_of_several_paradigms_make_ids_that_differ() -> None:
+    rows = [GOOD | {"pair_id": "0", "subset": "blimp", "paradigm": paradigm} for paradigm in ("island", "npi", None)]
+    found = [row["item_id"] for row in by_column(rows, 2)]
+    assert found == ["mine/blimp/island/0", "mine/blimp/npi/0", "mine/blimp/0"]

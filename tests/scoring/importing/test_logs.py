@@ -14,9 +14,13 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank.cli import app
+from pairbank.errors import BankError
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.from_logs import READERS, Imports, import_logs
+from pairbank.scoring.importing.logs.lm_eval import Variant
 from pairbank.scoring.importing.profile import load_profile, profile_names
+from pairbank.scoring.importing.sides import ImportedSides
+from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 
 LOGS = Path(__file__).parent / "logs"
@@ -60,9 +64,9 @@ def test_accuracy_is_the_one_that_the_harness_prints_to_the_digit(harness: Impor
     pairs = [row for row in table.dataset.to_list() if row["subset"] == "minimal-pairs"]
     assert len(pairs) == 14
     for method, metric in (("direct", "acc,none"), ("per_char", "acc_norm,none"), ("per_byte", "acc_bytes,none")):
-        share = sum(row[f"{method}_delta"] > 0 for row in pairs) / len(pairs)
+        share = sum(row[f"{method}_space_delta"] > 0 for row in pairs) / len(pairs)
         assert share == stated["starter_pairs"][metric]
-    found = accuracy(table, "direct")
+    found = pd.concat([accuracy(table, name) for name in ("direct_space", "direct_bos_unstated")])
     for subset, task in (("minimal-pairs", "pairs"), ("plausibility", "plausible"), ("contexts", "contexts")):
         assert found[subset] == stated[f"starter_{task}"]["acc,none"]
     assert found["concepts"] == stated["starter_dutch"]["acc,none"]
@@ -73,8 +77,46 @@ def test_a_question_about_the_sentences_is_a_score_of_its_own_beside_direct(harn
         asked = [row for row in table.dataset.to_list() if row["starter_which_delta"] is not None]
         share = sum(row["starter_which_delta"] > 0 for row in asked) / len(asked)
         assert share == printed(table.model)["starter_which"]["acc,none"]
-        assert all(row["direct_delta"] is not None for row in asked)
+        assert all(row["direct_space_delta"] is not None for row in asked)
         assert "starter_which" in table.signature["methods"]["starter_which"]["paper"]
+
+
+def test_what_the_harness_scored_is_never_taken_for_direct(
+    harness: Imports,
+    starter: Any,  # noqa: ANN401
+    tmp_path: Path,
+) -> None:
+    """A sentence with a space before it is another string: another id, hash and label, in `cut`, `bank`, `report`."""
+    theirs = harness.tables[0]
+    definition = theirs.signature["methods"]["direct_space"]
+    assert "the sentence alone, with ' ' before it, after BOS or EOS" in definition["paper"]
+    known = {*theirs["item_id"]}
+    items = starter.select([place for place, item_id in enumerate(starter["item_id"]) if item_id in known])
+    ours = pairbank.score(items, FakeScorer(name="ours"), methods=["direct"])
+    assert definition["sha256"] != ours.signature["methods"]["direct"]["sha256"]
+    with pytest.raises(BankError, match="share no method in the same wording"):
+        pairbank.cut_alike([ours, theirs])
+    with pytest.raises(BankError, match="scored with different methods, or other wordings of them"):
+        pairbank.write_bank(tmp_path / "bank", scored=[ours, theirs])
+    section, audit = pairbank.report([ours, theirs], analyses=["comparisons", "audit"], n_resamples=10).sections
+    findings = audit.tables["findings"]
+    found = findings[findings["found"].str.contains("is another method than `direct`, which `ours` has")]
+    assert found["where"].str.contains("direct_space").any()
+    between = section.tables.get("comparisons", pd.DataFrame({"compared": []}))
+    assert "models" not in {*between["compared"]}
+    joined = Variant(delimiter="", has_context=False, bos="bos")
+    assert [score.name for score in joined.scores()] == ["per_char", "per_byte"], "the rest is `direct` itself"
+    hashes = {
+        ImportedSides(score=score).definition["sha256"]
+        for variant in (joined, Variant(delimiter=" ", has_context=False, bos="bos"))
+        for score in variant.scores()
+    }
+    assert len(hashes) == 5
+
+
+def test_dtype_and_revision_of_a_log_reach_the_signature(harness: Imports) -> None:
+    model = harness.tables[0].signature["model"]
+    assert (model["dtype"], model["revision"]) == ("float32", "main")
 
 
 def test_every_number_that_a_source_prints_is_found_again(harness: Imports) -> None:
@@ -228,10 +270,10 @@ def test_minicons_rows_of_pairs_and_of_tokens_give_the_same_sums(starter: Any) -
     tokens = import_logs(LOGS / "minicons" / "tokens.csv", "minicons", items=starter).tables
     assert [table.model for table in pairs] == [table.model for table in tokens] == MODELS
     for whole, part in zip(pairs, tokens, strict=True):
-        assert whole.methods == ("direct", "mean_logprob_minicons")
-        sums = dict(zip(whole["item_id"], whole["direct_delta"], strict=True))
+        assert whole.methods == ("mean_logprob_minicons", "logprob_minicons")
+        sums = dict(zip(whole["item_id"], whole["logprob_minicons_delta"], strict=True))
         assert len(part) == 5
-        for item_id, delta in zip(part["item_id"], part["direct_delta"], strict=True):
+        for item_id, delta in zip(part["item_id"], part["logprob_minicons_delta"], strict=True):
             assert delta == pytest.approx(sums[item_id], abs=1e-4)
 
 
@@ -240,6 +282,12 @@ def test_minicons_columns_must_say_what_their_number_is(tmp_path: Path) -> None:
     path.write_text("sentence,score\nHi.,-3\n", encoding="utf-8")
     with pytest.raises(ScoreImportError, match="a mean unless its reduction sums"):
         import_logs(path, "minicons")
+    names = ",".join(f"{kind}_{side}" for kind in ("logprob_bos", "surprisal_bos") for side in ("good", "bad"))
+    path.write_text(f"sentence_good,sentence_bad,{names}\nHi.,Ih.,-3,-4,5,6\n", encoding="utf-8")
+    with pytest.raises(ScoreImportError, match="logprob_bos, surprisal_bos are one score, direct; leave one"):
+        import_logs(path, "minicons")
+    path.write_text("sentence_good,sentence_bad,logprob_bos_good,logprob_bos_bad\nHi.,Ih.,-3,-4\n", encoding="utf-8")
+    assert import_logs(path, "minicons").tables[0].methods == ("direct",)
 
 
 # papers' tables -----------------------------------------------------------------------------------------------------
@@ -277,6 +325,20 @@ def test_decisions_of_qfrblimp_are_their_columns(shared: Path, tmp_path: Path) -
 
 
 # the command line, and Every Eval Ever both ways --------------------------------------------------------------------
+
+
+def test_an_export_to_every_eval_ever_counts_answers_that_were_not_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "judged.csv"
+    answers = ["good", "unparsed", "bad", "unparsed", "tie"]
+    lines = [f"The hen clucks {n}.,The hen cluck {n}.,{answer}" for n, answer in enumerate(answers)]
+    path.write_text("\n".join(["good,bad,judge", *lines]) + "\n", encoding="utf-8")
+    tables = pairbank.import_scores(path, scores={"judge": "decision"}, model="m")
+    [whole] = pairbank.export_results(tables, tmp_path / "eee", at=0)
+    [result] = json.loads(whole.read_text(encoding="utf-8"))["evaluation_results"]
+    assert result["score_details"]["score"] == 0.5
+    assert result["score_details"]["details"] == {"n_items_of_table": "5", "n_items_unparsed": "2"}
+    said = result["metric_config"]["evaluation_description"]
+    assert "Of 5 items, 2 without a parsable answer are left out" in said
 
 
 def test_what_is_exported_to_every_eval_ever_comes_back_as_it_was(tmp_path: Path, harness: Imports) -> None:

@@ -369,3 +369,24 @@ def test_the_command_line_imports_one_file_a_model(tmp_path: Path) -> None:
     assert "closed_9.parquet: 2 items with direct, meta_question_simple" in shown.output.replace("\n", "")
     assert pairbank.read_scored(tmp_path / "out" / "closed_9.parquet").model == "closed-9"
     assert "Example: pairbank import" in CliRunner().invoke(app, ["import", "--help"]).output
+
+
+def test_an_id_never_pairs_a_row_with_another_text(tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1)
+    rows = [
+        {"item_id": row["item_id"], "good": row["target_good"], "bad": row["target_bad"], "direct_good": -1 - n,
+         "direct_bad": -2.5 - n}
+        for n, row in enumerate(items.to_list())
+    ]  # fmt: skip
+    path = tmp_path / "theirs.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    [table] = pairbank.import_scores(path, items=items, model="theirs")
+    assert table.dataset["direct_good"][:] == [-1.0 - n for n in range(len(items))]
+    swapped = [rows[0] | {"item_id": rows[1]["item_id"]}, rows[1] | {"item_id": rows[0]["item_id"]}]
+    pd.DataFrame(swapped).to_csv(path, index=False)
+    with pytest.raises(ScoreImportError, match=r"theirs.csv, row 2: .* is .*, and the row has .*; correct the ids"):
+        pairbank.import_scores(path, items=items, model="theirs")
+    turned = [rows[0] | {"good": rows[0]["bad"], "bad": rows[0]["good"]}]
+    pd.DataFrame(turned).to_csv(path, index=False)
+    with pytest.raises(ScoreImportError, match="correct the ids"):
+        pairbank.import_scores(path, items=items, model="theirs")

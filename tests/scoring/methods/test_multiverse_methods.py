@@ -33,7 +33,7 @@ def test_prompts_are_those_for_the_task_and_language_and_read_from_probabilities
     known = prompts()
     assert all(known[name].readout == "options" for name in english[4:])
     german = multiverse_methods(pairbank.load_corpus(str(own(tmp_path, "de")), language="de"))
-    assert german[4:] == ["better_sentence", "acceptable_sentence"]
+    assert german[4:] == ["better_sentence", "acceptable_sentence", "yes_no", "rating_7"]
 
 
 def test_counts_give_slor_and_contexts_give_pmi() -> None:

@@ -31,6 +31,7 @@ RATING = (
     .replace('["A", "B"]', '["1", "2"]')
     .replace("A: {first} B: {second}", "{sentence}?")
 )
+YES_NO = BOTH_ORDERS.replace("both_orders", "yes_no").replace("A: {first} B: {second}", "{sentence}?")
 FREE = BOTH_ORDERS + 'readout = "generation"\npattern = "[AB]"\nmax_new_tokens = 5\n'
 
 
@@ -153,14 +154,20 @@ def test_works_to_cite_are_the_files_or_the_prompts_own_and_change_no_hash() -> 
             r"template and languages differ in \['de', 'en'\]",
         ),
         (RATING.replace('["1", "2"]', '["low", "high"]'), "expected numbers, which a rating averages"),
+        (RATING.replace('["1", "2"]', '["1", "5", "10"]'), "option '1' begins option '10', so that its probability"),
         (RATING + 'pattern = "[12]"\n', 'pattern and max_new_tokens are for readout = "generation"'),
         (FREE.replace("max_new_tokens = 5", "max_new_tokens = 0"), "needs a pattern and max_new_tokens of 1 or more"),
         (FREE.replace("[AB]", "[A"), "is no regular expression"),
         (FREE.replace("[AB]", "A"), "does not find the option 'B'"),
         (
-            FREE.replace("both_orders", "yes_no").replace("A: {first} B: {second}", "{sentence}"),
-            "kind is 'judgment'; only",
+            FREE.replace("both_orders", "prediction").replace("A: {first} B: {second}", "{good}"),
+            "kind is 'prediction'; a prediction cannot be generated",
         ),
+        (
+            BOTH_ORDERS.replace("sentence_pair", "sentence"),
+            "forced_choice presentations show both sides; ask about one",
+        ),
+        (YES_NO + 'options_in = { de = ["Ja", "Nein"] }\n', "options_in has de = .* for one of en"),
     ],
 )
 def test_a_mistake_in_a_prompt_file_is_explained(text: str, message: str) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import pairbank
+from pairbank.errors import BankError
 from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.scored import Scored
 from pairbank.stats.analyses.comparisons import section
 from pairbank.stats.report.item_sets import HOW_COMPARED, MOST_NAMED, item_set_notes
 from pairbank.stats.scored_table.frame import ScoredFrame
@@ -75,3 +78,40 @@ def test_the_note_stands_at_the_head_of_a_report() -> None:
     said = f"`one` {n}; `&lt;two&gt;` {n - 1}; {n - 1} in common.\n\n> {HOW_COMPARED}\n\n## Accuracy"
     assert f"\n\n> **The models have different items of starter** (`direct`): {said}" in page
     assert HOW_COMPARED not in pairbank.report(tables[:1]).markdown()
+
+
+def renumbered(table: Scored, order: list[int], *, model: str) -> Scored:
+    """Return a model's table with its rows in another order, and the ids numbered by row as a file's rows were."""
+    items = table.dataset.select(order).remove_columns(["item_id", "model"])
+    items = items.add_column("item_id", [f"own/all/{n}" for n in range(1, len(order) + 1)])
+    bare = items.remove_columns([name for name in items.column_names if name.startswith("direct_")])
+    return pairbank.score(bare, FakeScorer(name=model), methods=["direct"])
+
+
+def test_tables_that_number_their_items_differently_are_paired_by_text() -> None:
+    items = pairbank.load_corpus("starter", limit=3)
+    scored = pairbank.score(items, FakeScorer(name="same"), methods=["direct"])
+    places = list(range(len(items)))
+    straight, turned = (renumbered(scored, order, model="same") for order in (places, places[::-1]))
+    other = replace(turned, signature={**turned.signature, "model": {**turned.signature["model"], "name": "copy"}})
+    found = pairbank.report([straight, other], analyses=["comparisons"], n_resamples=20)
+    section_ = next(part for part in found.parts if part.id == "comparisons")
+    between = section_.tables["comparisons"]
+    row = between[between["compared"] == "models"].iloc[0]
+    assert (row["n_only_a"], row["n_only_b"]) == (0, 0), "one model under two names differs from itself on no item"
+    assert "**Items of starter are paired by their texts**: `same`, `copy`" in found.warnings[0]
+
+
+def test_tables_without_a_common_text_are_refused_and_without_texts_said() -> None:
+    items = pairbank.load_corpus("starter", limit=4, subset="minimal-pairs")
+    scored = pairbank.score(items, FakeScorer(name="a"), methods=["direct"])
+    half = len(items) // 2
+    one = renumbered(scored, list(range(half)), model="a")
+    two = renumbered(scored, list(range(half, 2 * half)), model="b")
+    with pytest.raises(BankError, match=r"the tables of a and b have no text in common, yet the same item ids"):
+        pairbank.report([one, two])
+    whole = pairbank.score(items, FakeScorer(name="b"), methods=["direct"])
+    part = pairbank.score(items.select(range(half)), FakeScorer(name="c"), methods=["direct"])
+    assert not any("are paired" in note for note in pairbank.report([whole, part]).warnings)
+    stripped = replace(part, dataset=part.dataset.remove_columns(["target_good", "target_bad"]))
+    assert "`c` without texts to compare" in pairbank.report([whole, stripped]).warnings[0]

@@ -1,0 +1,35 @@
+"""How often do both kinds of interval hold the truth, and exclude a 0 that is true, where items lie in paradigms?
+
+    PYTHONPATH=src:tests/support python tests/simulations/paradigm_draws.py [--runs 400]
+
+Each paradigm shifts the differences of its items by a draw of its own, for `direct`, for a question and for people. The
+truth is that of all paradigms: paradigms are drawn anew in every run. Out: Markdown tables, a row an estimate and a
+column a number of paradigms and items; coverage of the interval over items / of the one over paradigms.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from paradigm_cases import STATISTICS, coverage
+
+SIZES = ((10, 10), (20, 10), (20, 50), (67, 15), (75, 10))
+"""Paradigms, items in each."""
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=400)
+    runs = parser.parse_args().runs
+    print("| estimate | " + " | ".join(f"{a} x {b}" for a, b in SIZES) + " |")  # noqa: T201
+    print("| --- |" + " --- |" * len(SIZES))  # noqa: T201
+    for shared in (0.0, 0.5):
+        for name in STATISTICS:
+            held = [coverage(name, a, b, shared=shared, runs=runs) for a, b in SIZES]
+            cells = " | ".join(f"{x.items:.3f} / {x.paradigms:.3f}".replace("0.", ".") for x in held)
+            print(f"| {name}, true r {shared} | {cells} |", flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

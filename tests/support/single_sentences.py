@@ -1,0 +1,50 @@
+"""Single sentences, labelled and rated, such as a corpus of acceptability judgments has."""
+
+from __future__ import annotations
+
+import datasets
+
+from pairbank.builders.schema.columns import Column, Item, features
+
+LABEL = Column(name="label", type="int32", nullable=False, meaning="1 = acceptable, 0 = not")
+ENGLISH = ("The {} hens cluck.", "The {} hens clucks.")
+GERMAN = ("Die {} Hennen gackern.", "Die {} Hennen gackert.")
+
+
+def labelled(n_pairs: int = 6, *, language: str = "en", corpus: str = "labelled") -> datasets.Dataset:
+    """Return sentences without ratings, every other one unacceptable."""
+    texts = GERMAN if language == "de" else ENGLISH
+    items = [
+        Item(
+            item_id=f"{corpus}/all/{n}-{label}",
+            corpus=corpus,
+            subset="all",
+            language=language,
+            task="sentence",
+            target_good=texts[1 - label].format(n),
+            extra={"label": label},
+        )
+        for n in range(n_pairs)
+        for label in (1, 0)
+    ]
+    return datasets.Dataset.from_list([item.row() for item in items], features=features((LABEL,)))
+
+
+def rated(n: int = 12, *, language: str = "en", corpus: str = "rated-sentences") -> datasets.Dataset:
+    """Return sentences with the mean of five ratings from 1 to 7 each, and no label."""
+    texts = GERMAN if language == "de" else ENGLISH
+    items = [
+        Item(
+            item_id=f"{corpus}/all/{i}",
+            corpus=corpus,
+            subset="all",
+            language=language,
+            task="sentence",
+            target_good=texts[i % 2].format(i),
+            human_good=6.0 - 3 * (i % 2) + (i % 5) / 5,
+            human_scale="likert7",
+            human_n=5,
+        )
+        for i in range(n)
+    ]
+    return datasets.Dataset.from_list([item.row() for item in items], features=features())
