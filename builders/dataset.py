@@ -171,11 +171,13 @@ def _sealed(
     # `datasets` keeps what a user selects or maps beside them (cache-….arrow)
     rows = {path.name: sha256_of_file(path) for path in sorted(folder.glob(f"*-{SPLIT}*.arrow"))}
     path = folder / COUNTS
-    sealed: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"rows": rows}
+    # Asked once: another process may write the file between here and below.
+    is_new = not path.exists()
+    sealed: dict[str, Any] = {"rows": rows} if is_new else json.loads(path.read_text(encoding="utf-8"))
     if sealed["rows"] != rows:
         raise ValueError("its rows are not those that were written")
     dataset = builder.as_dataset(split=SPLIT)
-    if not path.exists():
+    if is_new:
         sealed["counts"] = _counted(corpus, files, dataset)
         write_json(path, sealed)
     _declare(dataset, corpus, _declared(corpus, files, options) | sealed["counts"])

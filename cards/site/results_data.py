@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PARTS = {
     "board": ("accuracy", "human_accuracy", "accuracy_pooled", "position_bias"),
-    "people": ("pearson_human", "spearman_human"),
+    "people": ("pearson_human", "spearman_human", "pearson_human_sentence", "spearman_human_sentence"),
 }
 """Part -> the metrics it shows."""
 _TEXTS = ("model", "corpus", "group", "metric", "ci_method", "reason")

@@ -24,6 +24,8 @@ TYPES = {
     ".csv": "text/csv; charset=utf-8",
 }
 """Endings of what a site has; the machine's own table of types may lack or change them."""
+LOCAL = ("localhost", "127.0.0.1", "::1")
+"""Names of this machine for itself."""
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -33,6 +35,9 @@ class _Handler(SimpleHTTPRequestHandler):
 
     def send_head(self) -> Any:  # noqa: ANN401 - as the standard library's: a file or None
         """Answer with a file of the site; a folder is no file, and neither is a link out of it."""
+        if isinstance(self.server, SiteServer) and not self.server.is_host(self.headers.get("Host", "")):
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
+            return None
         root = Path(self.directory).resolve()
         asked = posixpath.normpath(unquote(urlsplit(self.path).path)).lstrip("/")
         path = (root / ("index.html" if asked in ("", ".") else asked.replace("\0", "\ufffd"))).resolve()
@@ -76,6 +81,16 @@ class SiteServer(ThreadingHTTPServer):
             OSError: the port is taken, or not ours to take.
         """
         super().__init__((host, port), partial(_Handler, directory=str(folder)))
+
+    def is_host(self, name: str) -> bool:
+        """Return whether a request's `Host` is one that this server answers.
+
+        A server that only this machine reaches answers only to its local names: another site's script could otherwise
+        let its own name resolve to this address, and read the pages (DNS rebinding).
+        """
+        if self.server_address[0] not in LOCAL:
+            return True
+        return urlsplit(f"//{name}").hostname in LOCAL
 
     @property
     def url(self) -> str:

@@ -131,7 +131,7 @@ _ACCURACY = (
 )
 _OF_WHAT = {
     "": "the differences of a method and of `direct`",
-    "_human": "a method's differences and people's; of single sentences, its scores and people's mean ratings",
+    "_human": "a method's differences and people's",
     "_logprob": "the scores that a method and `direct` give to one-sided items",
 }
 _AGREEMENT = (
@@ -139,6 +139,17 @@ _AGREEMENT = (
         Metric(id=f"{name}{end}", heading=heading, what=f"{heading} of {of}", table="agreement", low=-1.0)
         for name, heading in (("pearson", "Pearson r"), ("spearman", "Spearman rho"))
         for end, of in _OF_WHAT.items()
+    ),
+    *(
+        Metric(
+            id=f"{name}_human_sentence",
+            heading=f"{heading} of sentences",
+            what=f"{heading} of a method's scores of single sentences and people's mean ratings",
+            table="agreement",
+            low=-1.0,
+            always_shown=False,
+        )
+        for name, heading in (("pearson", "Pearson r"), ("spearman", "Spearman rho"))
     ),
     Metric(
         id="kappa",

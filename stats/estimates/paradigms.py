@@ -38,7 +38,7 @@ def draws(clusters: ArrayLike | None, n_items: int) -> IntArray | None:
     Raises:
         BankError: If there is not one number per item.
 
-    >>> draws([0, 0, 1, 1], 4) is None, draws(np.arange(40) // 2 * 7, 40).max()
+    >>> draws([0, 0, 1, 1], 4) is None, int(draws(np.arange(40) // 2 * 7, 40).max())
     (True, 19)
     """
     if clusters is None:

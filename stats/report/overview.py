@@ -22,10 +22,10 @@ from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.report.one_place import KEYS, POOLED, by_place, place_said, places_said, pooled_range
 from pairbank.stats.report.overview_figures import PEOPLE, overview_figures
-from pairbank.stats.report.with_people import people_said
+from pairbank.stats.report.with_people import WITH_PEOPLE, people_said
 from pairbank.stats.scored_table.frame import ScoredFrame, flagged
 
-OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human": "r with people"}
+OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human_sentence": "r with people"}
 """Metrics of single sentences on the first page, and their headings there."""
 MOST_LINES = 25
 """Of the table on the first page; a longer one becomes a line a corpus, with the range over models."""
@@ -63,9 +63,7 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     own = own_accuracies(summary, layouts)
     without = [table.corpus for table in tables if len(table.frame) and flagged(table.frame, "flags", NO_TRUTH).all()]
     besides = list(_besides(summary, labels, without=list(dict.fromkeys(without))))
-    sentences = all(map(_is_of_sentences, tables))
-    if said := people_said(summary, layouts, labels, of_sentences=sentences):
-        besides.insert(0, said)
+    besides[:0] = [said for metric in WITH_PEOPLE if (said := people_said(summary, layouts, labels, metric))]
     if ratings := [labels.get(name, f"`{name}`") for name, layout in layouts.items() if layout.kind == "rating"]:
         besides.append(f"Of ratings ({', '.join(ratings)}) the mean over the scale counts here, not the likeliest.")
     if said := _draws(own):

@@ -261,10 +261,10 @@ def _sentence_rows(
         rated = rows[~np.isnan(human[rows])]
         if rated.size >= _LEAST_WITH_PEOPLE and group.group_by in _AGREEMENT_GROUPINGS:
             x, y, people = scores.sentence_score[rated], human[rated], replace(here, versus=HUMAN)
-            yield replace(people, metric="pearson_human").row(
+            yield replace(people, metric="pearson_human_sentence").row(
                 pearson(x, y, clusters=table.paradigms[rated]), n_rows=rated.size
             )
-            yield replace(people, metric="spearman_human").row(
+            yield replace(people, metric="spearman_human_sentence").row(
                 spearman(x, y, clusters=table.paradigms[rated]), n_rows=rated.size
             )
 

@@ -74,7 +74,11 @@ def agreement_table(summary: pd.DataFrame) -> pd.DataFrame:
     >>> agreement_table(pd.DataFrame([row]))[["group", "Cohen's kappa", "notes"]].values.tolist()
     [['subset: binding', 'undefined', "Cohen's kappa: no items"]]
     """
-    return _wide(summary, headings("agreement"), ["model", "corpus", "group_by", "group", "method", "versus"])
+    return _wide(
+        summary,
+        headings("agreement", present=set(summary["metric"])),
+        ["model", "corpus", "group_by", "group", "method", "versus"],
+    )
 
 
 def accuracy_numbers(summary: pd.DataFrame) -> pd.DataFrame:
@@ -100,7 +104,11 @@ def agreement_numbers(summary: pd.DataFrame) -> pd.DataFrame:
     Args:
         summary: What `summarise` returned.
     """
-    return _as_numbers(summary, headings("agreement"), ["model", "corpus", "group_by", "group", "method", "versus"])
+    return _as_numbers(
+        summary,
+        headings("agreement", present=set(summary["metric"])),
+        ["model", "corpus", "group_by", "group", "method", "versus"],
+    )
 
 
 def _as_numbers(summary: pd.DataFrame, shown: Mapping[str, str], keys: list[str]) -> pd.DataFrame:

@@ -19,7 +19,11 @@ from pairbank.stats.figures.shared import file_name, n_said, pages
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 
-R = "pearson_human"
+WITH_PEOPLE = {
+    "pearson_human": "differences and those of people's judgments",
+    "pearson_human_sentence": "scores of single sentences and people's mean ratings",
+}
+"""The correlations with people, and what each is of."""
 MOST_APART = 5
 """Methods whose r are said one by one; of more the lowest and the highest."""
 MOST_MODELS, MOST_METHODS = 10, 8
@@ -28,17 +32,17 @@ LEAST_POINTS = 3
 
 
 def people_said(
-    summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str], *, of_sentences: bool = False
+    summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str], metric: str
 ) -> str:
-    """Return a sentence on r between the differences of models and those of people; empty where there are none.
+    """Return a sentence on r between models and people; empty where there is none.
 
     Args:
         summary: What `summarise` returned for all tables.
         layouts: The methods, by name.
         labels: What people call them.
-        of_sentences: Whether all rated items are single sentences, which have scores and no differences.
+        metric: Which r, of `WITH_PEOPLE`.
     """
-    rows = summary[(summary["metric"] == R) & (summary["group_by"] == "all") & summary["value"].notna()]
+    rows = summary[(summary["metric"] == metric) & (summary["group_by"] == "all") & summary["value"].notna()]
     if rows.empty:
         return ""
     rows = rows.assign(
@@ -55,8 +59,7 @@ def people_said(
     said = _one_by_one(rows) if alone else "; ".join(_ends(kind, part) for kind, part in kinds if len(part))
     corpora = ", ".join(dict.fromkeys(rows["corpus"]))
     whose = f"{rows['model'].iloc[0]}'s" if rows["model"].nunique() == 1 else f"{rows['model'].nunique()} models'"
-    of = "scores and people's mean ratings" if of_sentences else "differences and those of people's judgments"
-    return f"Pearson's r between {whose} {of} ({corpora}, {counts(rows)}): {said}."
+    return f"Pearson's r between {whose} {WITH_PEOPLE[metric]} ({corpora}, {counts(rows)}): {said}."
 
 
 def _one_by_one(rows: pd.DataFrame) -> str:

@@ -20,6 +20,7 @@ from pairbank.builders.dataset import manifest_of, prepare
 from pairbank.builders.schema.columns import Column
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
+from pairbank.files import cache_dir
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.score import score
 
@@ -146,3 +147,21 @@ def test_what_a_corpus_declares_is_of_today_though_its_rows_come_from_the_cache(
     said = (info.description, info.license, info.homepage, info.citation)
     assert said == ("Corrected.", "cc-by-4.0", "https://example.org", "@misc{a}")
     assert list(manifest) == sorted(manifest)
+
+
+def test_counts_that_another_process_writes_meanwhile_do_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus, files = corpus_named("p18"), p18(tmp_path, "pony")
+    first = prepare(corpus, files, BuildOptions())
+    (path,) = (cache_dir() / "corpora" / "p18").glob(f"*/*/*/{module.COUNTS}")
+    counts = path.read_text(encoding="utf-8")
+    path.unlink()
+    before = module.CorpusBuilder.as_dataset
+
+    def with_counts_written(self: module.CorpusBuilder, **options: Any) -> Any:  # noqa: ANN401 - as `datasets` has it
+        path.write_text(counts, encoding="utf-8")
+        return before(self, **options)
+
+    monkeypatch.setattr(module.CorpusBuilder, "as_dataset", with_counts_written)
+    assert manifest_of(prepare(corpus, files, BuildOptions())) == manifest_of(first)

@@ -4,7 +4,8 @@ import { loaded } from "./chunks.js";
 import { HUMAN } from "./view.js";
 
 const COLUMN = { accuracy: "accuracy", human_accuracy: "accuracy", accuracy_pooled: "pooled", position_bias: "first",
-  pearson_human: "pearson", spearman_human: "spearman" };
+  pearson_human: "pearson", spearman_human: "spearman",
+  pearson_human_sentence: "pearson", spearman_human_sentence: "spearman" };
 const NONE = { value: NaN, low: NaN, high: NaN, reason: "", ci: "", n: 0 };
 
 // One row for each model, corpus, group and method: the estimates by column, n, ranks.
@@ -34,7 +35,10 @@ async function rowsOf(raw, by, method) {
         accuracy: NONE, pooled: NONE, first: NONE, pearson: NONE, spearman: NONE, best: 0, worst: 0 };
       rows.set(key, row);
     }
-    row[COLUMN[at("metric")]] = {
+    const metric = at("metric");
+    // Of a corpus with pairs and single sentences the pairs count: they come first.
+    if (metric.endsWith("_sentence") && row[COLUMN[metric]] !== NONE) continue;
+    row[COLUMN[metric]] = {
       value: columns.value.values[i], low: columns.low.values[i], high: columns.high.values[i],
       reason: at("reason") ?? "", ci: at("ci_method") ?? "", n: at("n"),
     };

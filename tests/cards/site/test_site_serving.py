@@ -29,11 +29,11 @@ class Answer:
     body: bytes
 
 
-def answer(address: str, path: str, method: str = "GET") -> Answer:
+def answer(address: str, path: str, method: str = "GET", headers: dict[str, str] | None = None) -> Answer:
     """Return the answer to a path exactly as written, which urllib would tidy up."""
     place = urlsplit(address)
     with contextlib.closing(http.client.HTTPConnection(str(place.hostname), place.port, timeout=10)) as connection:
-        connection.request(method, path)
+        connection.request(method, path, headers=headers or {})
         found = connection.getresponse()
         return Answer(status=found.status, headers=found.headers, body=found.read())
 
@@ -122,3 +122,11 @@ def test_a_bank_that_is_not_there_and_a_port_that_is_taken_are_one_message(hard_
         browse(str(tmp_path / "gone"), no_open=True)
     with serving(tmp_path) as address, pytest.raises(PairbankError, match="choose another with --port"):
         browse(str(hard_bank), port=urlsplit(address).port or 0, no_open=True)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost:8000", 200), ("[::1]:8000", 200), ("evil.example", 421), ("127.0.0.1.evil.example", 421)],
+)
+def test_a_local_server_answers_only_to_local_names(hard_address: str, host: str, status: int) -> None:
+    assert answer(hard_address, "/", headers={"Host": host}).status == status

@@ -131,7 +131,7 @@ def test_the_summary_of_labelled_and_rated_sentences() -> None:
     few = pairbank.report([pairbank.score(labelled(4), FakeScorer(), methods=["yes_no"])]).summary
     assert few[few["metric"] == "mcc"]["reason"].item() == "a threshold needs 10 sentences of each label"
     people = pairbank.report([pairbank.score(rated(20), FakeScorer(), methods=["direct", *METHODS])])
-    rows = people.summary[people.summary["metric"] == "pearson_human"]
+    rows = people.summary[people.summary["metric"] == "pearson_human_sentence"]
     assert set(rows["method"]) == {"direct", *METHODS}
     table = pairbank.score(rated(20), FakeScorer(), methods=["rating_7"]).dataset
     expected = np.corrcoef(table["rating_7_good"], table["human_good"])[0, 1]

@@ -368,7 +368,7 @@ def test_longer_than_the_positions_is_an_error_that_names_the_item(name: str, tm
     assert np.isfinite(scored["direct_good"][0])
     assert scored["direct_good_n"][0] == MAX_LENGTH
     assert np.isnan(scored["direct_good"][1])
-    with pytest.raises(ScoringError, match=rf"/2 \(good\): {MAX_LENGTH + 2} tokens, but {name} takes {MAX_LENGTH}"):
+    with pytest.raises(ScoringError, match=rf" \(good\): {MAX_LENGTH + 2} tokens, but {name} takes {MAX_LENGTH}"):
         pairbank.score(items, scorer)
 
 
