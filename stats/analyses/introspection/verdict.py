@@ -16,7 +16,7 @@ from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, OT
 from pairbank.stats.analyses.introspection.own.own_verdict import Beyond, beyond_relatives, own_words, why_not_told
 from pairbank.stats.analyses.introspection.self_contrast import ANY_OTHER
 from pairbank.stats.analyses.introspection.words import signed, signed_with_interval
-from pairbank.stats.wording import p_value, percent
+from pairbank.stats.wording import number, p_value, percent
 
 if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.own.beyond_relatives import OwnAdvantage
@@ -99,9 +99,7 @@ def _published(fit: Regression, *, n_models: int, alpha: float) -> tuple[Outcome
     if beaten:
         outcome = "self-advantage" if len(beaten) == len(kinds) else "partial self-advantage"
     evidence = f"Coefficients relative to self (negative: self is better; n = {fit.n} pairs of {n_models} models): "
-    evidence += (
-        f"{_listed(kinds)}. Tests at {p_value(alpha).replace('=', '<')}, two-sided, not corrected for their number."
-    )
+    evidence += f"{_listed(kinds)}. Tests are two-sided at alpha = {number(alpha)}, not corrected for their number."
     if ahead:
         evidence += (
             f" The coefficients of {', '.join(c.term for c in ahead)} are positive: the line of similarity, "
