@@ -21,14 +21,14 @@ from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
-from pairbank.stats.wording import number
+from pairbank.stats.wording import n_items, number, span, with_interval
 
 if TYPE_CHECKING:
     from pairbank.stats.estimates.estimate import Estimate
 
 ALL_MODELS = "all models"
 ALL_METHODS = "all methods"
-_RANGE = ("method", "mean", "lowest", "highest", "n_cells", "n_undefined", "reason")
+_RANGE = ("method", "mean", "min", "max", "n", "n_undefined", "reason")
 _NEEDED = ("model", "corpus", "group_by", "method", "versus", "metric", "value")
 
 
@@ -72,7 +72,7 @@ def agreement_ranges(summary: pd.DataFrame, *, metric: str = "kappa", versus: st
         versus: What the methods are compared with.
 
     Returns:
-        One row a method, then one with the method `all methods`: `method`, `mean`, `lowest`, `highest`, `n_cells`,
+        One row a method, then one with the method `all methods`: `method`, `mean`, `min`, `max`, `n` (cells),
         `n_undefined` and `reason`. Means are over cells, unweighted.
 
     Raises:
@@ -82,7 +82,7 @@ def agreement_ranges(summary: pd.DataFrame, *, metric: str = "kappa", versus: st
 
     >>> summary = pd.DataFrame({"model": ["m", "n"], "corpus": "a", "group_by": "all", "method": "meta",
     ...                         "versus": "direct", "metric": "kappa", "value": [0.2, 0.3]})
-    >>> agreement_ranges(summary)[["method", "mean", "lowest", "highest"]].values.tolist()
+    >>> agreement_ranges(summary)[["method", "mean", "min", "max"]].values.tolist()
     [['meta', 0.25, 0.2, 0.3], ['all methods', 0.25, 0.2, 0.3]]
     """
     cells = _cells(summary, metric=metric, versus=versus)
@@ -138,9 +138,9 @@ def _range_row(method: str, values: pd.Series[float], metric: str) -> dict[str, 
     return {
         "method": method,
         "mean": float(mean),
-        "lowest": float(lowest),
-        "highest": float(highest),
-        "n_cells": len(used),
+        "min": float(lowest),
+        "max": float(highest),
+        "n": len(used),
         "n_undefined": len(values) - len(used),
         "reason": None if len(used) else f"{metric} is undefined everywhere",
     }
@@ -224,19 +224,21 @@ def _model_cells(table: ScoredFrame) -> Iterator[dict[str, Any]]:
 
 
 def _answer(cells: pd.DataFrame) -> str:
-    """Return the lowest and highest r and kappa, and whose they are."""
+    """Return the mean and range of r and kappa over models, methods and corpora."""
     said = []
-    for metric, name in (("pearson", "r with `direct`"), ("kappa", "Cohen's kappa with the choices of `direct`")):
-        known = cells[(cells["metric"] == metric) & cells["value"].notna()].sort_values("value", kind="stable")
+    for metric, name in (("pearson", "Pearson's r with `direct`"), ("kappa", "Cohen's kappa with `direct`")):
+        known = cells[(cells["metric"] == metric) & cells["value"].notna()]
         if known.empty:
             continue
-        keys = [key for key in ("model", "method", "corpus") if known[key].nunique() > 1]
-        ends = [known.iloc[0], known.iloc[-1]][: len(known)]
-        numbers = " to ".join(f"{number(row['value'])}{_whose(row, keys)}" for row in ends)
+        if len(known) == 1:
+            said.append(f"{name} is {with_interval(known.iloc[0])} ({n_items(known['n'])}).")
+            continue
         size = ", ".join(_counted(known[key].nunique(), key) for key in ("model", "method", "corpus"))
-        n = f"n = {known['n'].min():,}" + (f" to {known['n'].max():,}" if known["n"].nunique() > 1 else "")
-        said.append(f"{name} is {numbers} in {size} ({n} items{_away_from_zero(known)}).")
-    return html_as_text(" ".join(said)) or "No correlation is defined for these tables."
+        said.append(
+            f"{name} averages {number(known['value'].mean())} and ranges from {span(known['value'])} ({size}, "
+            f"{n_items(known['n'])}{_away_from_zero(known)})."
+        )
+    return html_as_text("\n\n".join(said)) or "No correlation is defined for these tables."
 
 
 def _away_from_zero(known: pd.DataFrame) -> str:
@@ -245,13 +247,7 @@ def _away_from_zero(known: pd.DataFrame) -> str:
     if len(told) < 2:
         return ""
     away = int(((told["low"] > 0) | (told["high"] < 0)).sum())
-    by_chance = number(len(told) / 20, digits=1)
-    return f"; the 95% interval excludes 0 in {away} of {len(told)}, by chance alone in about {by_chance}"
-
-
-def _whose(row: pd.Series[Any], keys: Sequence[str]) -> str:
-    names = [f"`{row[key]}`" if key == "method" else str(row[key]) for key in keys]
-    return f" ({', '.join(names)})" if names else ""
+    return f"; {away} of {len(told)} intervals exclude 0, {number(len(told) / 20, digits=1)} expected by chance"
 
 
 def _counted(n: int, what: str) -> str:
@@ -265,10 +261,10 @@ def _text(means: pd.DataFrame, kappas: pd.DataFrame) -> str:
         "corpora"
         for row in overall
     ]
-    totals = kappas[(kappas["method"] == ALL_METHODS) & (kappas["n_cells"] > 0)].to_dict("records")
+    totals = kappas[(kappas["method"] == ALL_METHODS) & (kappas["n"] > 0)].to_dict("records")
     lines += [
-        f"- Cohen's kappa is {number(total['mean'])} on average and lies between {number(total['lowest'])} and "
-        f"{number(total['highest'])} (n = {total['n_cells']} model x corpus x method)"
+        f"- Cohen's kappa is {number(total['mean'])} on average and lies between {number(total['min'])} and "
+        f"{number(total['max'])} (n = {total['n']} model x corpus x method)"
         for total in totals
     ]
     return "\n".join(lines) if lines else "No correlation is defined for these tables; the tables below say why."

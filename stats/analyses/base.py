@@ -72,6 +72,8 @@ class Section:
     report's first page; empty = the first paragraph of the text."""
     main_table: str = ""
     """Name of the table that the first page shows; empty = none."""
+    footnotes: tuple[str, ...] = ()
+    """Sentences under the first page's table: what its marks mean, how its numbers are to be read."""
     main_figure: str = ""
     """Name of the figure that the first page shows; empty = the first one."""
     definitions: str = ""

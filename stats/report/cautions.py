@@ -97,8 +97,7 @@ def _not_asked(tables: Sequence[ScoredFrame]) -> Iterator[str]:
             where = f" ({', '.join(sorted(languages)[:3])})" if languages else ""
             named = ", ".join(f"`{html_as_text(name)}`" for name in empty[:MOST_LINES])
             more = f" and {len(empty) - MOST_LINES} more" if len(empty) > MOST_LINES else ""
-            why = f"{'they apply' if empty[1:] else 'it applies'} to none of its items and its tables lack them"
-            yield f"Not asked of {html_as_text(corpus + where)}: {named}{more}; {why}."
+            yield f"No item of {html_as_text(corpus + where)} can be scored with {named}{more}."
 
 
 def _has_numbers(table: ScoredFrame, method: str) -> bool:

@@ -1,4 +1,4 @@
-"""Answers that name a place, not a side: in, the long summary; out, which models give one option whatever it is.
+"""Position bias: in, the long summary; out, which models pick one option whatever it stands for.
 
 Where a model names the option shown first in 95% of the presentations or more, or in 5% or fewer, its answers tell
 nothing of the sides; differences averaged over orders still tell how much surer it is of that option in one order than
@@ -14,12 +14,16 @@ from collections.abc import Mapping
 import pandas as pd
 
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.wording import number, percent, shared_value, span
 
 SAME_PLACE = 0.95
 """Share of presentations in which the first option is named (or another one) that counts as an answer by place."""
 KEYS = ["model", "corpus", "method"]
-FIRST, OTHER = "always the first option", "never the first option"
+FIRST, OTHER = "always picks the first option", "never picks the first option"
+MARK = "†"
+BIAS_NOTE = (
+    f"{MARK} Position bias: the model picks the same option in 95% of the presentations or more; accuracy pools both "
+    "orders."
+)
 POOLED, BIAS = "accuracy_pooled", "position_bias"
 MOST_NAMED = 3
 
@@ -33,8 +37,8 @@ def is_one_place(share: float) -> bool:
     return share >= SAME_PLACE or share <= 1 - SAME_PLACE + 1e-12
 
 
-def place_said(share: float) -> str:
-    """Return what such a model answers."""
+def picks(share: float) -> str:
+    """Return what such a model does."""
     return FIRST if share >= SAME_PLACE else OTHER
 
 
@@ -62,37 +66,6 @@ def _both(layouts: Mapping[str, MethodLayout]) -> list[str]:
     return [name for name, layout in layouts.items() if shows_both(layout)]
 
 
-def places_said(part: pd.DataFrame, labels: Mapping[str, str], *, n_asked: int, pooled: str) -> str:
-    """Return a sentence on models that answer by place.
-
-    Args:
-        part: Their rows of a table of accuracies, with the share of first options in `first_option`.
-        labels: What people call the methods.
-        n_asked: How many models, corpora and prompted methods there are in all.
-        pooled: Their accuracies in words, with the orders pooled.
-    """
-    of_paper = part["averaged"].dropna()
-    averaged = f", {span(of_paper)} averaged over them" if len(of_paper) else ""
-    if len(part) == 1:
-        (one,) = part.to_dict("records")
-        share = f" ({percent(one['first_option'])} of answers)"
-        return (
-            f"Asked by {labels.get(one['method'], one['method'])}, {one['model']} names "
-            f"{place_said(one['first_option'])}{share}, whichever side that is: {pooled} with orders pooled{averaged}"
-        )
-    varying = [key for key in KEYS if part[key].nunique() > 1]
-    who: dict[str, list[str]] = {}
-    for row in part.to_dict("records"):
-        first, *rest = (labels.get(row[key], str(row[key])) for key in varying)
-        name = f"{first} ({', '.join(rest)})" if rest else first
-        who.setdefault(place_said(row["first_option"]), []).append(name)
-    said = "; ".join(f"{place}: {_listed(names)}" for place, names in who.items())
-    return (
-        f"In {len(part)} of {n_asked} cases (a model asked in one way about one corpus) the answer is one option, "
-        f"whichever side that is ({said}): {pooled} with orders pooled{averaged}"
-    )
-
-
 def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str]) -> str:
     """Return what whoever reads numbers with averaged orders must know of models that answer by place, or "".
 
@@ -109,25 +82,11 @@ def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], la
     who = _listed(list(dict.fromkeys(str(model) for model, _, _ in shares.index)))
     how = _listed(list(dict.fromkeys(labels.get(method, f"`{method}`") for _, _, method in shares.index)))
     return (
-        f"**Answers by place**: in {len(shares)} of {n_asked} cases (a model asked in one way about one corpus; {who}; "
-        f"{how}) the answer is one option, whichever side that is. What averages both presentations (differences, "
-        "their correlations, accuracies where it does not say that orders are pooled) then compares how sure a model "
-        "is of that option in one and in the other: a preference that none of its answers shows."
+        f"**Position bias** in {len(shares)} of {n_asked} prompted cases ({who}; {how}): the model picks the same "
+        "option whatever it stands for. Their differences and correlations compare degrees of certainty, not answers."
     )
 
 
 def _listed(names: list[str]) -> str:
     shown = ", ".join(names[:MOST_NAMED])
     return shown if len(names) <= MOST_NAMED else f"{shown} and {len(names) - MOST_NAMED} more"
-
-
-def pooled_range(part: pd.DataFrame) -> str:
-    """Return the one accuracy, or the lowest and the highest, without whose they are.
-
-    >>> pooled_range(pd.DataFrame({"value": [0.5, 0.52], "low": [0.4, 0.5], "high": [0.6, 0.54]}))
-    '0.50 to 0.52'
-    """
-    if len(part) == 1:
-        (one,) = part.to_dict("records")
-        return number(one["value"]) + ("" if pd.isna(one["low"]) else f" [{number(one['low'])}, {number(one['high'])}]")
-    return shared_value(part["value"]) or span(part["value"])

@@ -19,11 +19,11 @@ from pairbank.scoring.api.names import DIRECT, SENTENCE
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.paradigms import wider
-from pairbank.stats.report.one_place import KEYS, POOLED, by_place, place_said, places_said, pooled_range
+from pairbank.stats.report.one_place import BIAS_NOTE, KEYS, MARK, POOLED, by_place, picks
 from pairbank.stats.report.overview_figures import PEOPLE, overview_figures
 from pairbank.stats.report.with_people import WITH_PEOPLE, people_said
 from pairbank.stats.scored_table.frame import ScoredFrame, flagged
-from pairbank.stats.wording import n_items, number, shared_value, span, with_interval
+from pairbank.stats.wording import n_items, percent, shared_value, span, with_interval
 
 OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human_sentence": "r with people"}
 """Metrics of single sentences on the first page, and their headings there."""
@@ -62,12 +62,13 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     summary = wider(summary)
     own = own_accuracies(summary, layouts)
     without = [table.corpus for table in tables if len(table.frame) and flagged(table.frame, "flags", NO_TRUTH).all()]
-    besides = list(_besides(summary, labels, without=list(dict.fromkeys(without))))
+    besides = list(_besides(summary, without=list(dict.fromkeys(without))))
     besides[:0] = [said for metric in WITH_PEOPLE if (said := people_said(summary, layouts, labels, metric))]
+    footnotes = [BIAS_NOTE] if own["first_option"].notna().any() else []
     if ratings := [labels.get(name, f"`{name}`") for name, layout in layouts.items() if layout.kind == "rating"]:
-        besides.append(f"Of ratings ({', '.join(ratings)}) the mean over the scale counts here, not the likeliest.")
+        footnotes.append(f"Ratings ({', '.join(ratings)}) are compared by their expected value, not the likeliest one.")
     if said := _draws(own):
-        besides.append(said)
+        footnotes.append(said)
     of_single = _sentence_table(summary, tables, labels)
     return Section(
         id="overview",
@@ -76,6 +77,7 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
         answer=_answer(own, layouts, labels, besides=besides),
         tables={"accuracies": _first_table(own)} | ({"sentences": of_single} if len(of_single) else {}),
         main_table="sentences" if own.empty and 0 < len(of_single) <= MOST_LINES else "accuracies",
+        footnotes=tuple(footnotes),
         figures=overview_figures(summary, own, tables),
     )
 
@@ -113,41 +115,66 @@ def layouts_of(tables: Sequence[ScoredFrame]) -> dict[str, MethodLayout]:
 def _answer(
     own: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str], *, besides: Sequence[str]
 ) -> str:
-    """Return a sentence on probabilities, one on answers, one on people: smallest and largest, and whose they are.
+    """Return accuracy by probability and by prompts, how often which is higher, position bias, and people.
 
-    `besides` is what stands behind them, or in their place: of corpora without truth, of items with one side.
+    `besides` follows, or replaces it: of corpora without truth, of items with one side.
     """
     whole = own[(own["group_by"] == "all") & own["value"].notna()]
     if whole.empty:
         return html_as_text(" ".join(besides)) or "No accuracy: no item with two sides was scored."
     asked = whole["method"].map(lambda name: name in layouts and layouts[name].is_prompted)
-    people = whole["method"] == HUMAN
-    one_place = whole["first_option"].notna()
+    people, biased = whole["method"] == HUMAN, whole["first_option"].notna()
+    direct, prompted = whole[whole["method"] == DIRECT], whole[asked & ~biased]
     kinds = (
-        ("By probability (`direct`)", whole[whole["method"] == DIRECT]),
-        ("By other functions of probability", whole[~asked & ~people & (whole["method"] != DIRECT)]),
-        ("Asked", whole[asked & ~one_place]),
+        ("direct log-probabilities favour", direct),
+        ("other functions of probability favour", whole[~asked & ~people & (whole["method"] != DIRECT)]),
+        ("prompted answers favour", prompted),
     )
-    said = [f"{kind}, {_of_models(part, labels)}." for kind, part in kinds if len(part)]
-    if len(part := whole[one_place]):
-        named = places_said(part, labels, n_asked=int(asked.sum()), pooled=pooled_range(part))
-        said.append(f"{named} ({_where(part)}).")
+    shown = [(kind, _values(part)) for kind, part in kinds if len(part)]
+    said = []
+    if shown:
+        first, *others = (
+            f"{kind} the better side in {values} of items" if nth == 0 else f"{kind} it in {values}"
+            for nth, (kind, values) in enumerate(shown)
+        )
+        said.append(f"{'; '.join([first[0].upper() + first[1:], *others])} ({_where(whole[~people & ~biased])}).")
+    said += [*_compared(direct, prompted), *_biased(whole[biased], labels, n_asked=int(asked.sum()))]
     raters = whole[people].drop_duplicates(["corpus", "value"])
     if len(raters):
-        n = f" ({n_items(raters['n'])})" if raters["n"].nunique() == 1 else ""
-        said.append(f"People on average prefer it in {_range(raters, {})}{n}.")
-    return html_as_text(" ".join([*said, *besides]))
+        n = f" ({n_items(raters['n'])})" if raters["n"].max() != whole["n"].max() else ""
+        besides = [f"Human judgments favour the better side in {_values(raters)}{n}.", *besides]
+    return html_as_text("\n\n".join(part for part in (" ".join(said), *besides) if part))
 
 
-def _besides(summary: pd.DataFrame, labels: Mapping[str, str], *, without: Sequence[str]) -> Iterator[str]:
+def _compared(direct: pd.DataFrame, prompted: pd.DataFrame) -> Iterator[str]:
+    """Yield in how many comparisons of one model on one corpus direct scores are more accurate than a prompt."""
+    both = direct.merge(prompted, on=["model", "corpus"], suffixes=("", "_prompted"))
+    if len(both) > 1:
+        higher, lower = (both["value"] > both["value_prompted"]).sum(), (both["value"] < both["value_prompted"]).sum()
+        yield f"Direct scores are more accurate in {higher} of {len(both)} comparisons with a prompt, less in {lower}."
+
+
+def _biased(part: pd.DataFrame, labels: Mapping[str, str], *, n_asked: int) -> Iterator[str]:
+    """Yield in which cases a model picks the same option whatever it stands for."""
+    if len(part) == 1:
+        (one,) = part.to_dict("records")
+        yield (
+            f"With {labels.get(one['method'], one['method'])}, {one['model']} {picks(one['first_option'])} "
+            f"({percent(one['first_option'])} first; position bias): {with_interval(one)} with orders pooled."
+        )
+    elif len(part):
+        yield (f"{len(part)} of {n_asked} prompted cases show position bias ({MARK}).")
+
+
+def _besides(summary: pd.DataFrame, *, without: Sequence[str]) -> Iterator[str]:
     """Yield what is to be said of corpora in which neither side is right, and of items with one side."""
     if without:
         yield f"In {' and '.join(without)} neither side of an item is right: no accuracy."
-    yield from _of_labels(summary, labels)
+    yield from _of_labels(summary)
     words = summary[(summary["metric"] == "mean_logprob") & (summary["group_by"] == "all") & summary["value"].notna()]
     if len(words):
         corpora = ", ".join(dict.fromkeys(words["corpus"]))
-        yield f"The mean log P of one-sided items ({corpora}) is {_range(words, labels)} nats."
+        yield f"Mean log P of one-sided items is {_values(words)} nats ({corpora})."
 
 
 def _draws(own: pd.DataFrame) -> str:
@@ -190,40 +217,27 @@ def _sentence_table(summary: pd.DataFrame, tables: Sequence[ScoredFrame], labels
     return found[[name for name in order if name in found.columns]].fillna("")
 
 
-def _of_labels(summary: pd.DataFrame, labels: Mapping[str, str]) -> Iterator[str]:
+def _of_labels(summary: pd.DataFrame) -> Iterator[str]:
     """Yield how well scores and answers of single sentences tell acceptable from unacceptable ones."""
     whole = summary[(summary["group_by"] == "all") & summary["value"].notna()]
     for metric, said in (
-        ("auc", "The AUC of acceptable against unacceptable sentences is"),
-        ("answer_accuracy", "The balanced accuracy of the models' own yes or no is"),
+        ("auc", "AUC of acceptable against unacceptable sentences:"),
+        ("answer_accuracy", "Balanced accuracy of yes-no answers:"),
     ):
         if len(rows := whole[whole["metric"] == metric]):
-            yield f"{said} {_range(rows, labels)} ({_where(rows)})."
-
-
-def _of_models(part: pd.DataFrame, labels: Mapping[str, str]) -> str:
-    models = list(dict.fromkeys(part["model"]))
-    who = f"{models[0]} prefers" if len(models) == 1 else f"{len(models)} models prefer"
-    return f"{who} the better side in {_range(part, labels)} of items ({_where(part)})"
+            yield f"{said} {_values(rows)} ({_where(rows)})."
 
 
 def _where(part: pd.DataFrame) -> str:
     """Return the corpora, and how many items the numbers rest on."""
-    corpora = list(dict.fromkeys(part["corpus"]))
-    return f"{corpora[0] if len(corpora) == 1 else f'{len(corpora)} corpora'}, {n_items(part['n'])}"
+    models, corpora = list(dict.fromkeys(part["model"])), list(dict.fromkeys(part["corpus"]))
+    who = models[0] if len(models) == 1 else f"{len(models)} models"
+    return f"{who}, {corpora[0] if len(corpora) == 1 else f'{len(corpora)} corpora'}, {n_items(part['n'])}"
 
 
-def _range(part: pd.DataFrame, labels: Mapping[str, str]) -> str:
-    if len(part) == 1:
-        return with_interval(part.iloc[0])
-    keys = [key for key in ("model", "method", "corpus") if part[key].nunique() > 1]
-    if (same := shared_value(part["value"])) is not None:
-        return same
-    by_value = part.sort_values("value", kind="stable")
-    ends = (by_value.iloc[0], by_value.iloc[-1])
-    own_n = part["n"].nunique() > 1
-    places = [[*(labels.get(row[key], str(row[key])) for key in keys), *_n(row, said=own_n)] for row in ends]
-    return " to ".join(f"{with_interval(row)} ({', '.join(place)})" for row, place in zip(ends, places, strict=True))
+def _values(part: pd.DataFrame) -> str:
+    """Return one value with its interval, or the smallest and the largest."""
+    return with_interval(part.iloc[0]) if len(part) == 1 else shared_value(part["value"]) or span(part["value"])
 
 
 def _n(row: Mapping[str, Any] | pd.Series[Any], *, said: bool) -> list[str]:
@@ -231,12 +245,10 @@ def _n(row: Mapping[str, Any] | pd.Series[Any], *, said: bool) -> list[str]:
 
 
 def _cell(row: Mapping[str, Any] | pd.Series[Any], *, n: int, interval: bool = True) -> str:
-    """Return an accuracy with its own n, where that is not the row's, and what it is of where orders are pooled."""
-    share = row.get("first_option")
-    besides = [*_n(row, said=row["n"] != n), *([] if pd.isna(share) else [f"{place_said(share)}; orders pooled"])]
-    if not pd.isna(averaged := row.get("averaged")):
-        besides.append(f"averaged {number(averaged)}")
-    return with_interval(row, interval=interval) + (f" ({'; '.join(besides)})" if besides else "")
+    """Return an accuracy with its own n, where that is not the row's, and a mark where it has position bias."""
+    mark = "" if pd.isna(row.get("first_option")) else f" {MARK}"
+    n_said = _n(row, said=row["n"] != n)
+    return with_interval(row, interval=interval) + (f" ({n_said[0]})" if n_said else "") + mark
 
 
 def _first_table(own: pd.DataFrame) -> pd.DataFrame:
@@ -271,7 +283,7 @@ def _by_method(whole: pd.DataFrame) -> pd.DataFrame:
     models = list(dict.fromkeys(whole["model"]))
     apart = len(models) <= MOST_MODELS
     people = whole[whole["method"] == HUMAN].drop_duplicates("corpus")
-    shown = ["corpus", "method", "n", *(models if apart else ("lowest", "highest"))]
+    shown = ["corpus", "method", "n", *(models if apart else ("min", "max"))]
     rows: list[dict[str, Any]] = []
     for (corpus, method), part in whole[whole["method"] != HUMAN].groupby(["corpus", "method"], sort=False):
         row: dict[str, Any] = {"corpus": str(corpus), "method": method, "n": int(part["n"].max())}
@@ -290,6 +302,6 @@ def _by_method(whole: pd.DataFrame) -> pd.DataFrame:
 def _extremes(ordered: pd.DataFrame) -> dict[str, str]:
     """Return the lowest and the highest number, and whose they are."""
     if ordered.empty:
-        return dict.fromkeys(("lowest", "highest"), "undefined")
-    ends = {"lowest": ordered.iloc[0], "highest": ordered.iloc[-1]}
+        return dict.fromkeys(("min", "max"), "undefined")
+    ends = {"min": ordered.iloc[0], "max": ordered.iloc[-1]}
     return {name: f"{with_interval(row)} ({row['model']})" for name, row in ends.items()}

@@ -95,7 +95,7 @@ def _one_place_said(part: pd.DataFrame) -> str:
         f"{name} ({', '.join(models) if len(models) < MOST_SERIES else f'{len(models)} models'})" if several else name
         for name, models in methods.items()
     )
-    return f" Orders are pooled where the answer is one option, whichever side that is: {named}."
+    return f" Position bias, orders pooled: {named}."
 
 
 def _of_people(part: pd.DataFrame) -> str:

@@ -1,7 +1,7 @@
 """The pages of a report: in, its sections; out, Markdown by file name: a first page to read, appendices to look up.
 
-The first page has the question, the answer with its numbers, the main figure and the main table, then a short part a
-further question. Everything else (whole tables, other figures, definitions, signatures) stands in `appendix/`, linked.
+The first page has the question, the answer with its numbers, the main figure and the main table, then a short part per
+further question, then notes. Whole tables, other figures, definitions and signatures are in `appendix/`, linked.
 """
 
 from __future__ import annotations
@@ -31,6 +31,23 @@ MOST_ROWS = 40
 """A longer table is cut in an appendix; its CSV file is whole."""
 MOST_FIRST_ROWS = 40
 """The same on the first page."""
+MOST_UNASKED = 2
+"""Notes on methods that apply to no item of a corpus, on the first page; of more, all are in the appendix."""
+_HEADINGS = {
+    "choice_share": "share of its choice",
+    "ci_method": "interval",
+    "f1_chosen": "F1 (chosen layer)",
+    "f1_control": "F1 (control)",
+    "f1_selectivity": "F1 − control",
+    "group_by": "grouping",
+    "last_checkpoint": "last checkpoint",
+    "n_excluded": "excluded",
+    "n_undefined": "undefined",
+    "onset_over_first": "onset (over first)",
+    "p_onset": "p (onset)",
+    "p_over_first": "p (over first)",
+}
+"""Columns of CSV files whose names are no headings."""
 _NAMED = ("method", "versus", "other", "first", "second", "within", "a", "b")
 """Columns whose values may be names of methods."""
 
@@ -56,12 +73,12 @@ def _first(report: Report, appendices: Sequence[str]) -> Iterator[str]:
     cautions = (in_words(caution, report.labels) for caution in report.cautions)
     yield from (f"> {warning}" for warning in (*report.warnings, *cautions))
     yield from lead
-    if notes := [*report.notes, *(in_words(one, report.labels) for one in report.unasked)]:
-        yield "## Notes"
-        yield "\n".join(f"- {note}" for note in notes)
     for part in others:
         yield from part
-    yield "## Everything else"
+    if notes := [*report.notes, *_unasked(report)]:
+        yield "## Notes"
+        yield "\n".join(f"- {note}" for note in notes)
+    yield "## Appendix"
     names = {f"{APPENDIX}/{section.id}.md": section.title for section in report.parts} | {
         f"{APPENDIX}/accuracy.md": "Accuracy of every model, corpus, group and method",
         f"{APPENDIX}/agreement.md": "Agreement with `direct` and with people",
@@ -69,6 +86,13 @@ def _first(report: Report, appendices: Sequence[str]) -> Iterator[str]:
     }
     yield "\n".join(f"- [{names[path]}]({path})" for path in appendices)
     yield "Every table is a CSV file beside this page, with all digits; `summary.csv` has every estimate."
+
+
+def _unasked(report: Report) -> list[str]:
+    """Return which methods apply to no item of a corpus; of many corpora, where that is listed."""
+    if len(report.unasked) <= MOST_UNASKED:
+        return [in_words(one, report.labels) for one in report.unasked]
+    return [f"{len(report.unasked)} corpora lack methods that apply to none of their items: [list]({APPENDIX}/how.md)."]
 
 
 def _short(section: Section, labels: Mapping[str, str]) -> Iterator[str]:
@@ -86,6 +110,8 @@ def _short(section: Section, labels: Mapping[str, str]) -> Iterator[str]:
                 f"The first {MOST_FIRST_ROWS} of {len(table):,} lines; all are in "
                 f"`{section.id}_{section.main_table}.csv`."
             )
+    if section.footnotes:
+        yield "\n\n".join(in_words(note, labels) for note in section.footnotes)
 
 
 def _appendix(section: Section, report: Report) -> Iterator[str]:
@@ -122,6 +148,9 @@ def _how(report: Report) -> Iterator[str]:
     yield "[Back to the report](../report.md)"
     yield "## Definitions"
     yield DEFINITIONS.rstrip()
+    if report.unasked:
+        yield "## Methods that apply to no item of a corpus"
+        yield "\n".join(f"- {in_words(one, report.labels)}" for one in report.unasked)
     if report.imported:
         yield "## Scores computed elsewhere"
         yield "\n".join(f"- {line}" for line in report.imported)
@@ -161,7 +190,7 @@ def _table(table: pd.DataFrame, labels: Mapping[str, str]) -> str:
     if "n_paradigms" in table.columns and not table["n_paradigms"].any():  # its intervals are empty, too
         table = table.drop(columns="n_paradigms")
     labels = {HUMAN: PEOPLE, **labels}
-    shown = table.astype(object).rename(columns=dict(labels))
+    shown = table.astype(object).rename(columns={**_HEADINGS, **labels})
     for name, column in zip(shown.columns, (table[column] for column in table.columns), strict=True):
         if pd.api.types.is_float_dtype(column):
             cell = whole if (column.dropna() % 1 == 0).all() and column.abs().gt(1).any() else in_table

@@ -17,13 +17,13 @@ from pairbank.stats.figures.scatters import scatter_panels
 from pairbank.stats.figures.shared import file_name, n_said, pages
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
-from pairbank.stats.wording import n_items, value_range, with_interval
+from pairbank.stats.wording import n_items, span, with_interval
 
 WITH_PEOPLE = {
-    "pearson_human": "differences and those of people's judgments",
-    "pearson_human_sentence": "scores of single sentences and people's mean ratings",
+    "pearson_human": "human judgments",
+    "pearson_human_sentence": "mean ratings of single sentences",
 }
-"""The correlations with people, and what each is of."""
+"""The correlations with people, and what each is with."""
 MOST_APART = 5
 """Methods whose r are said one by one; of more the lowest and the highest."""
 MOST_MODELS, MOST_METHODS = 10, 8
@@ -52,14 +52,14 @@ def people_said(
     )
     alone = rows["model"].nunique() == rows["corpus"].nunique() == 1 and len(rows) <= MOST_APART
     kinds = (
-        ("by probability", rows[rows["direct"]]),
-        ("by other functions of probability", rows[~rows["direct"] & ~rows["asked"]]),
-        ("asked", rows[rows["asked"]]),
+        ("direct", rows[rows["direct"]]),
+        ("other functions of probability", rows[~rows["direct"] & ~rows["asked"]]),
+        ("prompted", rows[rows["asked"]]),
     )
-    said = _one_by_one(rows) if alone else "; ".join(_ends(kind, part) for kind, part in kinds if len(part))
+    ranges = "; ".join(f"{span(part['value'])} ({kind})" for kind, part in kinds if len(part))
+    said = _one_by_one(rows) if alone else ranges
     corpora = ", ".join(dict.fromkeys(rows["corpus"]))
-    whose = f"{rows['model'].iloc[0]}'s" if rows["model"].nunique() == 1 else f"{rows['model'].nunique()} models'"
-    return f"Pearson's r between {whose} {WITH_PEOPLE[metric]} ({corpora}, {n_items(rows['n'])}): {said}."
+    return f"Pearson's r with {WITH_PEOPLE[metric]} ({corpora}, {n_items(rows['n'])}): {said}."
 
 
 def _one_by_one(rows: pd.DataFrame) -> str:
@@ -68,10 +68,6 @@ def _one_by_one(rows: pd.DataFrame) -> str:
         f"{row['method']} {with_interval(row)}" + (f" (n = {row['n']:,})" if several else "")
         for row in rows.to_dict("records")
     )
-
-
-def _ends(kind: str, part: pd.DataFrame) -> str:
-    return f"{kind} {value_range(part, ['model', 'method', 'corpus'], code=())}"
 
 
 def people_figures(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:

@@ -52,7 +52,7 @@ def test_a_run_ends_with_models_side_by_side_its_answer_and_all_that_the_bank_ha
     folder, shown = bank
     said = words(shown)
     assert "Side by side model corpus n direct meta_question_simple one" in said
-    assert said.index("Side by side") < said.index("By probability (Direct), 2 models prefer the better side in")
+    assert said.index("Side by side") < said.index("Direct log-probabilities favour the better side in")
     assert "items of starter, scored by one, two." in said
     assert f"pairbank report {folder} --analysis comparisons --out report" in said
     assert f"pairbank site {folder} --out site" in said
@@ -91,8 +91,8 @@ def test_a_method_that_applies_to_no_item_is_told_before_and_after(tmp_path: Pat
     assert "not asked of starter, to none of whose items they apply: meta_question_simple" in said
     assert "note: starter is not asked by meta_question_simple: meta_question_simple applies to no item of it" in said
     done = invoked(*given)
-    assert "Not asked of starter (tr): MetaQuestionSimple; it applies to none of its items" in words(done.output)
+    assert "No item of starter (tr) can be scored with MetaQuestionSimple." in words(done.output)
     page = (tmp_path / "bank" / "reports" / "tr" / "report.md").read_text(encoding="utf-8")
-    assert "- Not asked of starter (tr): MetaQuestionSimple" in page
+    assert "- No item of starter (tr) can be scored with MetaQuestionSimple." in page
     as_json = json.loads(invoked(*given, "--dry-run", "--json", "--quiet").stdout)
     assert as_json["methods_of"] == {"starter": ["direct"]}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import itertools
+import re
 
 import pandas as pd
 import pytest
@@ -46,3 +48,31 @@ def test_a_hash_follows_the_numbers_and_not_their_last_digits() -> None:
     assert golden.hash_of(column) == golden.hash_of(column * (1 + 1e-12))
     assert golden.hash_of(column) != golden.hash_of(column * (1 + 1e-4))
     assert golden.hash_of(column) != golden.hash_of(column.fillna(0))
+
+
+LONGEST = 60
+"""Words of a paragraph on a first page."""
+LONGER = {
+    "Differences between models and between methods": 118,
+    "Effects of methods, models and phenomena beyond these items": 97,
+    "Under how many defensible choices is it so: asking is worse than probability?": 70,
+    "What would fool a reader of these scores?": 66,
+}
+"""Sections that are still longer, and by how much; these numbers only fall."""
+
+
+@pytest.mark.parametrize("name", golden.GOLDEN)
+def test_the_paragraphs_of_a_first_page_are_short_and_its_headings_are_words(name: str) -> None:
+    section, long, headings = "", [], set()
+    lines = golden.stored(name)["report.md"].splitlines()
+    for line, after in itertools.pairwise([*lines, ""]):
+        section = line.removeprefix("## ") if line.startswith("## ") else section
+        is_prose = (
+            line and section != "Notes" and not line.startswith(("#", "|", "!", "*", "- [")) | line.startswith("**")
+        )
+        if is_prose and len(line.split()) > LONGER.get(section, LONGEST):
+            long.append(f"{section}: {len(line.split())} words: {line}")
+        if after.startswith("| ---"):
+            headings |= {cell.strip() for cell in line.strip("|").split(" | ")}
+    assert not long
+    assert not [heading for heading in headings if re.search(r"[a-z]_[a-z]", heading)]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.wording import n_items, number, value_range
+from pairbank.stats.wording import n_items, number, span, value_range, with_interval
 
 PLACES = ("model", "corpus")
 
@@ -23,28 +23,27 @@ def answer(tables: Mapping[str, pd.DataFrame], without: Mapping[tuple[str, str],
     said = []
     first = _direct(_whole(tables["correlation"]))
     if first["value"].notna().any():
-        said.append(
-            "the two strings of a pair have log-probabilities that correlate (prediction 1) at "
-            f"r = {value_range(first, PLACES)}, {n_items(first['n'])}"
-        )
+        said.append(f"**Prediction 1**: log P of the two strings of a pair correlate at r = {_range(first)}.")
     second = _direct(_whole(tables["with_people"]))
     if second["value"].notna().any():
-        said.append(
-            "the difference of the two correlates with people's (prediction 2) at "
-            f"r = {value_range(second, PLACES)}, {n_items(second['n'])}"
-        )
+        said.append(f"**Prediction 2**: their difference correlates with people's at r = {_range(second)}.")
     third = _whole(tables["separability"]).query("metric == 'auc'")
     right = _whole(tables["separability"]).query("metric == 'accuracy'")
     parted = (
-        "One threshold on all strings parts good from bad (prediction 3) with an area under the ROC curve (AUC) of "
-        f"{value_range(third, (*PLACES, 'method'))}, {n_items(third['n'])}, where 0.50 is chance"
+        "**Prediction 3**: one threshold separates grammatical from ungrammatical strings with an area under the ROC "
+        f"curve (AUC) of {_range(third)}; 0.50 is chance."
     )
     if right["value"].notna().any():
-        known = right[right["value"].notna()]
-        parted += f"; within pairs the better string scores higher in {value_range(known, (*PLACES, 'method'))}"
-    sentences = ["; ".join(said), parted] if said else [parted]
-    reasons = "".join(_without(without, third))
-    return html_as_text(". ".join(f"{one[:1].upper()}{one[1:]}" for one in sentences) + "." + reasons)
+        parted += f" Within pairs the better string scores higher in {_range(right[right['value'].notna()])}."
+    lines = [*said, parted + "".join(_without(without, third))]
+    return html_as_text("\n".join(f"- {line}" for line in lines))
+
+
+def _range(rows: pd.DataFrame) -> str:
+    """Return the one value with its interval, or the smallest and the largest, and n."""
+    known = rows[rows["value"].notna()]
+    shown = with_interval(known.iloc[0]) if len(known) == 1 else span(known["value"])
+    return f"{shown} ({n_items(rows['n'])})"
 
 
 def _without(without: Mapping[tuple[str, str], str], areas: pd.DataFrame) -> Iterator[str]:

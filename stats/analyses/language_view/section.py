@@ -23,7 +23,7 @@ from pairbank.stats.analyses.language_view.places import family, languages_in_or
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
-from pairbank.stats.wording import number, span, with_interval
+from pairbank.stats.wording import n_items, number, span, with_interval
 
 LEAST_LANGUAGES = 2
 PLACE = ["model", "method", "language", "phenomenon"]
@@ -165,14 +165,14 @@ def _answer(whole: pd.DataFrame, languages: pd.DataFrame, asked_too: pd.DataFram
     n_families = languages["family"].nunique()
     said = f"{len(languages)} languages of {n_families} families and branches"
     if len(direct):
-        said += f" (n = {int(direct['n'].min()):,} to {int(direct['n'].max()):,} choices each): {_means_said(direct)}"
+        said += f" ({n_items(direct['n'])} choices each): on average over languages {_means_said(direct)}"
     first = f"{said}."
     if asked.empty:
-        return f"{first} No prompt was asked in any of them."
+        return f"{first}\n\nNo prompt was asked in any of them."
     where = asked["language"].nunique()
     second = f"Prompts exist for {where} of them; asked in these, {_means_said(asked)}"
     same = f", where on the same items {_means_said(asked_too)}" if len(asked_too) else ""
-    return f"{first} {second}{same}."
+    return f"{first}\n\n{second}{same}."
 
 
 def _means_said(part: pd.DataFrame) -> str:
@@ -182,7 +182,7 @@ def _means_said(part: pd.DataFrame) -> str:
         means = own.groupby("model", sort=False)["value"].mean()
         ends = f"{span(means)} ({len(means)} models)"
         over = ends if len(means) > 1 else number(means.iloc[0])
-        said.append(f"`{method}` is right in {over} on average over languages")
+        said.append(f"`{method}` is right in {over}")
     return ", ".join(said)
 
 

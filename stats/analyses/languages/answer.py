@@ -90,7 +90,7 @@ def answer(cells: pd.DataFrame, complexity: pd.DataFrame, unasked: pd.DataFrame)
             f"With morphological complexity (analytic < inflectional < agglutinative; languages permuted): "
             f"{'; '.join(correlations)}; {power_said(complexity)}."
         )
-    return html_as_text(" ".join([*sentences, *unasked_said(unasked)]))
+    return html_as_text("\n\n".join([*sentences, *unasked_said(unasked)]))
 
 
 def _method_said(part: pd.DataFrame, name: str) -> str:

@@ -133,37 +133,28 @@ def _answer(found: pd.DataFrame) -> str:
     n_lower, n_higher = ((ends["difference", "max"] < 0).sum(), (ends["difference", "min"] > 0).sum())
     shown = ((ends["difference_high", "max"] < 0).sum(), (ends["difference_low", "min"] > 0).sum())
     n_models = found["model"].nunique()
-    of = _counted(len(ends), "task") if n_models == 1 else f"{len(ends)} cases ({n_models} models, each on its tasks)"
-    who = str(found["model"].iloc[0]) if n_models == 1 else "a model"
-    apart = "; ".join(
-        _apart(found[found["measure"] == measure], measure) for measure in dict.fromkeys(found["measure"])
+    of = _counted(len(ends), "task") if n_models == 1 else f"{len(ends)} cases (model × task)"
+    sizes = "; ".join(
+        _sizes(found[found["measure"] == measure], measure) for measure in dict.fromkeys(found["measure"])
     )
     first = (
-        f"Asked, {who} scores lower than by its probabilities with every prompt in **{n_lower} of {of}** (every "
-        f"interval below 0 in {shown[0]}), higher with every prompt in {n_higher} (every interval above 0 in "
-        f"{shown[1]}; equal methods would give at most about {number(len(ends) / 40, digits=1)} of either): "
-        f"{apart} (n = {_n(found)} items)."
+        f"Every prompt scores lower than direct log-probabilities in **{n_lower} of {of}** (all intervals below 0 in "
+        f"{shown[0]}) and higher in {n_higher} (all above 0 in {shown[1]}). Prompted − direct: {sizes} "
+        f"(n = {_n(found)} items)."
     )
-    r = found[found["r"].notna()]
-    if r.empty:
-        return html_as_text(f"{first} No r is defined.")
-    by_task = ", ".join(f"{task} {_ends(part['r'])}" for task, part in r.groupby("task", sort=False))
-    over = "prompts" if n_models == 1 else "models and prompts"
-    return html_as_text(f"{first} r of answers with probabilities, range over {over}: {by_task}.")
+    r = found["r"].dropna()
+    follows = f"Pearson's r of answers with log-probabilities is {_ends(r)}." if len(r) else "No r is defined."
+    return html_as_text(f"{first} {follows}")
 
 
-def _apart(part: pd.DataFrame, measure: str) -> str:
-    """Return the lowest and the highest difference, and whose they are."""
-    known = part.sort_values("difference", kind="stable")
-    several = known["model"].nunique() > 1
-    ends = [known.iloc[0], known.iloc[-1]][: len(known)]
-    said = [
-        f"{with_interval(row, 'difference', low='difference_low', high='difference_high', sign=True)} "
-        f"({row['model'] + ', ' if several else ''}{row['prompt']}, {row['task']})"
-        for row in ends
-    ]
-    half = (part["difference_high"] - part["difference_low"]) / 2
-    return f"{_UNITS[measure]} {' to '.join(said)}, intervals +-{number(half.min())} to +-{number(half.max())}"
+def _sizes(part: pd.DataFrame, measure: str) -> str:
+    """Return the one difference with its interval, or the smallest and the largest."""
+    if len(part) == 1:
+        row = part.iloc[0]
+        shown = with_interval(row, "difference", low="difference_low", high="difference_high", sign=True)
+        return f"{_UNITS[measure]} {shown}"
+    low, high = (number(x, sign=True) for x in (part["difference"].min(), part["difference"].max()))
+    return f"{_UNITS[measure]} {low} to {high}"
 
 
 def _n(found: pd.DataFrame) -> str:

@@ -70,8 +70,8 @@ def answer_of(beside: pd.DataFrame, tests: pd.DataFrame, *, epsilon: float, mean
     said = list(_length_said(beside))
     if (~beside["corpus"].isin(list(means))).any():
         said.insert(0, _verdict(tests, epsilon))
-    rest = " ".join([*said, *_means_said(means)])
-    return "\n\n".join(part for part in (questions_of(beside, means=means), _people_said(beside), rest) if part)
+    parts = [questions_of(beside, means=means), _people_said(beside), " ".join(said), *_means_said(means)]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _people_said(beside: pd.DataFrame) -> str:
@@ -122,7 +122,7 @@ def _length_said(beside: pd.DataFrame) -> Iterator[str]:
         return
     fair = sorted(methods & set(FAIR))
     rest = f"read {' or '.join(f'`{name}`' for name in fair)} for r" if fair else "score `mean_logprob` too"
-    yield f"`{DIRECT}` falls with every word, so that it is no fair score of a sentence beside a longer one: {rest}."
+    yield f"Summed log-probability (`{DIRECT}`) decreases with length: {rest}."
 
 
 def _means_said(means: Means) -> Iterator[str]:
@@ -136,9 +136,9 @@ def _means_said(means: Means) -> Iterator[str]:
             else f"{n[0]:,} to {n[1]:,} raters stand behind a mean"
         )
         yield (
-            f"Of {corpus} mean ratings are published and no single ones ({behind}): single raters, their majority, how "
-            "far they agree and whether a model is as good as one more person cannot be told. If you have single "
-            "ratings, name their file (raters.ratings)."
+            f"{corpus} publishes mean ratings without individual ones ({behind}), so majority votes, inter-rater "
+            "agreement and the alternative-annotator test are unavailable. If you have individual ratings, name their "
+            "file (raters.ratings)."
         )
 
 
@@ -146,23 +146,24 @@ def _verdict(tests: pd.DataFrame, epsilon: float) -> str:
     known = tests[(tests["phenomenon"] == "") & tests["winning_rate"].notna()]
     if known.empty:
         return (
-            "Whether a model is as good as one more person cannot be told: it takes three raters who each judged 30 "
-            "items that others judged too, and a method that scores what they judged."
+            "The alternative-annotator test is unavailable: it needs three raters who each judged 30 items that others "
+            "judged too, and a method that scores what they judged."
         )
     passed = known[known["winning_rate"] >= 0.5]
     if passed.empty:
         return (
-            f"None of {len(known)} (model, method, corpus) is shown to be as good as one more person within "
-            f"{epsilon:g} (at most {percent(known['winning_rate'].max())} of the raters won against; half are needed)."
+            f"None of {len(known)} combinations of model, method and corpus passes the alternative-annotator test "
+            f"(epsilon = {epsilon:g}): each wins against at most {percent(known['winning_rate'].max())} of the raters, "
+            "and half are needed."
         )
     names = "; ".join(_passed_said(row) for row in passed.head(MOST_SAID).to_dict("records"))
     more = f" and {len(passed) - MOST_SAID} more" if len(passed) > MOST_SAID else ""
-    return f"As good as one more person within {epsilon:g} on such items: {names}{more}, of {len(known)} tested."
+    return f"Passing the alternative-annotator test (epsilon = {epsilon:g}): {names}{more}, of {len(known)} tested."
 
 
 def _passed_said(row: Mapping[Any, Any]) -> str:
     beyond = row["winning_rate_beyond"]
-    rest = "beyond its paradigms cannot be told" if pd.isna(beyond) else f"{percent(beyond)} beyond its paradigms"
+    rest = "beyond its paradigms inconclusive" if pd.isna(beyond) else f"{percent(beyond)} beyond its paradigms"
     wins = f"wins against {percent(row['winning_rate'])} of {row['n_raters']} raters, {rest}"
     return f"{row['model']} by `{row['method']}` on {row['corpus']} ({wins})"
 

@@ -34,7 +34,8 @@ def answer_of(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> str:
             f"All predictions of a suite hold in {number(means[low])} ({low}) to {number(means[high])} ({high}) of its "
             f"items, {len(means)} models"
         )
-    return f"{first} ({_counted(n_suites, 'suite')}, {n_items:,} items, a suite counting one). {_twofold(comparisons)}"
+    size = f"{_counted(n_suites, 'suite')}, {n_items:,} items, each suite weighted equally"
+    return f"{first} ({size}).\n\n{_twofold(comparisons)}"
 
 
 def _twofold(comparisons: pd.DataFrame) -> str:

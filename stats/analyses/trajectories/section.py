@@ -96,7 +96,7 @@ def _run_said(run: str, method: str, part: pd.DataFrame) -> str:
     )
     more = f"; the earliest: {names}" if names else ""
     return (
-        f"{said} Of {len(kinds)} phenomena {len(learnt_ones)} are above chance for good by the last checkpoint, "
+        f"{said}\n\nOf {len(kinds)} phenomena {len(learnt_ones)} are above chance for good by the last checkpoint, "
         f"{over} better for good than at the first one (each claim corrected for {len(kinds)} phenomena){more}."
     )
 

@@ -67,7 +67,7 @@ def test_answers_by_place_are_said_above_the_list() -> None:
     methods = ["direct", "meta_question_simple"]
     table = pairbank.score(items, AlwaysFirst(name="always-first"), methods=methods)
     shown = " ".join("\n".join(lines(missed(table, 2, "meta_question_simple"), width=80)).split())
-    assert "Its answers name always the first option (100%), whichever side that is: 0.50 right with orders" in shown
+    assert "Position bias: the model always picks the first option (100% first); accuracy 0.50 with orders" in shown
     assert "first option" not in "\n".join(lines(missed(table, 2, "direct"), width=80))
     usual = pairbank.score(items, FakeScorer(), methods=methods)
     assert "first option" not in "\n".join(lines(missed(usual, 2, "meta_question_simple"), width=80))

@@ -136,7 +136,7 @@ def test_the_summary_of_labelled_and_rated_sentences() -> None:
     table = pairbank.score(rated(20), FakeScorer(), methods=["rating_7"]).dataset
     expected = np.corrcoef(table["rating_7_good"], table["human_good"])[0, 1]
     assert rows[rows["method"] == "rating_7"]["value"].item() == pytest.approx(expected)
-    assert "people's mean ratings" in people.markdown()
+    assert "r with mean ratings of single sentences" in people.markdown()
     assert "| model | corpus | method | n | says yes | r with people |" in people.markdown()
     assert "| model | corpus | method | n | AUC | MCC | says yes |" in pairbank.report([scored]).markdown()
 

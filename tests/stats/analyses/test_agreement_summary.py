@@ -145,10 +145,10 @@ def test_the_kappas_of_song_2025_figure_5a(shared: Path) -> None:
     assert len(found) == 8 + 1
     total = found.loc["all methods"]
     # mean kappa .2494 over 168 cells, between .076 and .380; "around 0.25" in section 3.2.1
-    assert total["n_cells"] == 168
+    assert total["n"] == 168
     assert total["mean"] == pytest.approx(0.2494, abs=5e-5)
-    assert (round(total["lowest"], 3), round(total["highest"], 2)) == (0.076, 0.38)
-    assert (found["n_cells"].drop("all methods") == 21).all()
+    assert (round(total["min"], 3), round(total["max"], 2)) == (0.076, 0.38)
+    assert (found["n"].drop("all methods") == 21).all()
 
 
 def test_the_section_has_the_means_and_ranges_of_its_tables() -> None:
@@ -164,7 +164,7 @@ def test_the_section_has_the_means_and_ranges_of_its_tables() -> None:
     assert means["m"] == pytest.approx((expected["m", "a"] + expected["m", "b"]) / 2)
     assert means["all models"] == pytest.approx(sum(expected.values()) / 4)
     kappas = found.tables["kappa_range"].iloc[-1]
-    assert (kappas["method"], kappas["n_cells"]) == ("all methods", 4)
+    assert (kappas["method"], kappas["n"]) == ("all methods", 4)
     assert f"meta: mean r = {means['all models']:.2f} over 2 model(s) and 2 corpora" in found.text
     with pytest.raises(BankError, match="no table is scored both directly and with a prompt"):
         section([scored_frame("m", np.ones(3), {})])
@@ -180,10 +180,10 @@ def test_the_answer_says_how_many_intervals_exclude_0_beside_what_chance_gives()
         answers = {name: rng.normal(size=90) for name in METHODS}
         tables.append(scored_frame(f"m{nth}", rng.normal(size=90), answers))
     said = section(tables).answer
-    away = [int(found) for found in re.findall(r"excludes 0 in (\d+) of 36, by chance alone in about 1\.8", said)]
+    away = [int(found) for found in re.findall(r"(\d+) of 36 intervals exclude 0, 1\.8 expected by chance", said)]
     assert len(away) == 2, said
     assert all(count <= 6 for count in away), "answers that follow nothing"
-    assert "(n = 90 items; the 95% interval" in said
+    assert "1 corpus, n = 90; " in said
 
     followers = [scored_frame(f"m{nth}", x := rng.normal(size=90), {"meta": x + 1.0}) for nth in range(3)]
-    assert "excludes 0 in 3 of 3, by chance alone in about 0.1" in section(followers).answer
+    assert "3 of 3 intervals exclude 0, 0.1 expected by chance" in section(followers).answer

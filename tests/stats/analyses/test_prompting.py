@@ -77,16 +77,13 @@ def test_the_answer_counts_the_tasks_in_which_asking_is_lower(found: Section) ->
     cells = one.tables["comparisons"]
     whole = cells[(cells["corpus"] == POOLED) | (cells["task"] == "Exp. 2")]
     n_lower = int((whole.groupby("task")["difference"].max() < 0).sum())
-    assert (
-        f"Asked, gpt2 scores lower than by its probabilities with every prompt in **{n_lower} of 4 tasks**"
-        in one.answer
-    )
+    assert one.answer.startswith(f"Every prompt scores lower than direct log-probabilities in **{n_lower} of 4 tasks**")
     n_shown = int((whole.groupby("task")["difference_high"].max() < 0).sum())
-    assert f"(every interval below 0 in {n_shown})" in one.answer
-    half = (whole["difference_high"] - whole["difference_low"])[whole["measure"] == "accuracy"] / 2
-    assert f"intervals +-{half.min():.2f} to +-{half.max():.2f} (n = 50 to 135 items)" in one.answer
-    assert "r of answers with probabilities, range over prompts: Exp. 1 " in one.answer
-    assert "of 12 cases (3 models, each on its tasks)" in found.answer
+    assert f"(all intervals below 0 in {n_shown})" in one.answer
+    ends = whole[whole["measure"] == "accuracy"]["difference"].agg(["min", "max"])
+    assert f"accuracy {ends['min']:+.2f} to {ends['max']:+.2f} (n = 50 to 135 items)" in one.answer
+    assert f"Pearson's r of answers with log-probabilities is {whole['r'].min():.2f} to" in one.answer
+    assert "of 12 cases (model × task)" in found.answer
     for model in MODELS:
         assert (found.tables["consistency"]["model"] == model).sum() == 4
     assert len(section(asked_tables([f"m{nth}" for nth in range(7)])).tables["consistency"]) == 7
@@ -138,7 +135,7 @@ def test_agreement_of_words_is_that_of_log_probabilities(found: Section) -> None
     assert means.tables["mean_r"]["reason"].isna().all()
     (r,) = means.tables["mean_r"].query("method == '1_0' and model == 'gpt2'")["value"]
     assert r == pytest.approx(row(found, "Exp. 1", PROMPTS[0], "p18")["r"])
-    assert means.answer.startswith("r with `direct` is ")
+    assert means.answer.startswith("Pearson's r with `direct` averages ")
 
 
 def test_tables_without_questions_or_without_truth_are_refused() -> None:

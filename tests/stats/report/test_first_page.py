@@ -54,16 +54,16 @@ def answering(
 def test_an_answer_by_place_is_told_as_one_and_counts_with_orders_pooled() -> None:
     frame = answering(lean=9, order=2.0)
     always = overview(frame)
-    assert "Asked by meta, gpt2 names always the first option (100% of answers), whichever side" in always.answer
-    averaged = f"{(frame.frame['meta_delta'][1:] > 0).mean():.2f}"  # the first has identical sides
-    assert f"0.50 [0.50, 0.50] with orders pooled, {averaged} averaged over them (toy, n = 199)" in always.answer
-    assert "Asked, gpt2 prefers" not in always.answer
+    said = "gpt2 always picks the first option (100% first; position bias): 0.50 [0.50, 0.50] with orders pooled."
+    assert said in always.answer
+    assert "prompted answers favour" not in always.answer
     (cell,) = always.tables["accuracies"]["meta"]
-    assert cell == f"0.50 [0.50, 0.50] (always the first option; orders pooled; averaged {averaged})"
+    assert cell == "0.50 [0.50, 0.50] †"
+    assert any(note.startswith("† Position bias") for note in always.footnotes)
     caption = next(figure.caption for figure in always.figures if figure.name.startswith("accuracy"))
-    assert caption.endswith("Orders are pooled where the answer is one option, whichever side that is: `meta`.")
+    assert caption.endswith("Position bias, orders pooled: `meta`.")
     never = overview(answering(lean=-9, order=2.0))
-    assert "never the first option (0% of answers)" in never.answer
+    assert "gpt2 never picks the first option (0% first;" in never.answer
 
 
 def test_averaging_the_orders_would_have_told_a_preference_of_an_answer_by_place() -> None:
@@ -71,15 +71,15 @@ def test_averaging_the_orders_would_have_told_a_preference_of_an_answer_by_place
     found = [answering(lean=9, order=2.0, seed=seed) for seed in range(20)]
     averaged = [float((one.frame["meta_delta"][1:] > 0).mean()) for one in found]
     assert max(averaged) < 0.25
-    assert all("prefers the better side in 0.50" not in overview(one).answer for one in found[:3])
-    assert all("Asked by meta, gpt2 names always the first option" in overview(one).answer for one in found[:3])
+    assert all("prompted answers favour" not in overview(one).answer for one in found[:3])
+    assert all("gpt2 always picks the first option" in overview(one).answer for one in found[:3])
 
 
 @pytest.mark.parametrize("lean", [0.0, 1.0])
 def test_a_model_that_leans_and_still_judges_is_not_said_to_answer_by_place(lean: float) -> None:
     said = [overview(answering(lean=lean, sense=1.0, seed=seed, n_items=60)).answer for seed in range(10)]
     assert not any("first option" in one for one in said)
-    assert all("Asked, gpt2 prefers the better side in" in one for one in said)
+    assert all("prompted answers favour it in" in one for one in said)
 
 
 def test_a_method_with_the_correct_option_in_one_place_is_right_and_not_biased() -> None:
@@ -95,9 +95,8 @@ def test_a_method_with_the_correct_option_in_one_place_is_right_and_not_biased()
 def test_several_models_that_answer_by_place_are_counted_and_named() -> None:
     frames = [answering(lean=9, model="a"), answering(lean=-9, model="b"), answering(lean=0, sense=2, model="c")]
     answer = overview(*frames).answer
-    assert "Asked, c prefers the better side in" in answer
-    assert "In 2 of 3 cases (a model asked in one way about one corpus) the answer is one option" in answer
-    assert "(always the first option: a; never the first option: b): 0.50 everywhere with orders pooled" in answer
+    assert "prompted answers favour it in 1.00 [0.98, 1.00]" in answer
+    assert "2 of 3 prompted cases show position bias (†)." in answer
 
 
 def test_other_sections_are_read_with_a_caution_where_models_answer_by_place() -> None:
@@ -107,7 +106,7 @@ def test_other_sections_are_read_with_a_caution_where_models_answer_by_place() -
         return place_caution(pd.concat(parts, ignore_index=True), layouts, {"meta": "MetaQuestion"})
 
     said = caution(answering(lean=9, model="a"), answering(lean=-9, model="b"), answering(lean=0, sense=2, model="c"))
-    assert "in 2 of 3 cases (a model asked in one way about one corpus; a, b; MetaQuestion)" in said
+    assert "**Position bias** in 2 of 3 prompted cases (a, b; MetaQuestion)" in said
     assert not any(caution(answering(lean=1, sense=1, seed=seed)) for seed in range(10))
 
 
@@ -121,9 +120,9 @@ def test_a_report_with_further_analyses_has_that_caution_above_its_answer() -> N
     rows["meta_question_simple_delta"] = 0.005
     by_place = replace(table, dataset=datasets.Dataset.from_pandas(rows, features=table.dataset.features))
     pages = {name: pairbank.report([by_place], analyses=name) for name in ((), ("agreement_summary",))}
-    assert [sum("Answers by place" in one for one in made.cautions) for made in pages.values()] == [0, 1]
+    assert [sum("Position bias" in one for one in made.cautions) for made in pages.values()] == [0, 1]
     page = pages["agreement_summary",].markdown()
-    assert page.index("> **Answers by place**: in 1 of 1 cases") < page.index("## ")
+    assert page.index("> **Position bias** in 1 of 1 prompted cases") < page.index("## ")
 
 
 def test_each_number_has_its_own_n_where_they_differ() -> None:
@@ -137,10 +136,8 @@ def test_each_number_has_its_own_n_where_they_differ() -> None:
         **{f"other_{name}": table.frame[f"meta_{name}"] for name in ("good", "bad", "delta", "logprobs")},
     )
     found = overview(replace(table, frame=frame, layouts=(*table.layouts, other)))
-    assert "n = 119)" in found.answer
-    assert "n = 199)" in found.answer
-    assert "of items (toy, n = 119 to 199)" in found.answer
-    assert "People on average prefer it in" in found.answer
+    assert "(gpt2, toy, n = 119 to 199)" in found.answer
+    assert "Human judgments favour it in" in found.answer
     assert "(n = 49)." in found.answer
     (row,) = found.tables["accuracies"].to_dict("records")
     assert row["n"] == 199
@@ -154,12 +151,13 @@ def test_whether_a_model_goes_with_people_is_on_the_first_page() -> None:
     found = overview(table)
     direct, people = table.frame["direct_delta"][1:], (table.frame["human_good"] - table.frame["human_bad"])[1:]
     r = float(np.corrcoef(direct, people)[0, 1])
-    said = "Pearson's r between gpt2's differences and those of people's judgments (toy, n = 199): `direct` "
+    said = "Pearson's r with human judgments (toy, n = 199): `direct` "
     assert f"{said}{r:.2f} [" in found.answer
     (figure,) = [figure for figure in found.figures if figure.name == "with_people_toy_gpt2"]
     assert len(figure.draw().axes) >= 2
     two = overview(table, rated_table(seed=1, model="b"))
-    assert "Pearson's r between 2 models' differences" in two.answer
+    assert "Pearson's r with human judgments (toy, n = 199): " in two.answer
+    assert "(direct); " in two.answer
     assert any(figure.name == "with_people_toy" for figure in two.figures)
     unrated = replace(table, frame=table.frame.assign(human_good=np.nan, human_bad=np.nan))
     without = overview(unrated)
@@ -189,7 +187,7 @@ def test_a_method_that_applies_to_no_item_is_named() -> None:
     table = rated_table()
     empty = table.frame.assign(**{name: None for name in map(str, table.frame) if name.startswith("meta_")})
     (said,) = unasked([replace(table, frame=empty)])
-    assert said.startswith("Not asked of toy (en): `meta`; it applies to none of its items")
+    assert said == "No item of toy (en) can be scored with `meta`."
     assert unasked([table, replace(table, frame=empty, model="b")]) == ()
 
 

@@ -125,7 +125,7 @@ def _by_place(table: Scored, layout: MethodLayout) -> tuple[float, float]:
 
 def lines(found: Missed, *, width: int) -> Iterator[str]:
     """Yield what is printed of missed items, in so many columns."""
-    from pairbank.stats.report.one_place import place_said
+    from pairbank.stats.report.one_place import picks
 
     tied = f", {found.n_tied:,} tied" if found.n_tied else ""
     yield ""
@@ -136,10 +136,8 @@ def lines(found: Missed, *, width: int) -> Iterator[str]:
     )
     if not math.isnan(found.first_option):
         yield from folded(
-            f"Its answers name {place_said(found.first_option)} ({percent(found.first_option)}), whichever side that "
-            "is: "
-            f"{number(found.pooled)} right with orders pooled. The differences below say how sure of that option it "
-            "is.",
+            f"Position bias: the model {picks(found.first_option)} ({percent(found.first_option)} first); accuracy "
+            f"{number(found.pooled)} with orders pooled. The differences below show how certain it is of that option.",
             width,
         )
     for item in found.items:
