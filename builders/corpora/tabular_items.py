@@ -29,7 +29,7 @@ DEFAULT_LANGUAGE = "en"
 STRIPPED = "repaired:mark"
 """Flag: a linguist's mark before a sentence (*, ??) was taken off, as the user asked."""
 N_HEX = 12
-"""Hexadecimal digits of an id: the chance that two of a million texts share them is 0.2 %."""
+"""Hexadecimal digits of an id: the chance that two of a million texts share them is 0.2%."""
 SENTENCES = ("context_good", "target_good", "context_bad", "target_bad")
 RATINGS = ("human_good", "human_bad")
 

@@ -16,6 +16,7 @@ from pairbank.cards.bank.layout import SUMMARY, scores_path, tables
 from pairbank.cards.bank.tables import read_summary
 from pairbank.errors import BankError
 from pairbank.scoring.scored import Scored, read_scored
+from pairbank.stats.wording import precise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +89,7 @@ def _unlike(key: tuple[str, ...], old: Row, new: Row) -> Iterator[str]:
     for name in _NUMBERS:
         a, b = float(old[name]), float(new[name])
         if not np.isclose(a, b, rtol=_RELATIVE, atol=1e-9, equal_nan=True):
-            yield f"{_where(key)}: {name} is {a:.6g}, the tables give {b:.6g}"
+            yield f"{_where(key)}: {name} is {precise(a)}, the tables give {precise(b)}"
             return
 
 

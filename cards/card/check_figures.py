@@ -14,6 +14,7 @@ from pairbank.cards.card.foreign_text import CELL_CHARACTERS, parsed_tables, sho
 from pairbank.cards.card.render import results_shown
 from pairbank.cards.card.tables import ratings_table
 from pairbank.stats.estimates.metrics import metrics_by_heading
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +82,7 @@ def _invented(cell: str, keys: list[Key]) -> str:
 
 def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any], where: str) -> Iterator[str]:
     expected = [float(known[name]) for name in ("value", "low", "high")]
-    if _numbers(cell) != tuple(None if math.isnan(number) else f"{number:z.2f}" for number in expected):
+    if _numbers(cell) != tuple(None if math.isnan(x) else number(x) for x in expected):
         yield f"{where}: the card says {cell}, the results {_text(expected)}"
     n = re.search(r"\(n = (\d+)\)", cell)
     if int(n[1] if n else row.get("n", "-1")) != known["n"]:
@@ -104,7 +105,7 @@ def _numbers(cell: str) -> tuple[str | None, ...]:
 
 
 def _text(numbers: list[float]) -> str:
-    return f"{numbers[0]:z.4f} [{numbers[1]:z.4f}, {numbers[2]:z.4f}]"
+    return f"{number(numbers[0], digits=4)} [{number(numbers[1], digits=4)}, {number(numbers[2], digits=4)}]"
 
 
 def _rating_problems(tables: list[list[dict[str, str]]], ratings: Mapping[str, Any]) -> Iterator[str]:

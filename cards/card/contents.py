@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from pairbank.builders.languages import joined
 from pairbank.cards.bank.layout import items_path, scores_path
 from pairbank.cards.bank.redistribution import TEXTS, is_left_out, may_publish, score_columns
+from pairbank.stats.wording import magnitude, number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -42,7 +43,7 @@ class Spread:
     """95th percentile."""
 
     def __str__(self) -> str:
-        return f"{self.median:z.0f} ({self.low:z.0f} to {self.high:z.0f})"
+        return f"{number(self.median, digits=0)} ({number(self.low, digits=0)} to {number(self.high, digits=0)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +190,7 @@ def _shown(value: Any) -> Any:  # noqa: ANN401 - a cell of any type
     ([-1.2346, None], 'x…')
     """
     if isinstance(value, float):
-        return float(f"{value:.5g}") if math.isfinite(value) else None
+        return float(magnitude(value, digits=5)) if math.isfinite(value) else None
     if isinstance(value, str) and len(value) > EXAMPLE_CHARACTERS:
         return f"{value[:EXAMPLE_CHARACTERS]}…"
     if isinstance(value, list):

@@ -66,14 +66,14 @@ SUMMARY: Mapping[str, str] = {
     "metric": "accuracy (of mean differences), accuracy_pooled (every presentation a trial), position_bias (first "
     "option chosen), pearson, spearman, kappa, raw_agreement (same choice), with people as …_human, and others",
     "value": "the estimate; null where there is none",
-    "low": "lower end of the 95 % interval; null where there is none",
-    "high": "upper end of the 95 % interval",
+    "low": "lower end of the 95% interval; null where there is none",
+    "high": "upper end of the 95% interval",
     "n": "items that the number is of",
     "n_excluded": "items that the method applies to and that the number is not of: identical sides, no score, for a "
     "comparison no value of the other",
     "ci_method": "how the interval was made",
     "reason": "why there is no value or no interval",
-    "low_paradigms": "lower end of the 95 % interval over other paradigms like these, where there are ten or more; "
+    "low_paradigms": "lower end of the 95% interval over other paradigms like these, where there are ten or more; "
     "low and high are about other items of these paradigms",
     "high_paradigms": "upper end of that interval",
     "n_paradigms": "paradigms that it rests on; 0 where there is none",

@@ -13,6 +13,7 @@ from pairbank.cards.bank.redistribution import is_left_out, licence_of, may_publ
 from pairbank.cards.card import foreign_text
 from pairbank.cards.card.contents import Contents, Judged
 from pairbank.cards.card.dictionary import SUMMARY, dictionary
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,8 +175,8 @@ def alpha_text(alpha: Mapping[str, Any]) -> str:
     value, low, high = (alpha.get(name) for name in ("value", "low", "high"))
     if value is None:
         return f"undefined ({foreign_text.shown(alpha.get('reason') or 'no reason given')})"
-    ends = "no interval" if low is None or high is None else f"{low:z.2f}, {high:z.2f}"
-    return f"{value:z.2f} [{ends}]"
+    ends = "no interval" if low is None or high is None else f"{number(low)}, {number(high)}"
+    return f"{number(value)} [{ends}]"
 
 
 def few(tags: list[str], *, limit: int = 20) -> str:

@@ -17,6 +17,7 @@ from pairbank.cards.bank.redistribution import may_publish
 from pairbank.cards.card.foreign_text import shown
 from pairbank.cards.card.render import pretty_name
 from pairbank.scoring.signature import signature_line
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,7 +112,7 @@ def is_on_hub(signature: Mapping[str, Any]) -> bool:
 
 def _notes(row: Mapping[Any, Any], signature: Mapping[str, Any]) -> str:
     low, high = (100 * row[name] for name in ("low", "high"))
-    interval = "" if math.isnan(low) else f", 95 % interval {low:z.2f} to {high:z.2f}"
+    interval = "" if math.isnan(low) else f", 95% interval {number(low)} to {number(high)}"
     return f"accuracy in per cent, n = {row['n']}{interval}; {shown(signature_line(signature), limit=600)}"
 
 

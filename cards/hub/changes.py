@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pairbank.cards.bank.layout import CARD, CROISSANT, FOLDERS, MANIFEST, SUMMARY
 from pairbank.errors import PublishError
+from pairbank.stats.wording import number
 
 EVAL = "eval.yaml"
 DERIVED = (CARD, CROISSANT, MANIFEST, SUMMARY, EVAL)
@@ -175,4 +176,6 @@ def size_text(n_bytes: int) -> str:
     >>> size_text(12), size_text(3_500_000)
     ('12 B', '3.3 MiB')
     """
-    return next((f"{n_bytes / unit:z.1f} {name}" for unit, name in UNITS if n_bytes >= unit), f"{n_bytes} B")
+    return next(
+        (f"{number(n_bytes / unit, digits=1)} {name}" for unit, name in UNITS if n_bytes >= unit), f"{n_bytes} B"
+    )

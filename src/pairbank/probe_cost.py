@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pairbank.stats.wording import magnitude, number
+
 OPERATIONS_A_FIT = 400
 """By rows and coordinates: 100 passes, each a product forth and one back."""
 OPERATIONS_A_SECOND = 1.5e9
@@ -34,8 +36,10 @@ class ProbeCost:
         >>> ProbeCost(n_bytes=132_000_000_000, cpu_hours=44.6).in_words
         'some 45 CPU hours, 132 GB on disk'
         """
-        hours = f"{self.cpu_hours:.0f}" if self.cpu_hours >= 10 else f"{max(self.cpu_hours, 0.01):.2g}"
-        return f"some {hours} CPU hours, {max(self.n_bytes / 1e9, 0.01):.3g} GB on disk"
+        hours = (
+            number(self.cpu_hours, digits=0) if self.cpu_hours >= 10 else magnitude(max(self.cpu_hours, 0.01), digits=2)
+        )
+        return f"some {hours} CPU hours, {magnitude(max(self.n_bytes / 1e9, 0.01))} GB on disk"
 
 
 def probe_cost(

@@ -21,6 +21,7 @@ from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from pairbank.stats.estimates.estimate import Estimate
@@ -231,7 +232,7 @@ def _answer(cells: pd.DataFrame) -> str:
             continue
         keys = [key for key in ("model", "method", "corpus") if known[key].nunique() > 1]
         ends = [known.iloc[0], known.iloc[-1]][: len(known)]
-        numbers = " to ".join(f"{row['value']:z.2f}{_whose(row, keys)}" for row in ends)
+        numbers = " to ".join(f"{number(row['value'])}{_whose(row, keys)}" for row in ends)
         size = ", ".join(_counted(known[key].nunique(), key) for key in ("model", "method", "corpus"))
         n = f"n = {known['n'].min():,}" + (f" to {known['n'].max():,}" if known["n"].nunique() > 1 else "")
         said.append(f"{name} is {numbers} in {size} ({n} items{_away_from_zero(known)}).")
@@ -244,7 +245,8 @@ def _away_from_zero(known: pd.DataFrame) -> str:
     if len(told) < 2:
         return ""
     away = int(((told["low"] > 0) | (told["high"] < 0)).sum())
-    return f"; the 95 % interval excludes 0 in {away} of {len(told)}, by chance alone in about {len(told) / 20:z.1f}"
+    by_chance = number(len(told) / 20, digits=1)
+    return f"; the 95% interval excludes 0 in {away} of {len(told)}, by chance alone in about {by_chance}"
 
 
 def _whose(row: pd.Series[Any], keys: Sequence[str]) -> str:
@@ -259,14 +261,14 @@ def _counted(n: int, what: str) -> str:
 def _text(means: pd.DataFrame, kappas: pd.DataFrame) -> str:
     overall = means[(means["model"] == ALL_MODELS) & (means["n_models"] > 0)].to_dict("records")
     lines = [
-        f"- {row['method']}: mean r = {row['value']:z.2f} over {row['n_models']} model(s) and {row['n_corpora']} "
+        f"- {row['method']}: mean r = {number(row['value'])} over {row['n_models']} model(s) and {row['n_corpora']} "
         "corpora"
         for row in overall
     ]
     totals = kappas[(kappas["method"] == ALL_METHODS) & (kappas["n_cells"] > 0)].to_dict("records")
     lines += [
-        f"- Cohen's kappa is {total['mean']:z.2f} on average and lies between {total['lowest']:z.2f} and "
-        f"{total['highest']:z.2f} (n = {total['n_cells']} model x corpus x method)"
+        f"- Cohen's kappa is {number(total['mean'])} on average and lies between {number(total['lowest'])} and "
+        f"{number(total['highest'])} (n = {total['n_cells']} model x corpus x method)"
         for total in totals
     ]
     return "\n".join(lines) if lines else "No correlation is defined for these tables; the tables below say why."

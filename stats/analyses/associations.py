@@ -30,6 +30,7 @@ from pairbank.stats.measures.associations import (
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
+from pairbank.stats.wording import number, percent, span
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
@@ -240,8 +241,8 @@ def _text(made: dict[str, pd.DataFrame]) -> str:
     ):
         for corpus, part in wider(made[name]).groupby("corpus", sort=False):
             rows = [
-                f"`{method}` {mine['value'].mean():z.2f}"
-                + (f" ({mine['value'].min():z.2f} to {mine['value'].max():z.2f})" if len(mine) > 1 else _interval(mine))
+                f"`{method}` {number(mine['value'].mean())}"
+                + (f" ({span(mine['value'])})" if len(mine) > 1 else _interval(mine))
                 for method, mine in part[part["value"].notna()].groupby("method", sort=False)
             ]
             parts.append(f"**{corpus}**, r of {said} ({part['n'].max():,} items): {'; '.join(rows) or 'undefined'}.")
@@ -255,27 +256,30 @@ def _predicted_said(part: pd.DataFrame) -> str:
     first = part.iloc[0]
     of = f"({len(part)} predictors, {first['n']:,} items)"
     if not first["p_all"] < SIGNIFICANCE:
-        p = f"p = {first['p_all']:z.2f}"
+        p = f"p = {number(first['p_all'])}"
         return f"that anything of people's differences is predicted is not shown {of}: F test, {p}."
     if first["p_paradigms"] >= SIGNIFICANCE:
-        p = f"p = {first['p_paradigms']:z.2f}"
+        p = f"p = {number(first['p_paradigms'])}"
         return f"that people's differences are predicted beyond these paradigms is not shown {of}: T2 test, {p}."
     ranked = part.sort_values("importance", ascending=False, kind="stable")
-    shares = "; ".join(f"`{row.predictor}` {row.share:.0%}" for row in ranked.itertuples())
+    shares = "; ".join(
+        f"`{name}` {percent(part)}" for name, part in zip(ranked["predictor"], ranked["share"], strict=True)
+    )
     return (
-        f"{first['r2_adjusted']:.1%} of the variance of people's differences is predicted, corrected for the number of "
-        f"predictors {of}. Parts of R^2 = {first['r2']:z.3f}: {shares}."
+        f"{percent(first['r2_adjusted'], digits=1)} of the variance of people's differences is predicted, corrected "
+        "for the number of "
+        f"predictors {of}. Parts of R^2 = {number(first['r2'], digits=3)}: {shares}."
     )
 
 
 def _interval(part: pd.DataFrame) -> str:
     (row,) = part.to_dict("records")
-    return "" if pd.isna(row["low"]) else f" [{row['low']:z.2f}, {row['high']:z.2f}]"
+    return "" if pd.isna(row["low"]) else f" [{number(row['low'])}, {number(row['high'])}]"
 
 
 DEFINITIONS = f"""\
 - **partial_pearson**: Pearson r of what is left of both when their linear regression on what is given is taken away;
-  jackknife interval on Fisher's z scale (no normal data supposed), level .95.
+  jackknife interval on Fisher's z scale (no normal data supposed), level 0.95.
 - Given the direct deltas of *other models*, r above 0 is no evidence of privileged access: others measure what models
   have in common with noise of their own. `introspection` asks that question.
 - **length**: scored tokens of the better side - of the worse one. **mean**: difference of log P a token.

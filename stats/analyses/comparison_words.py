@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS
+from pairbank.stats.wording import number, p_value, with_interval
 
 MODELS, METHODS = "models", "methods"
 SIGNIFICANCE = 0.05
@@ -68,7 +69,9 @@ def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: floa
         whose = "one has" if untested == 1 else f"{untested:,} have"
         said += f" {whose[0].upper()}{whose[1:]} no test: {'; '.join(dict.fromkeys(_why_not(part)))}."
     detectable = tested["detectable"].dropna()
-    return said + (f" Median detectable difference: {detectable.median():z.3f}." if len(detectable) else "")
+    return said + (
+        f" Median detectable difference: {number(detectable.median(), digits=3)}." if len(detectable) else ""
+    )
 
 
 def _named(tested: pd.DataFrame) -> str:
@@ -101,12 +104,11 @@ def first_table(found: pd.DataFrame) -> pd.DataFrame:
     ).sort_values(["n_th", "p", "size"], kind="stable")
     rows = found.loc[order.index]
     kept = rows[["corpus", "within", "a", "b"]].copy()
-    kept["difference"] = [
-        "undefined" if pd.isna(row["difference"]) else f"{row['difference']:+z.2f}{_interval(row)}"
-        for row in rows.to_dict("records")
-    ]
+    kept["difference"] = [with_interval(row, "difference", sign=True) for row in rows.to_dict("records")]
     kept["n"] = rows["n"]
-    kept["Holm's p"] = ["" if pd.isna(p) else _p_said(p) for p in rows["p_mid_holm"]]
+    kept["Holm's p"] = [
+        "" if pd.isna(p) else p_value(p).removeprefix("p ").removeprefix("= ") for p in rows["p_mid_holm"]
+    ]
     return kept.reset_index(drop=True)
 
 
@@ -120,20 +122,6 @@ def _beyond_said(part: pd.DataFrame) -> str:
 
 
 def _difference_said(row: Mapping[Any, Any]) -> str:
-    p = _p_said(row["p_mid_holm"])
-    p = p if p.startswith("<") else f"= {p}"
     where = f"`{row['within']}`, {row['corpus']}, n = {row['n']:,}"
-    return f"`{row['a']}` - `{row['b']}` ({where}) = {row['difference']:+z.2f}{_interval(row)}, Holm's p {p}"
-
-
-def _interval(row: Mapping[Any, Any]) -> str:
-    return "" if pd.isna(row["low"]) else f" [{row['low']:+z.2f}, {row['high']:+z.2f}]"
-
-
-def _p_said(p: float) -> str:
-    """Return a p-value with three digits.
-
-    >>> _p_said(0.0004), _p_said(0.0451), _p_said(1.0)
-    ('< .001', '.045', '1.000')
-    """
-    return "< .001" if p < 0.001 else f"{p:z.3f}".removeprefix("0")
+    difference = with_interval(row, "difference", sign=True)
+    return f"`{row['a']}` - `{row['b']}` ({where}) = {difference}, Holm's {p_value(row['p_mid_holm'])}"

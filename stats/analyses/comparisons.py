@@ -209,7 +209,7 @@ def _cells(found: Comparison) -> dict[str, Any]:
 
 DEFINITIONS = f"""\
 - **difference**: accuracy of A - accuracy of B on the items both have scored (share of items with a positive delta,
-  ties one half), adjusted Wald interval for pairs at level .95 (after Bonett & Price 2012).
+  ties one half), adjusted Wald interval for pairs at level 0.95 (after Bonett & Price 2012).
 - **n_only_a**, **n_only_b**: items that only A, or only B, gets right; items on which either ties are in `n_ties`.
 - **p_exact**, **p_mid**: McNemar's test, two-sided, exact and with the mid-p correction; where one of both ties, the
   item is half a gain of the other. **p_mid_holm**, **p_mid_bh**:
@@ -240,7 +240,7 @@ def comparison_figures(found: pd.DataFrame) -> Iterator[Figure]:
             shown = shown if few else shown.assign(within="")
             yield Figure(
                 name=file_name("comparisons", corpus, compared),
-                caption=f"{note}; lines are 95 % intervals (adjusted Wald, for pairs).",
+                caption=f"{note}; lines are 95% intervals (adjusted Wald, for pairs).",
                 draw=partial(
                     intervals, shown, rows="pair", series="within", x_label="difference in accuracy", chance=0
                 ),

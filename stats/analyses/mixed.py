@@ -35,6 +35,7 @@ from pairbank.stats.measures.mixed import (
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.wording import p_value, with_interval
 
 PARADIGM = "paradigm"
 SIGNIFICANCE = 0.05
@@ -217,12 +218,12 @@ def _said(rows: pd.DataFrame, cells: _Cells) -> str:
         for term, mine in part.groupby("term", sort=False):
             (most,) = mine.loc[[mine["value"].abs().idxmax()]].to_dict("records")
             differ = int((mine["p_holm"] < SIGNIFICANCE).sum())
-            p = "p < .001" if most["p_holm"] < 0.001 else f"p = {most['p_holm']:z.3f}".replace("0.", ".")
             versus = _versus(str(most["versus"]))
             said.append(
                 f"{outcome}: of {len(mine)} {_PLURAL[str(term)]}, {differ} differ from {versus} at {SIGNIFICANCE} "
-                f"(Holm); `{most['level']}` is furthest from it, by {most['value']:+z.2f} "
-                f"[{most['low']:+z.2f}, {most['high']:+z.2f}] {_UNITS[str(outcome)]}, Holm's {p}"
+                f"(Holm); `{most['level']}` is furthest from it, by {with_interval(most, sign=True)} "
+                f"{_UNITS[str(outcome)]}, "
+                f"Holm's {p_value(most['p_holm'])}"
             )
     return ". ".join(said) + "."
 
@@ -242,7 +243,7 @@ def _figures(effects: pd.DataFrame) -> list[Figure]:
             name=file_name("mixed", corpus),
             caption=(
                 f"Effects on standardised deltas of {corpus}, {part['n'].max():,} {part['unit'].iloc[0]}s as a random "
-                "sample. Lines are 95 % intervals."
+                "sample. Lines are 95% intervals."
             ),
             draw=partial(
                 intervals, part, rows="level", series="term", x_label="difference (standard deviations)", chance=0
@@ -264,6 +265,6 @@ DEFINITIONS = f"""\
   Schielzeth's marginal R2; logistic: Zheng's, 1 - squares left over / squares around the mean).
   **r_squared_with_units**: with the units as well (conditional R2); the logistic model has none.
 - **versus**: `direct`, or the first method, or model; for phenomena (each with two units or more) the mean of all.
-- Intervals are Student's at level .95, with units - 1 (for phenomena: - their number) degrees of freedom. **p_holm**:
+- Intervals are Student's at level 0.95, with units - 1 (for phenomena: - their number) degrees of freedom. **p_holm**:
   corrected for all levels of the term and outcome. A model that does not converge has no numbers, and a reason.
 """

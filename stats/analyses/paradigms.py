@@ -23,6 +23,7 @@ from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.method_scores import logprobs_of
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
+from pairbank.stats.wording import number, span
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
@@ -172,10 +173,10 @@ def _text(found: pd.DataFrame) -> str:
 
 def _low_said(name: str, rows: pd.DataFrame) -> str:
     if len(rows) > 1:
-        return f"{name} ({rows['value'].mean():z.2f}; {rows['value'].min():z.2f} to {rows['value'].max():z.2f})"
+        return f"{name} ({number(rows['value'].mean())}; {span(rows['value'])})"
     (row,) = rows.to_dict("records")
-    interval = "" if pd.isna(row["low"]) else f" [{row['low']:z.2f}, {row['high']:z.2f}]"
-    return f"{name} ({row['value']:z.2f}{interval})"
+    interval = "" if pd.isna(row["low"]) else f" [{number(row['low'])}, {number(row['high'])}]"
+    return f"{name} ({number(row['value'])}{interval})"
 
 
 MOST_METHODS = 4
@@ -183,12 +184,12 @@ MOST_METHODS = 4
 
 DEFINITIONS = """\
 - **accuracy**: share of items whose difference (good - bad, averaged over presentations) is positive, ties one half;
-  Wilson's score interval at level .95.
+  Wilson's score interval at level 0.95.
 - **accuracy_pooled**: every presentation is a trial, right where the correct option is the most probable; Wilson's
   interval, clustered by items.
 - Intervals are of one group each and are not corrected for the number of groups.
 - **p_below**: one-sided sign test of right and wrong choices being equally frequent, ties left out; not corrected in
-  the table. The text counts groups whose largest p over models is below .05 after Holm's correction for all groups.
+  the table. The text counts groups whose largest p over models is below 0.05 after Holm's correction for all groups.
 """
 
 

@@ -21,6 +21,7 @@ from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
+from pairbank.stats.wording import number
 
 TASK = "word_prediction"
 
@@ -87,12 +88,12 @@ def _ends(values: pd.Series[float]) -> str:
     """Return the lowest and the highest value, one number where they are one, nothing where there is none."""
     if values.empty:
         return ""
-    low, high = f"{values.min():z.2f}", f"{values.max():z.2f}"
+    low, high = number(values.min()), number(values.max())
     return low if len(values) == 1 else f"{low} to {high}"
 
 
 DEFINITIONS = """\
 - **mean_logprob**: mean over items of the log-probability (nats, summed over its tokens) of the word that came next,
-  given the text before it (`direct`) or given a question about it; Student's t interval over items at level .95.
+  given the text before it (`direct`) or given a question about it; Student's t interval over items at level 0.95.
 - **pearson**: r over items of a question's log-probability with that of `direct`, jackknife interval.
 """

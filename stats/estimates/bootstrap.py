@@ -15,6 +15,7 @@ import numpy as np
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import check_level, finite_vector
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.wording import precise
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -172,7 +173,7 @@ def percentile_estimate(value: float, resampled: FloatArray, *, n: int, method: 
         reason = f"undefined in {n_undefined} of {resampled.size} resamples"
         return without_interval(value, reason, n=n, method=method, level=level)
     if np.ptp(resampled) <= 1e-12 * max(1.0, abs(value)):
-        return without_interval(value, f"every resample gives {value:.6g}", n=n, method=method, level=level)
+        return without_interval(value, f"every resample gives {precise(value)}", n=n, method=method, level=level)
     tail = (1 - level) / 2
     low, high = np.quantile(resampled, [tail, 1 - tail])
     return Estimate(value=value, low=float(low), high=float(high), n=n, method=method, level=level)

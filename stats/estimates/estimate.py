@@ -9,6 +9,7 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import check_level
+from pairbank.stats.wording import number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,5 +101,5 @@ def said(estimate: Estimate) -> str:
     if not estimate.is_defined:
         return f"undefined ({estimate.reason})"
     if np.isnan(estimate.low):
-        return f"{estimate.value:z.2f} (no interval: {estimate.reason})"
-    return f"{estimate.value:z.2f} [{estimate.low:z.2f}, {estimate.high:z.2f}]"
+        return f"{number(estimate.value)} (no interval: {estimate.reason})"
+    return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"

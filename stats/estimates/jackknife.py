@@ -3,7 +3,7 @@
 The standard error is the root of the summed squares of the shifts (the jackknife: Hinkley 1978, Biometrika 65:13-21).
 Where a few items do most of the shifting, as with heavy tails, that sum is itself uncertain: Student's t has twice
 Satterthwaite's degrees of freedom, as many as there are items less what is estimated at most. Twice, because his own
-number makes intervals that cover 97 to 98 % in the simulations.
+number makes intervals that cover 97 to 98% in the simulations.
 """
 
 from __future__ import annotations

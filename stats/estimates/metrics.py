@@ -58,7 +58,7 @@ _ACCURACY = (
     Metric(
         id="position_bias",
         heading="first option chosen",
-        what="share of presentations in which the option shown first is the most probable; .50 is no bias",
+        what="share of presentations in which the option shown first is the most probable; 0.50 is no bias",
         table="accuracy",
     ),
     Metric(
@@ -85,7 +85,7 @@ _ACCURACY = (
     Metric(
         id="auc",
         heading="AUC",
-        what="area under the ROC curve of single sentences labelled acceptable against not; .50 is chance",
+        what="area under the ROC curve of single sentences labelled acceptable against not; 0.50 is chance",
         table="accuracy",
         always_shown=False,
     ),
@@ -93,7 +93,7 @@ _ACCURACY = (
         id="balanced_accuracy",
         heading="balanced accuracy",
         what="of labelled sentences, the mean of the shares of acceptable and of unacceptable ones that a threshold "
-        "learned from other sentences (10-fold) classifies correctly; .50 is chance",
+        "learned from other sentences (10-fold) classifies correctly; 0.50 is chance",
         table="accuracy",
         always_shown=False,
     ),

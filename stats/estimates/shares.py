@@ -20,6 +20,7 @@ from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import check_level, finite_vector
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.estimates.paradigms import draws, mean_over, share_over
+from pairbank.stats.wording import precise
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -111,7 +112,7 @@ def mean_of_items(values: ArrayLike, *, clusters: ArrayLike | None = None, level
         return without_interval(mean, "one item has no spread", n=1, method=STUDENT, level=level)
     error = float(stats.sem(numbers))
     if error <= 1e-12 * abs(mean):
-        return without_interval(mean, f"every item gives {mean:.6g}", n=numbers.size, method=STUDENT, level=level)
+        return without_interval(mean, f"every item gives {precise(mean)}", n=numbers.size, method=STUDENT, level=level)
     low, high = stats.t.interval(level, numbers.size - 1, loc=mean, scale=error)
     found = Estimate(value=mean, low=float(low), high=float(high), n=numbers.size, method=STUDENT, level=level)
     return mean_over(found, numbers, draws(clusters, numbers.size))
@@ -172,7 +173,7 @@ def _share(sums: FloatArray, sizes: FloatArray, *, method: str, level: float) ->
         return without_interval(value, "one item has no spread", n=n, method=method, level=level)
     residuals = (sums - value * sizes) / sizes.mean()
     effect = design_effect(np.array([np.mean(residuals**2)]), share)
-    if np.ptp(sizes):  # the number of trials is then itself drawn: without this, .91 of 24 items' intervals cover
+    if np.ptp(sizes):  # the number of trials is then itself drawn: without this, 0.91 of 24 items' intervals cover
         effect, level_used = effect * n / (n - 1), _of_student(level, n - 1)
     else:
         level_used = level

@@ -30,6 +30,7 @@ from pairbank.stats.figures.style import (
     series_look,
     styled,
 )
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -143,9 +144,9 @@ def write_cells(axes: Axes, values: FloatArray, colours: FloatArray, *, size: fl
         size: Of the letters, in points.
     """
     for row, column in np.argwhere(~np.isnan(values)):
-        number = f"{values[row, column]:z.2f}".replace("0.", ".", 1)
+        text = number(values[row, column])
         dark = colours[row, column, :3] @ (0.299, 0.587, 0.114) < 0.55
-        axes.text(column, row, number, ha="center", va="center", color="white" if dark else INK, fontsize=size)
+        axes.text(column, row, text, ha="center", va="center", color="white" if dark else INK, fontsize=size)
 
 
 def curves(
@@ -205,7 +206,7 @@ def roc_curves(
     """
     if not found:
         raise BankError(f"{title or 'ROC'}: no curve to draw")
-    said = {name: f"{label(name)}: {areas[name]:z.2f}" if areas else label(name) for name in found}
+    said = {name: f"{label(name)}: {number(areas[name])}" if areas else label(name) for name in found}
     with styled():
         made = drawing(SINGLE + 1.3, SINGLE + 1)
         axes = made.add_subplot(

@@ -29,6 +29,7 @@ from pairbank.stats.figures.style import (
     series_look,
     styled,
 )
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,10 +239,10 @@ def _cells(axes: Axes, matrix: pd.DataFrame, *, limits: tuple[float, float] | No
     )
     if max(values.shape) <= MOST_NUMBERED:
         for row, column in np.argwhere(~np.isnan(values)):
-            number = f"{values[row, column]:z.2f}".replace("0.", ".", 1)
+            text = number(values[row, column])
             red, green, blue, _ = image.to_rgba(values[row, column])
             dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
-            axes.text(column, row, number, ha="center", va="center", color="white" if dark else INK, fontsize=6.5)
+            axes.text(column, row, text, ha="center", va="center", color="white" if dark else INK, fontsize=6.5)
         for row, column in np.argwhere(np.isnan(values)):
             axes.text(column, row, UNDEFINED, ha="center", va="center", color=CHANCE, fontsize=6.5)
     tilt: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}

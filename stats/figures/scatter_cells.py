@@ -12,6 +12,7 @@ import numpy as np
 
 from pairbank.stats.estimates.ties import varies
 from pairbank.stats.figures.style import COLOURS, FAINT, INK, SINGLE, drawing, heading, label, levels, styled
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,4 +111,4 @@ def _r(x: FloatArray, y: FloatArray) -> str:
     """Return Pearson's r as it is written in a cell; nothing where it is undefined."""
     if len(x) < 3 or not (varies(x) and varies(y)):
         return ""
-    return f"{np.corrcoef(x, y)[0, 1]:z.2f}".replace("0.", ".", 1)
+    return number(np.corrcoef(x, y)[0, 1])

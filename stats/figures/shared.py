@@ -64,7 +64,7 @@ def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator
         else:
             draw = partial(curve_panels, mine, panel="method", series="model", zero=True, **look)
         lines = "" if n_models == 1 else f"; a line is one of {n_models} models"
-        bands = "; bands are 95 % intervals" if n_models <= MOST_BANDS else ""
+        bands = "; bands are 95% intervals" if n_models <= MOST_BANDS else ""
         yield Figure(
             name=file_name(section, "bins", where, distance),
             caption=(

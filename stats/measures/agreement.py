@@ -1,7 +1,7 @@
 """Whether two methods, or a model and people, agree on items: in, two vectors of deltas; out, Estimate.
 
 Pearson's r, Spearman's rho and Cohen's kappa (Cohen 1960) on signs, each on Fisher's z scale, and raw agreement with
-Wilson's interval. Deltas of models are far from normal, where Fisher's own interval covers 60 to 90 %: the standard
+Wilson's interval. Deltas of models are far from normal, where Fisher's own interval covers 60 to 90%: the standard
 error of z is the jackknife's for r (Hinkley 1978, Biometrika 65:13-21) and the infinitesimal jackknife's for rho, with
 Student's t; kappa's is that of Fleiss, Cohen & Everitt 1969. `docs/statistics.md` has the coverage.
 Answers that are the same but for rounding (`estimates.ties`) agree with nothing: there is no number of them, in any
@@ -33,7 +33,7 @@ JACKKNIFE = "jackknife-z"
 INFLUENCE = "infinitesimal-jackknife-z"
 KAPPA = "kappa-z"
 LEAST_RANKED = 10
-"""Items below which rho has no interval: with ties it covers less than 93 %."""
+"""Items below which rho has no interval: with ties it covers less than 93%."""
 LEAST_OF_A_CHOICE = 5
 """Items that each side must be preferred on by each method before kappa has an interval."""
 _PSEUDO = 0.25

@@ -34,7 +34,7 @@ ROBUST = "jackknife-z"
 _LEAST = 8
 """Items that an estimate needs."""
 _FOR_EACH_GIVEN = 3
-"""Items more that it needs for each given column: with fewer and heavy tails it would cover less than 92 %."""
+"""Items more that it needs for each given column: with fewer and heavy tails it would cover less than 92%."""
 
 
 @contextmanager
@@ -278,7 +278,7 @@ def jackknifed_r(
 
     It supposes no normal data and no independent rows. Sums of squares and products lose an item's own, times a weight
     for what the item took part in: the mean of its subject (exact), or a regression (between White's HC2 and HC3, which
-    cover 93 to 97 % where HC3, the exact jackknife, covers 99).
+    cover 93 to 97% where HC3, the exact jackknife, covers 99).
 
     Args:
         r: The correlation.

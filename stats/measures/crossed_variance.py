@@ -37,7 +37,7 @@ class Component:
     """Of the sum of all components, those below 0 taken as 0."""
     low: float
     high: float
-    """95 % interval of the share, for other levels of the first factor and the same ones of the others."""
+    """95% interval of the share, for other levels of the first factor and the same ones of the others."""
     n_levels: int
     """Levels, or combinations of levels, that there are."""
 

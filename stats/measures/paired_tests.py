@@ -120,7 +120,7 @@ def paired_difference(gain: ArrayLike, *, clusters: ArrayLike | None = None, lev
     """Return the mean gain of A over B with an adjusted Wald interval.
 
     Bonett & Price 2012 add one item that A alone gets right and one that B alone does before they take the variance.
-    Half of each is added here: with whole ones 95 % intervals cover 97 to 99 % where few items are discordant.
+    Half of each is added here: with whole ones 95% intervals cover 97 to 99% where few items are discordant.
 
     Args:
         gain: Credit of A - credit of B for each item, from -1 to 1, shape (items,).

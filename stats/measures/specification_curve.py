@@ -37,7 +37,7 @@ class CurveTest:
     median: float
     """Median effect, as distance from the null value."""
     share: float
-    """Share of specifications that are significant (.05, two-sided) in the direction of the claim."""
+    """Share of specifications that are significant (0.05, two-sided) in the direction of the claim."""
     mean_z: float
     """Sum of all z over the root of their number (Stouffer)."""
     p_median: float
@@ -46,7 +46,7 @@ class CurveTest:
     """Two-sided, over the draws."""
     null_median_low: float
     null_median_high: float
-    """Middle 95 % of the medians of the draws."""
+    """Middle 95% of the medians of the draws."""
     detectable: float
     """The median effect that is found with a power of .8."""
 

@@ -1,6 +1,6 @@
 """Answers that name a place, not a side: in, the long summary; out, which models give one option whatever it is.
 
-Where a model names the option shown first in 95 % of the presentations or more, or in 5 % or fewer, its answers tell
+Where a model names the option shown first in 95% of the presentations or more, or in 5% or fewer, its answers tell
 nothing of the sides; differences averaged over orders still tell how much surer it is of that option in one order than
 in the other. The accuracy that leads is then that of its answers, with the orders pooled; the averaged one, where that
 is its paper's, stands beside it. A method that shows the correct option in one place only is left as it is: there, to
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.analyses.ranges import said_once, span
+from pairbank.stats.wording import number, percent, shared_value, span
 
 SAME_PLACE = 0.95
 """Share of presentations in which the first option is named (or another one) that counts as an answer by place."""
@@ -75,7 +75,7 @@ def places_said(part: pd.DataFrame, labels: Mapping[str, str], *, n_asked: int, 
     averaged = f", {span(of_paper)} averaged over them" if len(of_paper) else ""
     if len(part) == 1:
         (one,) = part.to_dict("records")
-        share = f" ({one['first_option']:.0%} of answers)"
+        share = f" ({percent(one['first_option'])} of answers)"
         return (
             f"Asked by {labels.get(one['method'], one['method'])}, {one['model']} names "
             f"{place_said(one['first_option'])}{share}, whichever side that is: {pooled} with orders pooled{averaged}"
@@ -129,5 +129,5 @@ def pooled_range(part: pd.DataFrame) -> str:
     """
     if len(part) == 1:
         (one,) = part.to_dict("records")
-        return f"{one['value']:z.2f}" + ("" if pd.isna(one["low"]) else f" [{one['low']:z.2f}, {one['high']:z.2f}]")
-    return said_once(part["value"]) or f"{part['value'].min():z.2f} to {part['value'].max():z.2f}"
+        return number(one["value"]) + ("" if pd.isna(one["low"]) else f" [{number(one['low'])}, {number(one['high'])}]")
+    return shared_value(part["value"]) or span(part["value"])

@@ -17,13 +17,13 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import DIRECT, SENTENCE
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.analyses.ranges import cell, counts, said_once
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.report.one_place import KEYS, POOLED, by_place, place_said, places_said, pooled_range
 from pairbank.stats.report.overview_figures import PEOPLE, overview_figures
 from pairbank.stats.report.with_people import WITH_PEOPLE, people_said
 from pairbank.stats.scored_table.frame import ScoredFrame, flagged
+from pairbank.stats.wording import n_items, number, shared_value, span, with_interval
 
 OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human_sentence": "r with people"}
 """Metrics of single sentences on the first page, and their headings there."""
@@ -134,7 +134,7 @@ def _answer(
         said.append(f"{named} ({_where(part)}).")
     raters = whole[people].drop_duplicates(["corpus", "value"])
     if len(raters):
-        n = f" ({counts(raters)})" if raters["n"].nunique() == 1 else ""
+        n = f" ({n_items(raters['n'])})" if raters["n"].nunique() == 1 else ""
         said.append(f"People on average prefer it in {_range(raters, {})}{n}.")
     return html_as_text(" ".join([*said, *besides]))
 
@@ -210,22 +210,20 @@ def _of_models(part: pd.DataFrame, labels: Mapping[str, str]) -> str:
 def _where(part: pd.DataFrame) -> str:
     """Return the corpora, and how many items the numbers rest on."""
     corpora = list(dict.fromkeys(part["corpus"]))
-    return f"{corpora[0] if len(corpora) == 1 else f'{len(corpora)} corpora'}, {counts(part)}"
+    return f"{corpora[0] if len(corpora) == 1 else f'{len(corpora)} corpora'}, {n_items(part['n'])}"
 
 
 def _range(part: pd.DataFrame, labels: Mapping[str, str]) -> str:
     if len(part) == 1:
-        return cell(part.iloc[0])
+        return with_interval(part.iloc[0])
     keys = [key for key in ("model", "method", "corpus") if part[key].nunique() > 1]
-    if (same := said_once(part["value"])) is not None:
+    if (same := shared_value(part["value"])) is not None:
         return same
     by_value = part.sort_values("value", kind="stable")
     ends = (by_value.iloc[0], by_value.iloc[-1])
     own_n = part["n"].nunique() > 1
-    return " to ".join(
-        f"{cell(row)} ({', '.join([*(labels.get(row[key], str(row[key])) for key in keys), *_n(row, said=own_n)])})"
-        for row in ends
-    )
+    places = [[*(labels.get(row[key], str(row[key])) for key in keys), *_n(row, said=own_n)] for row in ends]
+    return " to ".join(f"{with_interval(row)} ({', '.join(place)})" for row, place in zip(ends, places, strict=True))
 
 
 def _n(row: Mapping[str, Any] | pd.Series[Any], *, said: bool) -> list[str]:
@@ -237,8 +235,8 @@ def _cell(row: Mapping[str, Any] | pd.Series[Any], *, n: int, interval: bool = T
     share = row.get("first_option")
     besides = [*_n(row, said=row["n"] != n), *([] if pd.isna(share) else [f"{place_said(share)}; orders pooled"])]
     if not pd.isna(averaged := row.get("averaged")):
-        besides.append(f"averaged {averaged:z.2f}")
-    return cell(row, interval=interval) + (f" ({'; '.join(besides)})" if besides else "")
+        besides.append(f"averaged {number(averaged)}")
+    return with_interval(row, interval=interval) + (f" ({'; '.join(besides)})" if besides else "")
 
 
 def _first_table(own: pd.DataFrame) -> pd.DataFrame:
@@ -263,7 +261,7 @@ def _first_table(own: pd.DataFrame) -> pd.DataFrame:
                 row[method] = "".join(shown)
             else:
                 known = values["value"].dropna()
-                row[method] = f"{known.min():z.2f} to {known.max():z.2f}" if len(known) else "undefined"
+                row[method] = span(known)
         rows.append(row)
     return pd.DataFrame(rows, columns=[*keys, "n", *methods]).rename(columns={HUMAN: PEOPLE})
 
@@ -294,4 +292,4 @@ def _extremes(ordered: pd.DataFrame) -> dict[str, str]:
     if ordered.empty:
         return dict.fromkeys(("lowest", "highest"), "undefined")
     ends = {"lowest": ordered.iloc[0], "highest": ordered.iloc[-1]}
-    return {name: f"{cell(row)} ({row['model']})" for name, row in ends.items()}
+    return {name: f"{with_interval(row)} ({row['model']})" for name, row in ends.items()}

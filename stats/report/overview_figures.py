@@ -23,6 +23,7 @@ from pairbank.stats.report.wide_tables import headline
 from pairbank.stats.report.with_people import people_figures
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.wording import with_interval
 
 PEOPLE = "people"
 """In a figure of several models, whose accuracy that of people is."""
@@ -59,7 +60,7 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
     n_models, n_methods = (chosen.loc[chosen["model"] != PEOPLE, key].nunique() for key in ("model", "method"))
     together = n_models == 1 and n_methods <= MOST_SERIES
     for place, part in chosen.groupby("corpus" if together else "where", sort=False):
-        said = "Lines are 95 % intervals (Wilson)."
+        said = "Lines are 95% intervals (Wilson)."
         look: dict[str, Any] = {"x_label": "accuracy", "title": str(place), "chance": 0.5, "limits": (0, 1)}
         if together:
             draw = partial(intervals, part, rows="where", series="method", **look)
@@ -99,9 +100,7 @@ def _one_place_said(part: pd.DataFrame) -> str:
 
 def _of_people(part: pd.DataFrame) -> str:
     """Return what people prefer, who have no place among many models and methods."""
-    said = [
-        f"{row['value']:z.2f} [{row['low']:z.2f}, {row['high']:z.2f}] (n = {row['n']:,})" for _, row in part.iterrows()
-    ]
+    said = [f"{with_interval(row)} (n = {row['n']:,})" for _, row in part.iterrows()]
     return f"People's mean ratings: {' or '.join(said)}." if said else "Intervals stand in the table."
 
 

@@ -20,6 +20,7 @@ from pairbank.stats.report.definitions import DEFINITIONS
 from pairbank.stats.report.overview_figures import PEOPLE
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline
 from pairbank.stats.scored_table.scored_table import GROUPINGS
+from pairbank.stats.wording import in_table, whole
 
 if TYPE_CHECKING:
     from pairbank.stats.analyses.base import Section
@@ -163,7 +164,8 @@ def _table(table: pd.DataFrame, labels: Mapping[str, str]) -> str:
     shown = table.astype(object).rename(columns=dict(labels))
     for name, column in zip(shown.columns, (table[column] for column in table.columns), strict=True):
         if pd.api.types.is_float_dtype(column):
-            shown[name] = [x if pd.isna(x) else f"{x:.3g}" if 0 < abs(x) < 0.1 else f"{x:z.3f}" for x in column]
+            cell = whole if (column.dropna() % 1 == 0).all() and column.abs().gt(1).any() else in_table
+            shown[name] = [x if pd.isna(x) else cell(x) for x in column]
         elif name in _NAMED:
             shown[name] = [_called(x, labels) if isinstance(x, str) else x for x in column]
     return to_markdown(shown)

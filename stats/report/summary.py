@@ -61,7 +61,7 @@ def summarise(
     Returns:
         One row per group, method and metric, with the columns and types of `DTYPES`. `n` counts the items
         used and `n_excluded` those that the method applies to but the number leaves out: identical sides, and
-        for kappa and raw agreement ties too. Intervals are at level .95. An undefined value is NaN with a `reason`.
+        for kappa and raw agreement ties too. Intervals are at level 0.95. An undefined value is NaN with a `reason`.
 
     Raises:
         BankError: If the table is not one corpus in the shared schema with complete scores.

@@ -12,6 +12,7 @@ import pandas as pd
 
 from pairbank.stats.estimates.metrics import headings
 from pairbank.stats.scored_table.scored_table import MOST_SUBSETS
+from pairbank.stats.wording import number, with_interval
 
 _BESIDE = ("low", "high", "n")
 """What stands beside a value in a CSV file."""
@@ -160,5 +161,5 @@ def _number(estimate: Mapping[Any, Any]) -> str:
     if pd.isna(estimate["value"]):
         return "undefined"
     if pd.isna(estimate["low"]):
-        return f"{estimate['value']:z.2f} [no interval]"
-    return f"{estimate['value']:z.2f} [{estimate['low']:z.2f}, {estimate['high']:z.2f}]"
+        return f"{number(estimate['value'])} [no interval]"
+    return with_interval(estimate)

@@ -11,13 +11,13 @@ import pandas as pd
 
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.ranges import cell, counts, ranged
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.scatter_cells import scatter_cells
 from pairbank.stats.figures.scatters import scatter_panels
 from pairbank.stats.figures.shared import file_name, n_said, pages
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.wording import n_items, value_range, with_interval
 
 WITH_PEOPLE = {
     "pearson_human": "differences and those of people's judgments",
@@ -59,18 +59,19 @@ def people_said(
     said = _one_by_one(rows) if alone else "; ".join(_ends(kind, part) for kind, part in kinds if len(part))
     corpora = ", ".join(dict.fromkeys(rows["corpus"]))
     whose = f"{rows['model'].iloc[0]}'s" if rows["model"].nunique() == 1 else f"{rows['model'].nunique()} models'"
-    return f"Pearson's r between {whose} {WITH_PEOPLE[metric]} ({corpora}, {counts(rows)}): {said}."
+    return f"Pearson's r between {whose} {WITH_PEOPLE[metric]} ({corpora}, {n_items(rows['n'])}): {said}."
 
 
 def _one_by_one(rows: pd.DataFrame) -> str:
     several = rows["n"].nunique() > 1
     return "; ".join(
-        f"{row['method']} {cell(row)}" + (f" (n = {row['n']:,})" if several else "") for row in rows.to_dict("records")
+        f"{row['method']} {with_interval(row)}" + (f" (n = {row['n']:,})" if several else "")
+        for row in rows.to_dict("records")
     )
 
 
 def _ends(kind: str, part: pd.DataFrame) -> str:
-    return f"{kind} {ranged(part, ['model', 'method', 'corpus'], code=())}"
+    return f"{kind} {value_range(part, ['model', 'method', 'corpus'], code=())}"
 
 
 def people_figures(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:

@@ -613,7 +613,7 @@ def parquet_files() -> Iterator[Case]:
     yield Case(id="whole", name="mine.parquet", data=whole, said="2 rows", pairs=pairs)
     for n in range(0, 100, 10):
         yield Case(
-            id=f"{n} % of it",
+            id=f"{n}% of it",
             name="mine.parquet",
             data=whole[: len(whole) * n // 100],
             refused="not a readable parquet file",

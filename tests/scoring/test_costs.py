@@ -76,7 +76,7 @@ def test_the_command_line_plans_a_study_for_several_models(tmp_path: Path) -> No
     assert done.exit_code == 0, done.output
     for name in ("llama", "7B", "gpt2", "mistral"):
         assert name in done.output
-    assert "1e+12 FLOP/s a device (as stated)" in done.output
+    assert "1e+12 FLOP/s per device (as stated)" in done.output
     entries = (f'[[models]]\nid = "{folder}"\nname = "model-{n}"' for n, folder in enumerate(folders))
     (tmp_path / "models.toml").write_text("\n".join(entries), encoding="utf-8")
     listed = CliRunner().invoke(

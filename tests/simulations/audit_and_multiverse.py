@@ -27,8 +27,8 @@ CURVES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("the same, heavy tails", {"claim": "people > 0", "heavy": True}),
     ("the same, whole points", {"claim": "people > 0", "ratings": "steps"}),
     ("r with people is .3, claimed above .3", {"claim": "people > 0.3", "people": 0.3, "layouts": (DIRECT,)}),
-    ("power: asking right 8 % less often", {"gap": 0.3}),
-    ("power: asking right 19 % less often", {"gap": 0.7}),
+    ("power: asking right 8% less often", {"gap": 0.3}),
+    ("power: asking right 19% less often", {"gap": 0.7}),
     ("power: r with people is .3, claimed above .1", {"claim": "people > 0.1", "people": 0.3, "layouts": (DIRECT,)}),
 )
 CLEAN: tuple[tuple[str, dict[str, Any]], ...] = (

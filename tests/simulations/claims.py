@@ -32,7 +32,7 @@ def equivalence() -> Iterator[str]:
 
 
 def associations(repetitions: int) -> Iterator[str]:
-    """Yield how often the 95 % intervals of correlations of 0 cover it."""
+    """Yield how often the 95% intervals of correlations of 0 cover it."""
     yield "| noise | items | partial r covers | r within models covers |\n| --- | --- | --- | --- |"
     for kind in KINDS:
         for n_items in (50, 200, 1000):

@@ -1,4 +1,4 @@
-"""How often do 95 % intervals hold the truth? Prints Markdown tables, a row for each estimate and kind of data.
+"""How often do 95% intervals hold the truth? Prints Markdown tables, a row for each estimate and kind of data.
 
     PYTHONPATH=src:tests/support python tests/simulations/coverage.py [--runs 4000] [--jobs -1] [--only pearson,kappa]
 
@@ -21,7 +21,7 @@ def cell(found: Coverage) -> str:
     """Return a cell: coverage in per cent, and how many runs have an interval where not all do."""
     if found.given < FEWEST_WITH_INTERVAL:
         return "none"
-    of = "" if found.given > 0.999 else f" ({100 * found.given:.0f} % have one)"
+    of = "" if found.given > 0.999 else f" ({100 * found.given:.0f}% have one)"
     return f"{100 * found.held:.1f}{of}"
 
 

@@ -39,7 +39,7 @@ def tables(shared: Path) -> list[ScoredFrame]:
 
 def test_the_sides_correlate_and_no_threshold_separates_them(tables: list[ScoredFrame]) -> None:
     # Hu et al. 2026: a strong positive correlation within pairs (Figure 2a), areas that do not exceed .75 (Figure 4b),
-    # and about 80 % of pairs right (Figure 8)
+    # and about 80% of pairs right (Figure 8)
     found = grammaticality(tables).tables
     assert len(found["correlation"]) == 13
     assert found["correlation"]["value"].min() > 0.9

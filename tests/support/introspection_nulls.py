@@ -30,7 +30,7 @@ MEANINGS: dict[Design, str] = {
     "heavy tails": "as alike, all parts t-distributed with 3 degrees of freedom",
     "answers follow nothing": "answers are noise",
     "near twins": "the first two of each family share a further part, which nobody declared",
-    "clustered items": "items come in tens (paradigms) that share 30 % of the variance of every part",
+    "clustered items": "items come in tens (paradigms) that share 30% of the variance of every part",
 }
 _CLUSTER = 10
 

@@ -6,7 +6,7 @@ import { groupedBy, results, signatureOf, sortedBy, unreadOf } from "./results.j
 import { whole, words } from "./text.js";
 
 const NOTE =
-  "Accuracy: the share of items with a positive difference (good − bad), ties counted one half, with its 95 % " +
+  "Accuracy: the share of items with a positive difference (good − bad), ties counted one half, with its 95% " +
   "interval; the tick is chance. Orders pooled: every presentation of a prompt is one trial. First option: how often " +
   "option 1 is the most probable, .50 without a position bias. n: items used.";
 const KEYS = ["model", "corpus", "group", "method", "n", "accuracy", "pooled", "first"];
@@ -57,7 +57,7 @@ export async function panel(bank, view) {
     ...(view.by === "all" ? [] : [{ label: capital(words(view.by)), key: "group" }]),
     { label: "Method", key: "method" },
     { label: "Accuracy", key: "accuracy", kind: "fig" },
-    { label: "", tip: "0 to 1, with the 95 % interval; the tick is chance" },
+    { label: "", tip: "0 to 1, with the 95% interval; the tick is chance" },
     { label: "Orders pooled", key: "pooled", kind: "fig", tip: "Every presentation is one trial" },
     { label: "First option", key: "first", kind: "fig", tip: "Position bias: .50 is none" },
     { label: "n", key: "n", kind: "num", tip: "Items used" },

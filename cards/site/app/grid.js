@@ -144,7 +144,7 @@ export async function panel(bank, view) {
 
 const NOTES = [
   "Accuracy: the share of items with a positive difference, ties one half; chance is .50.",
-  "A rank interval comes from McNemar’s exact tests of all pairs of models on the items that both have (of the mean: z tests of the mean paired difference), corrected by Holm over all pairs; together the intervals hold the true ranks with a chance of 95 %.",
+  "A rank interval comes from McNemar’s exact tests of all pairs of models on the items that both have (of the mean: z tests of the mean paired difference), corrected by Holm over all pairs; together the intervals hold the true ranks with a chance of 95%.",
   "Ranks are among all models of the bank, whatever the filters. A model that lacks columns stands below those that have all: its mean is of other items.",
 ];
 

@@ -28,7 +28,7 @@ export async function panel(bank, view) {
     { label: "Method", key: "method" },
     { label: "Model", key: "model" },
     { label: "Pearson r", key: "pearson", kind: "fig" },
-    { label: "", tip: "−1 to 1, with the 95 % interval; the tick is no correlation" },
+    { label: "", tip: "−1 to 1, with the 95% interval; the tick is no correlation" },
     { label: "Spearman’s ρ", key: "spearman", kind: "fig" },
     { label: "n", key: "n", kind: "num", tip: "Items with a score and human judgments of both sides" },
   ];

@@ -68,7 +68,7 @@ function results(test) {
   return h("table.pb-table.small.pb-test", {}, h("tbody", {},
     line("Accuracy of the first", h("b", {}, share(test.accuracyA, 3))),
     line("Accuracy of the second", h("b", {}, share(test.accuracyB, 3))),
-    line("Difference", [h("b", {}, share(difference.value, 3)), ` [${share(difference.low, 3)}, ${share(difference.high, 3)}]`], "95 % interval"),
+    line("Difference", [h("b", {}, share(difference.value, 3)), ` [${share(difference.low, 3)}, ${share(difference.high, 3)}]`], "95% interval"),
     line("McNemar’s test, exact", pValue(test.exact), test.halfA + test.halfB ? "over whole and half gains" : ""),
     line("the same, mid-p", pValue(test.mid)),
     line("Detectable difference", share(test.detectable, 3), "that so many items would show with power .80"),

@@ -13,6 +13,7 @@ from pairbank.cli.display.console import quiet_bars, status
 from pairbank.cli.display.output import answer, hint, say
 from pairbank.errors import PairbankError
 from pairbank.files import reading
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from pairbank.cards.site.site import Texts
@@ -45,7 +46,7 @@ def site(
         folder = pairbank.write_site(bank, out, name=name, texts=texts, features=_features(features))
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     answer(site=folder, n_bytes=n_bytes)
-    say(f"{folder}: {n_bytes / 2**20:.1f} MiB; put it on any web server, or look at it with")
+    say(f"{folder}: {number(n_bytes / 2**20, digits=1)} MiB; put it on any web server, or look at it with")
     hint(f"  python -m http.server --directory {folder} --bind 127.0.0.1")
 
 

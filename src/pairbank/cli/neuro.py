@@ -14,6 +14,7 @@ from pairbank.cli.display.output import answer, output, say
 from pairbank.cli.display.tables import show
 from pairbank.cli.options import Device, Dtype, ItemOptions, corpora_named, load_items, takes_item_options
 from pairbank.cli.scoring import load
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +84,7 @@ def _headline(probed: Probed) -> pd.DataFrame:
     wide = table.pivot_table(index="group", columns="metric", values="value", sort=False, dropna=False)[names]
     pairs = table[table["metric"] == "f1"].set_index("group")["n"]
     shown = wide.round(3).astype(object)
-    shown["f1_layer"] = [f"{layer:z.0f}" if layer == layer else "" for layer in wide["f1_layer"]]  # noqa: PLR0124 - NaN
+    shown["f1_layer"] = [number(layer, digits=0) if layer == layer else "" for layer in wide["f1_layer"]]  # noqa: PLR0124 - NaN
     shown.insert(0, "pairs", pairs)
     return shown.reset_index()
 

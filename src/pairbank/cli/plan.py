@@ -13,6 +13,7 @@ from pairbank.cli.display.output import answer, say
 from pairbank.cli.display.tables import show
 from pairbank.cli.models import chosen_models
 from pairbank.cli.options import Corpora, DataDir, Limit, ModelLists, Models, studies_named
+from pairbank.stats.wording import magnitude, percent
 
 if TYPE_CHECKING:
     from pairbank.scoring.costs import Shape, Work
@@ -82,7 +83,10 @@ def plan(
         rows.append(_row(f"{n_models} models", "all", all_costs, rate))
     show(pd.DataFrame(rows), name="costs", whole=["corpus"])
     answer(flops_per_second=rate, measured=told)
-    say(f"{rate:.3g} FLOP/s a device ({told}); several devices: as many copies of the model, or its parts, in full use")
+    say(
+        f"{magnitude(rate)} FLOP/s per device ({told}); several devices: as many copies of the model, or its parts, "
+        "in full use"
+    )
     if stand_in is not None:
         say(f"models with a declared size: tokens of {like}, its shape at that size")
 
@@ -102,7 +106,7 @@ def _rate(device: str, flops_per_second: float | None) -> tuple[float, str]:
         return flops_per_second, "as stated"
     if device == "here":
         return measured_flops_per_second(), "measured here"
-    return FLOPS_PER_SECOND[device] * UTILISATION, f"{UTILISATION:.0%} of what the vendor states"
+    return FLOPS_PER_SECOND[device] * UTILISATION, f"{percent(UTILISATION)} of what the vendor states"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,9 +154,9 @@ def _row(model: str, corpus: str, costs: _Costs, rate: float) -> dict[str, objec
         "items": round(costs.n_items),
         "tokens": round(costs.n_tokens),
         "computed": round(costs.n_computed),
-        "shared": f"{1 - costs.n_computed / costs.n_tokens if costs.n_tokens else 0:.0%}",
-        "FLOPs": f"{costs.flops:.2e}",
+        "shared": f"{percent(1 - costs.n_computed / costs.n_tokens if costs.n_tokens else 0)}",
+        "FLOPs": magnitude(costs.flops),
         "weights_GB": round(costs.weights_bytes / 1e9, 1),
         "scores_MB": round(costs.result_bytes / 1e6, 1),
-        **{f"hours_{n}": float(f"{seconds / 3600 / n:.3g}") for n in (1, 8, 64)},
+        **{f"hours_{n}": float(magnitude(seconds / 3600 / n)) for n in (1, 8, 64)},
     }

@@ -23,6 +23,7 @@ from pairbank.stats.estimates.arrays import mean_of_known
 from pairbank.stats.estimates.shares import share_of_items
 from pairbank.stats.estimates.ties import is_tie
 from pairbank.stats.scored_table.frame import flagged
+from pairbank.stats.wording import percent
 
 CHANCE = 0.5
 CHANCE_MARGIN = 0.05
@@ -73,7 +74,9 @@ def zero(one: Audited) -> Looked:
     below = one.accuracy < CHANCE - CHANCE_MARGIN
     beyond = 1 - 2 * one.accuracy
     said = f"is right in {share_said(one.accuracy)}, which is below chance" if not exact else "is right in exactly 0"
-    said += f": guessing would be right in .50, so that on {beyond:.0%} of the items or more it did not choose at all"
+    said += (
+        f": guessing would be right in 0.50, so that on {percent(beyond)} of the items or more it did not choose at all"
+    )
     said += ", or chose the wrong side on purpose"
     return Looked(
         check="zero", outcome="found" if below else "clean", said=said if below else "", n=one.n,
@@ -83,7 +86,7 @@ def zero(one: Audited) -> Looked:
 
 
 def chance(one: Audited) -> Looked:
-    """An accuracy that is shown to be within .05 of .50; one that may be, or may not, cannot be told."""
+    """An accuracy that is shown to be within 0.05 of 0.50; one that may be, or may not, cannot be told."""
     from scipy.stats import norm
 
     credit = one.credit[one.scored]
@@ -136,7 +139,11 @@ def constant(one: Audited) -> Looked:
         ratings = one.scores.argmax[~np.isnan(one.scores.argmax).any(axis=1)]
         values, counts = np.unique(ratings, return_counts=True)
         share = float(counts.max() / counts.sum()) if counts.size else 0.0
-        what = f"rates {values[counts.argmax()]:g} in {share:.1%} of its most probable ratings" if counts.size else ""
+        what = (
+            f"rates {values[counts.argmax()]:g} in {percent(share, digits=1)} of its most probable ratings"
+            if counts.size
+            else ""
+        )
     elif one.choices is None or layout.orders == "unknown":
         why = "which side was shown first is not known" if one.choices is not None else "it compares two numbers"
         return Looked(check="constant", outcome="not checked", said=why, n=one.n, headline=one.accuracy, **place)
@@ -144,7 +151,8 @@ def constant(one: Audited) -> Looked:
         asked = one.choices[~np.isnan(one.choices).any(axis=2)]
         shares = asked.mean(axis=0)
         share = float(shares.max())
-        what = f"answers {layout.options[int(shares.argmax())]!r} in {share:.1%} of {len(asked):,} questions"
+        option = layout.options[int(shares.argmax())]
+        what = f"answers {option!r} in {percent(share, digits=1)} of {len(asked):,} questions"
         if layout.asked == "one" and not _both_orders(one):
             why = "the same side is always shown first, so that a constant answer may be a right one"
             return Looked(check="constant", outcome="not checked", said=why, n=one.n, headline=one.accuracy, **place)

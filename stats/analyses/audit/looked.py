@@ -12,6 +12,7 @@ import numpy as np
 from pairbank.stats.estimates.arrays import mean_of_known
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.measures.accuracy import chosen_options
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray
@@ -157,9 +158,9 @@ def share_said(value: float) -> str:
     """Return a share with three digits.
 
     >>> share_said(0.5), share_said(1.0), share_said(float("nan"))
-    ('.500', '1.000', 'none')
+    ('0.500', '1.000', 'none')
     """
-    return "none" if np.isnan(value) else f"{value:z.3f}".replace("0.", ".", 1)
+    return "none" if np.isnan(value) else number(value, digits=3)
 
 
 def listed(names: Sequence[str], *, most: int = 4) -> str:

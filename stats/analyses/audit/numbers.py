@@ -14,6 +14,7 @@ import numpy as np
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, TIE
 from pairbank.stats.analyses.audit.looked import LEAST_ITEMS, Audited, Looked, listed
 from pairbank.stats.estimates.ties import is_tie
+from pairbank.stats.wording import number, percent
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
@@ -36,9 +37,9 @@ def constant_scores(one: Audited) -> Looked:
     is_logprob = not one.layout.unit and (one.layout.has_logprobs or one.layout.method in (DIRECT, DIRECT_WB))
     impossible = float((values >= -TIE).mean()) if is_logprob else 0.0
     if share >= SAME:
-        said = f"has the score {most:g} in {share:.0%} of {values.size:,} places"
+        said = f"has the score {most:g} in {percent(share)} of {values.size:,} places"
     elif impossible >= IMPOSSIBLE:
-        said = f"has log-probabilities of 0 or more, as none can be, in {impossible:.0%} of {values.size:,} places"
+        said = f"has log-probabilities of 0 or more, as none can be, in {percent(impossible)} of {values.size:,} places"
     else:
         return Looked(check="scores", n=one.n, headline=one.accuracy, **one.place)
     same = _at_fault(one, most if share >= SAME else None)
@@ -135,4 +136,4 @@ def _equal(a: FloatArray, b: FloatArray) -> bool:
 
 
 def _mean(values: FloatArray) -> str:
-    return f"{np.nanmean(values):z.3f}".replace("0.", ".", 1)
+    return number(float(np.nanmean(values)), digits=3)

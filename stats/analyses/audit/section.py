@@ -1,7 +1,7 @@
 """What would fool a reader of these tables? Scored tables in, a section out: one line a finding, what was looked for.
 
 Every check that is a test (position, chance, below chance, length) enters one family over all tables of the call;
-Holm's correction keeps the chance of any false finding at .05. The other checks are facts of the tables.
+Holm's correction keeps the chance of any false finding at 0.05. The other checks are facts of the tables.
 """
 
 from __future__ import annotations

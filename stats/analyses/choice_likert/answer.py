@@ -9,8 +9,8 @@ import pandas as pd
 
 from pairbank.markdown import html_as_text
 from pairbank.stats.analyses.choice_likert.measures import CHOICE, DESIGN, LIKERT, MEASURES
-from pairbank.stats.analyses.ranges import said_once
 from pairbank.stats.estimates.metrics import HUMAN
+from pairbank.stats.wording import number, shared_value, with_interval
 
 BOTH = f"{CHOICE}-{LIKERT}"
 TIES_FIRST = "accuracy_ties_first"
@@ -74,7 +74,7 @@ def _cell(rows: pd.DataFrame) -> str:
     if rows.empty:
         return ""
     row = rows.iloc[0]
-    number = f"{row['value']:z.2f} [{row['low']:z.2f}, {row['high']:z.2f}]"
+    number = with_interval(row)
     if not row["n_ties"]:
         return number
     return f"{number}, {'all' if row['n_ties'] == row['n'] else row['n_ties']} tie"
@@ -95,12 +95,12 @@ def answer(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> str:
     kinds = [(kind, right[(right["measure"] == kind) & (right["model"] != HUMAN)]) for kind in reversed(MEASURES)]
     said = [f"{kind} {_values(part)}" for kind, part in kinds if len(part)]
     n, width = int(right["n"].max()), float((right["high"] - right["low"]).max() / 2)
-    precision = f"(n = {n:,}, 95 % intervals at most ±{width:z.2f}; chance is .50)"
+    precision = f"(n = {n:,}, 95% intervals at most ±{number(width)}; chance is 0.50)"
     sentences = [f"On {corpus}, models choose {whom} in a share of {'; '.join(said)} {precision}."]
     both = same[same["measure"] == BOTH]
     models, people = both[both["model"] != HUMAN], both[both["model"] == HUMAN]
     if len(models):
-        human = f"; people do in {people['value'].iloc[0]:z.2f}" if len(people) else ""
+        human = f"; people do in {number(people['value'].iloc[0])}" if len(people) else ""
         sentences.append(f"Choosing and rating give the same context in {_values(models)}{human}.")
     return html_as_text(" ".join([*sentences, *ties_said(accuracies[accuracies["corpus"] == corpus])]))
 
@@ -110,10 +110,10 @@ def _values(part: pd.DataFrame) -> str:
     ordered = part.sort_values("value", kind="stable")
     first, last = ordered.iloc[0], ordered.iloc[-1]
     if len(ordered) == 1:
-        return f"{first['value']:z.2f} [{first['low']:z.2f}, {first['high']:z.2f}] ({first['model']})"
-    if (same := said_once(ordered["value"])) is not None:
+        return f"{with_interval(first)} ({first['model']})"
+    if (same := shared_value(ordered["value"])) is not None:
         return same
-    return f"{first['value']:z.2f} ({first['model']}) to {last['value']:z.2f} ({last['model']})"
+    return f"{number(first['value'])} ({first['model']}) to {number(last['value'])} ({last['model']})"
 
 
 def ties_said(accuracies: pd.DataFrame) -> list[str]:

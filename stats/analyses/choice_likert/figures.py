@@ -53,7 +53,7 @@ def agreement_figures(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> It
             name=file_name(ACCURACIES, corpus),
             caption=(
                 f"Share of items of {corpus!s} on which each model's measure chooses as {whom} "
-                f"({n_said(part['n'])}). Lines are 95 % intervals (Wilson); {first}"
+                f"({n_said(part['n'])}). Lines are 95% intervals (Wilson); {first}"
             ),
             draw=partial(_of_models, part, x_label=f"same choice as {whom}", title=str(corpus), chance=0.5),
         )
@@ -63,7 +63,7 @@ def agreement_figures(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> It
             name=file_name("choice_likert_consistency", corpus),
             caption=(
                 f"Share of items of {corpus} on which two measures of a model choose the same context "
-                f"({n_said(part['n'])}). Lines are 95 % intervals (Wilson)."
+                f"({n_said(part['n'])}). Lines are 95% intervals (Wilson)."
             ),
             draw=partial(_of_models, part, x_label="same choice", title=str(corpus)),
         )

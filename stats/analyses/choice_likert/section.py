@@ -28,6 +28,7 @@ from pairbank.stats.measures.confusion import Confusion, agreement_share, confus
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
@@ -191,10 +192,10 @@ def _ranges(part: pd.DataFrame, keys: list[str]) -> Iterator[tuple[tuple[str, ..
 def _said(names: tuple[str, ...], values: pd.Series[float]) -> str:
     measure, *methods = names
     shown = " and ".join(_named(method) for method in methods)
-    number = f"{values.min():z.2f}"
+    shown_range = number(values.min())
     if len(values) > 1:
-        number += f" to {values.max():z.2f} over {len(values)} models"
-    return f"{measure} ({shown}) {number}"
+        shown_range += f" to {number(values.max())} over {len(values)} models"
+    return f"{measure} ({shown}) {shown_range}"
 
 
 def _named(measure: str) -> str:

@@ -22,6 +22,7 @@ from pairbank.stats.figures.scatter_cells import scatter_cells
 from pairbank.stats.figures.scatters import scatter_panels
 from pairbank.stats.figures.shared import bin_figures, file_name, n_said, pages, place_said
 from pairbank.stats.scored_table.summary_row import SummaryRow
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
@@ -64,7 +65,7 @@ def string_figures(tables: Mapping[str, pd.DataFrame], points: Sequence[pd.DataF
 
 def _marks_said(whole: pd.DataFrame) -> str:
     n_models = whole["model"].nunique()
-    return "Lines are 95 % intervals." if n_models == 1 else f"Each mark is one of {n_models} models."
+    return "Lines are 95% intervals." if n_models == 1 else f"Each mark is one of {n_models} models."
 
 
 def _scatters(points: Sequence[pd.DataFrame], correlations: pd.DataFrame) -> Iterator[Figure]:
@@ -81,7 +82,7 @@ def _scatters(points: Sequence[pd.DataFrame], correlations: pd.DataFrame) -> Ite
         for part in direct:
             if part["model"].iloc[0] == model:
                 corpus, n_pairs = part["corpus"].iloc[0], part["n_pairs"].iloc[0]
-                parts.append(part.assign(panel=f"{corpus}\nr = {r[model, corpus]:z.2f}, n = {n_pairs:,}"))
+                parts.append(part.assign(panel=f"{corpus}\nr = {number(r[model, corpus])}, n = {n_pairs:,}"))
         yield Figure(
             name=file_name(SCATTER, model),
             caption=(
@@ -159,7 +160,7 @@ def roc_figures(roc: pd.DataFrame, separability: pd.DataFrame) -> Iterator[Figur
             name=file_name("grammaticality_roc", where),
             caption=(
                 f"Separating grammatical from ungrammatical strings of {where} by one threshold on {who} (Hu et al. "
-                "2026, Figure 6); .50 is chance."
+                "2026, Figure 6); 0.50 is chance."
             ),
             draw=draw,
         )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STRING_TASKS = ("sentence_pair", "sentence")
 """Tasks whose scores are of whole strings; a continuation given its context is none."""
 N_BARS = 40
-"""Of a histogram; its ends are the quantiles .001 and .999 of all strings."""
+"""Of a histogram; its ends are the quantiles 0.001 and 0.999 of all strings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.ranges import counts, ranged
+from pairbank.stats.wording import n_items, number, value_range
 
 PLACES = ("model", "corpus")
 
@@ -25,23 +25,23 @@ def answer(tables: Mapping[str, pd.DataFrame], without: Mapping[tuple[str, str],
     if first["value"].notna().any():
         said.append(
             "the two strings of a pair have log-probabilities that correlate (prediction 1) at "
-            f"r = {ranged(first, PLACES)}, {counts(first)}"
+            f"r = {value_range(first, PLACES)}, {n_items(first['n'])}"
         )
     second = _direct(_whole(tables["with_people"]))
     if second["value"].notna().any():
         said.append(
             "the difference of the two correlates with people's (prediction 2) at "
-            f"r = {ranged(second, PLACES)}, {counts(second)}"
+            f"r = {value_range(second, PLACES)}, {n_items(second['n'])}"
         )
     third = _whole(tables["separability"]).query("metric == 'auc'")
     right = _whole(tables["separability"]).query("metric == 'accuracy'")
     parted = (
         "One threshold on all strings parts good from bad (prediction 3) with an area under the ROC curve (AUC) of "
-        f"{ranged(third, (*PLACES, 'method'))}, {counts(third)}, where .50 is chance"
+        f"{value_range(third, (*PLACES, 'method'))}, {n_items(third['n'])}, where 0.50 is chance"
     )
     if right["value"].notna().any():
         known = right[right["value"].notna()]
-        parted += f"; within pairs the better string scores higher in {ranged(known, (*PLACES, 'method'))}"
+        parted += f"; within pairs the better string scores higher in {value_range(known, (*PLACES, 'method'))}"
     sentences = ["; ".join(said), parted] if said else [parted]
     reasons = "".join(_without(without, third))
     return html_as_text(". ".join(f"{one[:1].upper()}{one[1:]}" for one in sentences) + "." + reasons)
@@ -88,9 +88,11 @@ def _of_corpus(corpus: str, part: pd.DataFrame, tables: Mapping[str, pd.DataFram
     said += _said_of_bins(tables["by_bin"].query("corpus == @corpus and subset == ''"))
     rated = _direct(_whole(tables["with_people"])).query("corpus == @corpus")
     if rated["value"].notna().any():
-        said.append(f"Its difference correlates with people's at r = {_said(rated)} ({counts(rated)} rated pairs).")
+        said.append(
+            f"Its difference correlates with people's at r = {_said(rated)} ({n_items(rated['n'])} rated pairs)."
+        )
     areas = [f"by `{method}` is {_said(mine)}" for method, mine in area.groupby("method", sort=False)]
-    said.append(f"Pooled, the AUC of grammatical against ungrammatical strings {'; '.join(areas)}; .50 is chance.")
+    said.append(f"Pooled, the AUC of grammatical against ungrammatical strings {'; '.join(areas)}; 0.50 is chance.")
     if right["value"].notna().any():
         within = [
             f"`{method}` {_said(mine)}"
@@ -102,7 +104,7 @@ def _of_corpus(corpus: str, part: pd.DataFrame, tables: Mapping[str, pd.DataFram
 
 
 def _said(rows: pd.DataFrame) -> str:
-    return html_as_text(ranged(rows, ("model",)))
+    return html_as_text(value_range(rows, ("model",)))
 
 
 def _said_of_bins(binned: pd.DataFrame) -> list[str]:
@@ -114,7 +116,9 @@ def _said_of_bins(binned: pd.DataFrame) -> list[str]:
     lower = int((ends["last"] < ends["first"]).sum())
     if len(ends) == 1:
         near, far = ends.iloc[0]
-        return [f"From the closest to the furthest pairs by cosine distance r goes from {near:z.2f} to {far:z.2f}."]
+        return [
+            f"From the closest to the furthest pairs by cosine distance r goes from {number(near)} to {number(far)}."
+        ]
     return [
         f"r is lower in the furthest pairs by cosine distance than in the closest for {lower} of {len(ends)} models."
     ]

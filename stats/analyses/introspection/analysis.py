@@ -58,7 +58,7 @@ class Introspection:
 
     @property
     def correlation(self) -> float:
-        """Pearson's r over pairs of similarity and consistency (the published .32), NaN where it is undefined."""
+        """Pearson's r over pairs of similarity and consistency (the published 0.32), NaN where it is undefined."""
         x, y = self.pairs["direct_direct"], self.pairs["meta_direct"]
         varies = x.notna() & y.notna()
         if varies.sum() < 2 or np.ptp(x[varies]) == 0 or np.ptp(y[varies]) == 0:

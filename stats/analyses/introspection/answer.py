@@ -15,7 +15,8 @@ from pairbank.stats.analyses.introspection.analysis import ALL_ITEMS
 from pairbank.stats.analyses.introspection.model_features import SELF
 from pairbank.stats.analyses.introspection.own.beyond_relatives import LEAST_ITEMS
 from pairbank.stats.analyses.introspection.own.own_verdict import Beyond, own_words, why_not_told
-from pairbank.stats.analyses.introspection.words import bare, with_interval
+from pairbank.stats.analyses.introspection.words import signed_with_interval
+from pairbank.stats.wording import number, percent, span
 
 if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.analysis import Introspection
@@ -88,7 +89,7 @@ def _by_itself(chosen: Sequence[Introspection]) -> str:
     share = min(1.0, len(chosen) * (1 - chosen[0].own.over_relatives.level))
     return (
         f" Each of these {len(chosen)} corpora is judged by itself: where none has a difference, one or more would be "
-        f"said to have one in up to {share:.0%} of such studies."
+        f"said to have one in up to {percent(share)} of such studies."
     )
 
 
@@ -105,9 +106,9 @@ def _evidence(found: Introspection) -> str:
     n = f"n = {found.n_items:,}"
     if found.verdict.beyond == "cannot be told":
         return f" ({why_not_told(found.own)}; {n})"
-    interval = f"{with_interval(found.own.over_relatives)} in r, {n}"
+    interval = f"{signed_with_interval(found.own.over_relatives)} in r, {n}"
     if found.verdict.beyond == "not shown":
-        return f" ({interval}; {bare(f'{found.own.smallest:z.3f}')} or more would have been found four times in five)"
+        return f" ({interval}; {number(found.own.smallest, digits=3)} or more would have been found four times in five)"
     return f" ({interval})"
 
 
@@ -119,10 +120,10 @@ def _own_r(chosen: Sequence[Introspection]) -> str:
         return "r of answers with a model's own probabilities is undefined."
     ends = [own.iloc[0], own.iloc[-1]]
     if len(own) == 1:
-        return f"r of its answers with its own probabilities is {ends[0]['meta_direct']:z.2f}."
+        return f"r of its answers with its own probabilities is {number(ends[0]['meta_direct'])}."
     several = len(chosen) > 1
     said = [
-        html_as_text(f"{row['meta_direct']:z.2f} ({row['direct_model']}{', ' + row['corpus'] if several else ''})")
+        html_as_text(f"{number(row['meta_direct'])} ({row['direct_model']}{', ' + row['corpus'] if several else ''})")
         for row in ends
     ]
     n_models = own["direct_model"].nunique()
@@ -137,7 +138,7 @@ def _row(found: Introspection) -> dict[str, Any]:
         "items": found.items,
         "n": found.n_items,
         "models": found.n_models,
-        "r with own, range": f"{own.min():z.2f} to {own.max():z.2f}" if len(own) else "undefined",
+        "r with own, range": span(own),
         "own over relatives": _cell(found.own.over_relatives),
         "found 4 in 5": found.own.smallest,
         "own over most similar": _cell(found.own.over_most_similar),
@@ -148,4 +149,4 @@ def _row(found: Introspection) -> dict[str, Any]:
 
 def _cell(estimate: Estimate) -> str:
     """Return an estimate with its interval; why there is none stands in the verdict."""
-    return with_interval(estimate).partition(" [no interval")[0] if estimate.is_defined else "undefined"
+    return signed_with_interval(estimate).partition(" [no interval")[0] if estimate.is_defined else "undefined"

@@ -1,7 +1,7 @@
 """The items on which models disagree: in, the deltas of several models; out, which items are kept and why.
 
 Song, Hu & Mahowald 2025, section 3.1: introspection cannot show on items so easy that all models and methods give the
-same answer, so an item is kept only if at least 5 % of the answers differ, directly and when asked.
+same answer, so an item is kept only if at least 5% of the answers differ, directly and when asked.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from pairbank.stats.analyses.introspection.by_model import ACCURACY, by_family, 
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.models import matrices, over_models
 from pairbank.stats.figures.shared import file_name
+from pairbank.stats.wording import number, span
 
 if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
@@ -95,7 +96,7 @@ def _kappas(shares: pd.DataFrame, models: Sequence[str], known: Mapping[str, Mod
         caption=(
             "Cohen's kappa between the choices of each prompt and of `direct`, by model from small to large "
             f"({_n_said(asked['n_kappa'])} items); 0 is what chance gives. Over all lines and models: mean "
-            f"{asked['kappa'].mean():z.2f}, from {asked['kappa'].min():z.2f} to {asked['kappa'].max():z.2f}."
+            f"{number(asked['kappa'].mean())}, from {span(asked['kappa'])}."
         ),
         draw=partial(
             over_models, panels, series="method", y_label="Cohen's kappa", chance=0.0,
@@ -135,7 +136,7 @@ def _pairs(found: Introspection, known: Mapping[str, ModelFeatures | None]) -> F
         caption=(
             f"{found.corpus}, {found.items} items (n = {found.n_items:,}): Pearson r of every pair of models, by "
             "family and size. Left: differences of A and B, both read directly. Right: of A read directly and B asked "
-            f"(mean over prompts), from {own.min():z.2f} to {own.max():z.2f}; the diagonal is a model with itself."
+            f"(mean over prompts), from {span(own)}; the diagonal is a model with itself."
         ),
         draw=partial(matrices, panels, value_label="Pearson r", x_label="B", y_label="A, read directly"),
     )
@@ -172,7 +173,7 @@ def _seed_variants(done: Sequence[Introspection], known: Mapping[str, ModelFeatu
 
 def _people_said(people: Mapping[str, tuple[float, int]]) -> str:
     return "".join(
-        f" The dotted line on {corpus} is people's mean ratings ({share:z.2f}, n = {n:,} rated items)."
+        f" The dotted line on {corpus} is people's mean ratings ({number(share)}, n = {n:,} rated items)."
         for corpus, (share, n) in people.items()
     )
 

@@ -30,6 +30,7 @@ from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.delta_stack import DeltaStack, stack_deltas
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.wording import number, percent, span
 
 DEFINITIONS = """\
 - **Pair of models**: A is read directly, B is asked; all ordered pairs, a model with itself included. **Consistency**
@@ -40,7 +41,7 @@ DEFINITIONS = """\
 - **Match types**, each excluding those before: self; seed variant (same family, generation, size and type);
   base/instruct (same but for the type); same family; other. Features are declared, never read from a name; pairs with
   a model that nobody declared are `undeclared` (ours).
-- **Disagreed items**: at least 5 % of the answers differ, i.e. the share of negative differences lies in [.05, .95]
+- **Disagreed items**: at least 5% of the answers differ, i.e. the share of negative differences lies in [0.05, 0.95]
   both for direct and for prompted differences, over all rows of model x prompt (section 3.1).
 - **Accuracy and kappa by model**: share of items whose difference is positive, ties one half, and Cohen's kappa of
   the signs with those of `direct`, ties left out (figures 2a, 5 and 8). Models stand by declared size, a vertical line
@@ -218,7 +219,7 @@ def _facts(stack: DeltaStack, filtered: Disagreement | None) -> str:
     else:
         counts = filtered.counts
         told.append(
-            f"At least {filtered.least_share:.0%} of the answers differ on {counts['kept']} items; direct answers "
+            f"At least {percent(filtered.least_share)} of the answers differ on {counts['kept']} items; direct answers "
             f"agree too much on {counts['direct answers agree']}, prompted ones on "
             f"{counts['prompted answers agree']}, both on {counts['both agree']}."
         )
@@ -239,7 +240,7 @@ def _range(found: Introspection) -> str:
     if own.notna().sum() == 0:
         return ""
     start = "\n" if "\n- " in found.verdict.text else "\n\n"
-    text = f"{start}- A model's own r lies between {own.min():z.2f} and {own.max():z.2f}"
+    text = f"{start}- A model's own r lies between {span(own)}"
     if pd.notna(found.correlation):
-        text += f"; over pairs, consistency and similarity correlate at r = {found.correlation:z.2f}"
+        text += f"; over pairs, consistency and similarity correlate at r = {number(found.correlation)}"
     return f"{text}."

@@ -97,7 +97,7 @@ def consistency_by_similarity(pairs: pd.DataFrame) -> Regression:
 
     >>> pairs = pd.DataFrame({"match_type": ["self"] * 2 + ["other"] * 3, "direct_direct": [1, 1, 0.2, 0.4, 0.6],
     ...                       "meta_direct": [0.5, 0.6, 0.2, 0.3, 0.4]})
-    >>> round(consistency_by_similarity(pairs)["other"].estimate, 6)  # slope .5: .55 at 1; others reach .6 there
+    >>> round(consistency_by_similarity(pairs)["other"].estimate, 6)  # slope .5: 0.55 at 1; others reach .6 there
     0.05
     """
     terms = {SIMILARITY: pairs[SIMILARITY].to_numpy(dtype=np.float64)} | _match_types(pairs)

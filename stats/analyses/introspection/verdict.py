@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Literal
 from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, OTHER, SELF, UNDECLARED
 from pairbank.stats.analyses.introspection.own.own_verdict import Beyond, beyond_relatives, own_words, why_not_told
 from pairbank.stats.analyses.introspection.self_contrast import ANY_OTHER
-from pairbank.stats.analyses.introspection.words import bare, p_words, signed, with_interval
+from pairbank.stats.analyses.introspection.words import signed, signed_with_interval
+from pairbank.stats.wording import number, p_value, percent
 
 if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.own.beyond_relatives import OwnAdvantage
@@ -30,7 +31,7 @@ _PUBLISHED: dict[Outcome, str] = {
     "self-advantage": "at equal similarity, self is ahead of every other type of model.",
     "partial self-advantage": (
         "at equal similarity, self is ahead of some types of other models, but not of all. This tells little: in "
-        "simulations without access to oneself it was so in up to 15 %."
+        "simulations without access to oneself it was so in up to 15%."
     ),
     "no self-advantage": (
         "at equal similarity, self is ahead of no other type of model. This tells little: in simulations the test "
@@ -98,7 +99,7 @@ def _published(fit: Regression, *, n_models: int, alpha: float) -> tuple[Outcome
     if beaten:
         outcome = "self-advantage" if len(beaten) == len(kinds) else "partial self-advantage"
     evidence = f"Coefficients relative to self (negative: self is better; n = {fit.n} pairs of {n_models} models): "
-    evidence += f"{_listed(kinds)}. Tests at p < {bare(f'{alpha:g}')}, two-sided, not corrected for their number."
+    evidence += f"{_listed(kinds)}. Tests are two-sided at alpha = {number(alpha)}, not corrected for their number."
     if ahead:
         evidence += (
             f" The coefficients of {', '.join(c.term for c in ahead)} are positive: the line of similarity, "
@@ -122,7 +123,7 @@ def _why_not(fit: Regression, kinds: Sequence[Coefficient], *, n_models: int) ->
 
 
 def _listed(coefficients: Sequence[Coefficient]) -> str:
-    return "; ".join(f"{c.term} {signed(c.estimate)} (p {p_words(c.p_value)})" for c in coefficients)
+    return "; ".join(f"{c.term} {signed(c.estimate)} ({p_value(c.p_value)})" for c in coefficients)
 
 
 def _no_relatives(kinds: Sequence[Coefficient]) -> str:
@@ -138,7 +139,7 @@ def _no_relatives(kinds: Sequence[Coefficient]) -> str:
 def _plain(contrasts: Sequence[SelfContrast]) -> str:
     """Say what can be said without control for similarity."""
     shown = [
-        f"{c.match_type} {with_interval(c.plain)}"
+        f"{c.match_type} {signed_with_interval(c.plain)}"
         for c in contrasts
         if c.plain.is_defined and c.match_type != ANY_OTHER
     ]
@@ -146,7 +147,8 @@ def _plain(contrasts: Sequence[SelfContrast]) -> str:
         return ""
     return (
         "What can be said: mean r of self minus mean r of others, without control for similarity, with a "
-        f"{contrasts[0].plain.level:.0%} bootstrap interval over items: {'; '.join(shown)}. A model is most similar to "
+        f"{percent(contrasts[0].plain.level)} bootstrap interval over items: {'; '.join(shown)}. A model is most "
+        "similar to "
         "itself, so this alone is no evidence of introspection."
     )
 

@@ -23,6 +23,7 @@ from pairbank.stats.analyses.language_view.places import family, languages_in_or
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.wording import number, span, with_interval
 
 LEAST_LANGUAGES = 2
 PLACE = ["model", "method", "language", "phenomenon"]
@@ -126,8 +127,8 @@ def _range(part: pd.DataFrame) -> str:
         return ""
     if len(part) == 1:
         one = part.iloc[0]
-        return f"{one['value']:z.2f} [{one['low']:z.2f}, {one['high']:z.2f}]"
-    return f"{part['value'].min():z.2f} to {part['value'].max():z.2f}"
+        return with_interval(one)
+    return span(part["value"])
 
 
 def _groups(whole: pd.DataFrame) -> pd.DataFrame:
@@ -179,8 +180,8 @@ def _means_said(part: pd.DataFrame) -> str:
     said = []
     for method, own in part.groupby("method", sort=False):
         means = own.groupby("model", sort=False)["value"].mean()
-        ends = f"{means.min():z.2f} to {means.max():z.2f} ({len(means)} models)"
-        over = ends if len(means) > 1 else f"{means.iloc[0]:z.2f}"
+        ends = f"{span(means)} ({len(means)} models)"
+        over = ends if len(means) > 1 else number(means.iloc[0])
         said.append(f"`{method}` is right in {over} on average over languages")
     return ", ".join(said)
 
@@ -205,7 +206,7 @@ def _coverage_said(languages: pd.DataFrame, items: pd.DataFrame) -> Iterator[str
 
 DEFINITIONS = """\
 - **accuracy**: share of items whose difference (good - bad) is positive, ties one half; Wilson's interval at level
-  .95. Items of a language and phenomenon are pooled over corpora.
+  0.95. Items of a language and phenomenon are pooled over corpora.
 - **phenomenon**: what corpora share stands under one name; the list is pairbank's own (`data/phenomena.toml` of this
   analysis).
 - **family**: as in Glottolog; of Indo-European and Afro-Asiatic the branch. **resource class**: Joshi et al. 2020,

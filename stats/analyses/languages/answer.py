@@ -11,6 +11,7 @@ from pairbank.stats.analyses.languages.complexity import BEST_LAYER, ORDER, powe
 from pairbank.stats.analyses.languages.figures import languages_in_order, methods_in_order
 from pairbank.stats.analyses.languages.statistics import ENGLISH
 from pairbank.stats.figures.shared import n_said
+from pairbank.stats.wording import number, p_value
 
 MOST_LINES = 25
 
@@ -30,8 +31,8 @@ def first_table(cells: pd.DataFrame, means: pd.DataFrame, complexity: pd.DataFra
         row = {"model": model, "method": method, "English": _two(by_language.get(ENGLISH))}
         row |= {kind: _two(own.get(kind)) for kind in ORDER}
         others = by_language.drop(labels=[ENGLISH], errors="ignore")
-        row["lowest"] = f"{others.min():z.2f} ({others.idxmin()})" if len(others) else ""
-        row["highest"] = f"{others.max():z.2f} ({others.idxmax()})" if len(others) else ""
+        row["lowest"] = f"{number(others.min())} ({others.idxmin()})" if len(others) else ""
+        row["highest"] = f"{number(others.max())} ({others.idxmax()})" if len(others) else ""
         found = complexity[(complexity["model"] == model) & (complexity["what"] == method)]
         row["rho with complexity"] = _rho(found)
         rows.append(row)
@@ -57,14 +58,14 @@ def _a_line_a_model(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _two(value: float | None, *, digits: int = 2) -> str:
-    return "" if value is None or pd.isna(value) else f"{value:.{digits}f}"
+    return "" if value is None or pd.isna(value) else number(value, digits=digits)
 
 
 def _rho(found: pd.DataFrame) -> str:
     if found.empty or pd.isna(found["rho"].iloc[0]):
         return ""
     row = found.iloc[0]
-    return f"{row['rho']:z.2f} (p = {max(row['p'], 1e-4):.2g}, n = {row['n_languages']})"
+    return f"{number(row['rho'])} ({p_value(row['p'])}, n = {row['n_languages']})"
 
 
 def answer(cells: pd.DataFrame, complexity: pd.DataFrame, unasked: pd.DataFrame) -> str:
@@ -80,7 +81,9 @@ def answer(cells: pd.DataFrame, complexity: pd.DataFrame, unasked: pd.DataFrame)
     parts = [_method_said(cells[cells["method"] == name], name) for name in methods_in_order(list(cells["method"]))]
     who = models[0] if len(models) == 1 else f"{len(models)} models"
     probed = "; F1 is the best layer's, and so optimistic" if (cells["metric"] == "f1").any() else ""
-    rest = f"(means over kinds of wrong concept, {n_said(cells['n'])} pairs a language and kind; chance is .50{probed})"
+    rest = (
+        f"(means over kinds of wrong concept, {n_said(cells['n'])} pairs a language and kind; chance is 0.50{probed})"
+    )
     sentences = [f"Over {len(tags)} languages, {who}: {'; '.join(parts)} {rest}."]
     if correlations := list(said(complexity)):
         sentences.append(
@@ -93,7 +96,7 @@ def answer(cells: pd.DataFrame, complexity: pd.DataFrame, unasked: pd.DataFrame)
 def _method_said(part: pd.DataFrame, name: str) -> str:
     by_language = part.groupby(["language", "model"], sort=False)["value"].mean().sort_values(kind="stable")
     what = "F1" if set(part["metric"]) == {"f1"} else "accuracy"
-    ends = " to ".join(f"{by_language.iloc[place]:z.2f} ({_where(part, by_language, place)})" for place in (0, -1))
+    ends = " to ".join(f"{number(by_language.iloc[place])} ({_where(part, by_language, place)})" for place in (0, -1))
     return f"`{name}` has {what} {ends}"
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.stats.estimates.ties import merged
+from pairbank.stats.wording import number, p_value, span
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -149,10 +150,10 @@ def said(rows: pd.DataFrame) -> Iterator[str]:
         name = what if what == BEST_LAYER else f"`{what}`"
         first = part.iloc[0]
         if len(part) == 1:
-            number = f"rho = {first['rho']:z.2f} (p = {max(first['p'], 1e-4):.2g})"
+            said = f"rho = {number(first['rho'])} ({p_value(first['p'])})"
         else:
-            number = f"rho = {part['rho'].min():z.2f} to {part['rho'].max():z.2f} over {len(part)} models"
-        yield f"{name} {number}"
+            said = f"rho = {span(part['rho'])} over {len(part)} models"
+        yield f"{name} {said}"
 
 
 def power_said(rows: pd.DataFrame) -> str:
@@ -168,10 +169,10 @@ def power_said(rows: pd.DataFrame) -> str:
     least, power = known["least_significant"], known["least_with_power"]
     of = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
     if least.isna().all():
-        return f"with {of} languages no correlation could have been significant at .05"
-    seen = f"with {of} languages p < .05 needs |rho| of {least.max():z.2f}"
+        return f"with {of} languages no correlation could have been significant at 0.05"
+    seen = f"with {of} languages p < .05 needs |rho| of {number(least.max())}"
     return (
         seen
         if power.isna().all()
-        else f"{seen}, and a true one of some {power.max():z.2f} is seen in four cases of five"
+        else f"{seen}, and a true one of some {number(power.max())} is seen in four cases of five"
     )

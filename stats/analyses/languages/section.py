@@ -21,6 +21,7 @@ from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray
@@ -164,11 +165,11 @@ def _text(
             continue
         by_language = part.groupby(["language", "model"], sort=False)["value"].mean().sort_values(kind="stable")
         tag = by_language.index.get_level_values("language")
-        ends = f"from {by_language.iloc[0]:z.2f} ({tag[0]}) to {by_language.iloc[-1]:z.2f} ({tag[-1]})"
+        ends = f"from {number(by_language.iloc[0])} ({tag[0]}) to {number(by_language.iloc[-1])} ({tag[-1]})"
         types = _by_type(means[means["method"] == method]) if part["model"].nunique() == 1 else ""
         measure = "F1" if set(part["metric"]) == {"f1"} else "accuracy"
         own = part.groupby("model", sort=False)["value"].mean()
-        mean = f"{own.min():z.2f}" + (f" to {own.max():z.2f} ({len(own)} models)" if len(own) > 1 else "")
+        mean = number(own.min()) + (f" to {number(own.max())} ({len(own)} models)" if len(own) > 1 else "")
         parts.append(f"`{method}`: mean {measure} {mean} over languages, {ends}{types}.")
     if found := "; ".join(complexity_said(complexity)):
         parts.append(
@@ -182,7 +183,7 @@ def _text(
 def _by_type(means: pd.DataFrame) -> str:
     if means.empty:
         return ""
-    said = [f"{kind} {value:z.2f}" for kind, value in means.groupby("typology", sort=True)["value"].mean().items()]
+    said = [f"{kind} {number(value)}" for kind, value in means.groupby("typology", sort=True)["value"].mean().items()]
     return f"; by morphological type, without English: {', '.join(said)}"
 
 
@@ -193,24 +194,24 @@ def _correlations_said(correlations: pd.DataFrame) -> list[str]:
     parts = []
     for (a, b), part in known.groupby(["method", "versus"], sort=False):
         median, without = part["value"].median(), part["without_english"].median()
-        rest = "" if np.isnan(without) else f", {without:z.2f} without {ENGLISH}"
-        parts.append(f"`{a}` and `{b}` over languages: median r = {median:z.2f} of {len(part)}{rest}.")
+        rest = "" if np.isnan(without) else f", {number(without)} without {ENGLISH}"
+        parts.append(f"`{a}` and `{b}` over languages: median r = {number(median)} of {len(part)}{rest}.")
     return parts
 
 
 def _correlation_said(row: Mapping[Any, Any]) -> str:
     where = f"`{row['method']}` and `{row['versus']}` over languages ({row['negative_type']}, {row['model']})"
-    said = f"{where}: r = {row['value']:z.2f} (n = {row['n']})"
+    said = f"{where}: r = {number(row['value'])} (n = {row['n']})"
     if not pd.isna(row["without_english"]):
-        said += f", {row['without_english']:z.2f} without {ENGLISH}"
+        said += f", {number(row['without_english'])} without {ENGLISH}"
     if not pd.isna(row["lowest"]):
-        said += f"; leaving out one language {row['lowest']:z.2f} to {row['highest']:z.2f}"
+        said += f"; leaving out one language {number(row['lowest'])} to {number(row['highest'])}"
     return said + "."
 
 
 DEFINITIONS = """\
 - **accuracy**: share of pairs whose difference (good - bad) is positive, ties one half; Wilson's interval at
-  level .95. One cell a language, negative type (how the wrong concept was chosen) and method. COMPS
+  level 0.95. One cell a language, negative type (how the wrong concept was chosen) and method. COMPS
   pairs about invented words are left out: English stands for property knowledge, as in the other languages.
 - **typology**: unweighted mean of the cells of a morphological type (He et al. 2025, Table 2); English has no type
   there and is left out, as in their Figure 4.

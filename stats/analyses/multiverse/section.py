@@ -95,7 +95,7 @@ def _figure(found: Curve) -> Figure:
         name="multiverse_curve",
         caption=(
             f"The claim that {found.claim.in_words} under {len(found.table):,} specifications{drawn}, n = {least:,} to "
-            f"{most:,} items: estimates with 95 % intervals, blue where the interval lies beyond the line; below, the "
+            f"{most:,} items: estimates with 95% intervals, blue where the interval lies beyond the line; below, the "
             f"choices of each.{left_out}"
         ),
         draw=partial(

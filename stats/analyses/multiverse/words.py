@@ -9,6 +9,7 @@ import pandas as pd
 
 from pairbank.stats.analyses.multiverse.curve import Curve
 from pairbank.stats.measures.specification_curve import CurveTest
+from pairbank.stats.wording import number, p_value, percent
 
 LEVEL = 0.05
 LEAST_FOR_PEOPLE = 100
@@ -22,8 +23,9 @@ def answer_of(found: Curve) -> str:
     median, least, most = (float(x) for x in table["estimate"].quantile([0.5, 0, 1]))
     unit = "r" if claim.kind == "people" else "difference in accuracy"
     said = (
-        f"{_verdict(found)} It holds in {n_holds:,} of {n:,} specifications ({n_holds / n:.0%}); in {n_beyond:,} the "
-        f"95 % interval lies beyond {found.null:g}. The median {unit} is {_number(median)} ({_number(least)} to "
+        f"{_verdict(found)} It holds in {n_holds:,} of {n:,} specifications ({percent(n_holds / n)}); in "
+        f"{n_beyond:,} the "
+        f"95% interval lies beyond {found.null:g}. The median {unit} is {_number(median)} ({_number(least)} to "
         f"{_number(most)}, n = {table['n'].min():,} to {table['n'].max():,} items)"
     )
     strictest = _strictest(found)
@@ -48,7 +50,7 @@ def _verdict(found: Curve) -> str:
     if found.claim.kind == "people" and int(found.table["n"].max()) < LEAST_FOR_PEOPLE:
         return f"**{sentence}**: it is not tested, since that takes {LEAST_FOR_PEOPLE} rated items."
     of = "paradigms" if "paradigms" in found.tests else "such items"
-    evidence = f"({_p(strictest.p_mean_z)}, {strictest.n_units:,} {of})"
+    evidence = f"({p_value(strictest.p_mean_z)}, {strictest.n_units:,} {of})"
     if strictest.p_mean_z >= LEVEL:
         together = f"All specifications together are no further from {found.null:g} than chance makes them"
         return f"**{sentence}: not shown.** {together} {evidence}."
@@ -66,15 +68,16 @@ def _paragraphs(found: Curve, parts: pd.DataFrame) -> Iterator[str]:
     for kind, one in found.tests.items():
         yield (
             f"Tests of the whole curve over {one.n_units:,} {kind}, by exchanging signs: median {_number(one.median)} "
-            f"from {found.null:g} ({_p(one.p_median)}; chance gives {_number(one.null_median_low)} to "
-            f"{_number(one.null_median_high)}), {one.share:.0%} significant on the claim's side ({_p(one.p_share)}), "
-            f"Stouffer's Z {one.mean_z:z.1f} ({_p(one.p_mean_z)})."
+            f"from {found.null:g} ({p_value(one.p_median)}; chance gives {_number(one.null_median_low)} to "
+            f"{_number(one.null_median_high)}), {percent(one.share)} significant on the claim's side "
+            f"({p_value(one.p_share)}), "
+            f"Stouffer's Z {number(one.mean_z, digits=1)} ({p_value(one.p_mean_z)})."
         )
     if "paradigms" in found.tests:
         yield "The verdict is that over paradigms, which is about other ones; that over items is about these very ones."
     if len(found.choices):
         first = found.choices.drop_duplicates("choice").sort_values("choice_share", ascending=False, kind="stable")
-        said = ", ".join(f"{one['choice']} {one['choice_share']:.0%}" for one in first.to_dict("records"))
+        said = ", ".join(f"{one['choice']} {percent(one['choice_share'])}" for one in first.to_dict("records"))
         yield f"Of the spread of the estimates lies between the levels of a choice, taken one by one: {said}."
     yield from _variance_said(parts)
     same = ", ".join(f"{name} {value}" for name, value in found.fixed.items() if value != "unknown")
@@ -85,8 +88,8 @@ def _paragraphs(found: Curve, parts: pd.DataFrame) -> Iterator[str]:
 def _variance_said(parts: pd.DataFrame) -> Iterator[str]:
     for (corpus, of), part in parts.groupby(["corpus", "of"], sort=False):
         said = ", ".join(
-            f"{one['part']} {one['share']:.0%}"
-            + ("" if pd.isna(one["low"]) else f" [{one['low']:.0%}, {one['high']:.0%}]")
+            f"{one['part']} {percent(one['share'])}"
+            + ("" if pd.isna(one["low"]) else f" [{percent(one['low'])}, {percent(one['high'])}]")
             for one in part.to_dict("records")
         )
         mains = [one for one in part.to_dict("records") if " x " not in one["part"] and one["part"] != "rest"]
@@ -101,11 +104,7 @@ def tests_table(found: Curve) -> pd.DataFrame:
 
 
 def _number(value: float) -> str:
-    return f"{value:+z.3f}".replace("0.", ".", 1)
-
-
-def _p(value: float) -> str:
-    return "p < .001" if value < 0.001 else f"p = {value:z.3f}".replace("0.", ".", 1)
+    return number(value, digits=3, sign=True)
 
 
 DEFINITIONS = """\
@@ -114,7 +113,7 @@ DEFINITIONS = """\
   another linking function); `wording`, `format` and `examples` of the question; `orders`, how several orders are read
   (`averaged` differences; `each counts`; `one an item`, every second item the other order); `items`, which are taken
   (`close`: edit distance up to the 75th percentile; `same length` in words; `people agree` with the label; `people are
-  sure`: their difference is above its median); `ties` (`one half`, `wrong`, `left out`), where 1 % tie; kind of `r`.
+  sure`: their difference is above its median); `ties` (`one half`, `wrong`, `left out`), where 1% tie; kind of `r`.
 - **estimate**: accuracy of A - accuracy of B on the same items, adjusted Wald interval for pairs; or r with people,
   interval as everywhere. **holds**: the estimate is above what the claim says. **beyond**: so is its interval.
 - **choice_share**: share of the variance of all estimates that lies between the levels of a choice, by itself; choices

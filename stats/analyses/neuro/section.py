@@ -12,10 +12,10 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.analyses.ranges import span
 from pairbank.stats.figures.charts import curves
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name
+from pairbank.stats.wording import number, span
 
 if TYPE_CHECKING:
     from pairbank.stats.analyses.neuro.probed import Probed
@@ -109,8 +109,9 @@ def _said(summary: pd.DataFrame) -> str:
         return f"{place['corpus']} by {place['model']}: no probe ({reason.iloc[0] if len(reason) else 'no pairs'})."
     return (
         f"{place['corpus']} by {place['model']}: a probe's F1 at its best layer is "
-        f"{means['f1']:z.2f} ({means['f1_chosen']:z.2f} at the layer that the other folds choose); with exchanged "
-        f"labels the best layer reaches {means['f1_control']:z.2f}, which is what a maximum over layers gives for "
+        f"{number(means['f1'])} ({number(means['f1_chosen'])} at the layer that the other folds choose); with "
+        "exchanged "
+        f"labels the best layer reaches {number(means['f1_control'])}, which is what a maximum over layers gives for "
         "nothing."
     )
 

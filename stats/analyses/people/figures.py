@@ -18,6 +18,7 @@ from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.scatters import scatter_panels
 from pairbank.stats.figures.shared import MOST_SERIES, bin_figures, file_name, first_cells, n_said, pages
 from pairbank.stats.scored_table.summary_row import SummaryRow
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
@@ -64,7 +65,7 @@ def _scatters(whole: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Iterator[F
         if part["method"].iloc[0] == DIRECT and where in direct.index:
             r, n = float(direct.loc[where, "value"]), int(direct.loc[where, "n"])
             name = ", ".join(where) if several else where[0]
-            parts.append(part.assign(panel=f"{name}\nr = {r:z.2f}, n = {n:,}"))
+            parts.append(part.assign(panel=f"{name}\nr = {number(r)}, n = {n:,}"))
     for nth, shown in pages(parts, MOST_PANELS):
         yield Figure(
             name=file_name(SCATTER, *([nth] if len(shown) < len(parts) else [])),
@@ -95,7 +96,7 @@ def correlation_figures(found: pd.DataFrame, *, section: str, metric: str, x_lab
     if shown["model"].nunique() == 1 and shown["method"].nunique() <= MOST_SERIES:
         yield Figure(
             name=file_name(section, metric),
-            caption=f"{x_label} of {shown['model'].iloc[0]} ({n_said(shown['n'])}). Lines are 95 % intervals.",
+            caption=f"{x_label} of {shown['model'].iloc[0]} ({n_said(shown['n'])}). Lines are 95% intervals.",
             draw=partial(intervals, shown, rows="corpus", series="method", x_label=x_label, limits=(-1, 1), chance=0),
         )
         return

@@ -9,7 +9,7 @@ import pandas as pd
 
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.ranges import counts, ranged
+from pairbank.stats.wording import n_items, number, value_range
 
 KEYS = ("model", "corpus", "method")
 
@@ -30,7 +30,7 @@ def text(correlations: pd.DataFrame, ceilings: pd.DataFrame, notes: Sequence[str
         said = "; ".join(_method_said(str(method), rows) for method, rows in groups)
         (ceiling,) = ceilings[ceilings["corpus"] == corpus].to_dict("records")
         most = (
-            f"r could reach about {ceiling['ceiling_r']:z.2f} (an estimate)"
+            f"r could reach about {number(ceiling['ceiling_r'])} (an estimate)"
             if ceiling["ceiling_r"] > 0
             else ceiling["reason"]
         )
@@ -46,7 +46,7 @@ def text(correlations: pd.DataFrame, ceilings: pd.DataFrame, notes: Sequence[str
 
 
 def _method_said(method: str, rows: pd.DataFrame) -> str:
-    said = html_as_text(ranged(rows, ("model",)))
+    said = html_as_text(value_range(rows, ("model",)))
     if said == "undefined":
         return f"`{method}` undefined"
     no_interval = " (no interval)" if len(rows) == 1 and rows["low"].isna().all() else ""
@@ -63,7 +63,7 @@ def answer(whole: pd.DataFrame) -> str:
     direct = whole[whole["method"] == DIRECT]
     for part, who in ((direct, "log P (`direct`)"), (whole[whole["method"] != DIRECT], "the other methods")):
         if part["value"].notna().any():
-            said.append(f"by {who} r = {ranged(part, KEYS)} ({counts(part)} rated pairs)")
+            said.append(f"by {who} r = {value_range(part, KEYS)} ({n_items(part['n'])} rated pairs)")
     if not said:
         return "The differences of no method vary, so that none correlates with people's."
     return html_as_text(f"Pearson r of a method's difference (good - bad) with people's: {'; '.join(said)}.")
@@ -71,7 +71,7 @@ def answer(whole: pd.DataFrame) -> str:
 
 DEFINITIONS = """\
 - **pearson_human**: Pearson r of the method's difference (good - bad) with the human difference (mean judgment of the
-  better sentence - of the worse one, on the corpus's own scale), jackknife interval at level .95.
+  better sentence - of the worse one, on the corpus's own scale), jackknife interval at level 0.95.
 - **edit-distance filter**: pairs at most at (and, as the paper words it, below) the 75th percentile of the Levenshtein
   distance in characters over the rated pairs (Hu et al. 2026, section 5.1). Their 1,883 LI pairs are all those at most
   at it, rated or not (1,884 with the defects of the source mended). Where a study asks for the filter, every number is

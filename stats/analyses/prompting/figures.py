@@ -85,7 +85,7 @@ def _bars(name: str, found: pd.DataFrame, panel: str, models: Sequence[str], sai
         name=name,
         caption=(
             f"By probability and by each prompt: {' and '.join(what[score] for score in what if score in scores)}; "
-            f"{said} ({n_said(found['n'])} items). Lines are 95 % intervals over items"
+            f"{said} ({n_said(found['n'])} items). Lines are 95% intervals over items"
             f"{', the dashed line is chance' if ACCURACY in scores else ''}."
         ),
         draw=partial(

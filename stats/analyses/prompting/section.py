@@ -17,8 +17,8 @@ from pairbank.stats.analyses.introspection.by_model import by_size
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, find_features
 from pairbank.stats.analyses.prompting.cells import ACCURACY, LOG_P, POOLED, comparisons, questions, whole
 from pairbank.stats.analyses.prompting.figures import CONSISTENCY, prompting_figures
-from pairbank.stats.analyses.ranges import span
 from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.wording import number, span, with_interval
 
 MOST_LINES = 25
 _UNITS = {LOG_P: "nats", ACCURACY: "accuracy"}
@@ -97,20 +97,24 @@ def first_table(found: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
                 continue
             first = here.iloc[0]
             row = {"model": model, "task": task, "n": int(here["n"].max()), "measure": first["measure"]}
-            row |= {"direct": f"{first['direct']:z.2f}"}
+            row |= {"direct": number(first["direct"])}
             row |= {prompt: _cell(here.loc[prompt]) if prompt in here.index else "" for prompt in prompts}
             rows.append(row)
     return pd.DataFrame(rows)
 
 
 def _cell(row: pd.Series[Any]) -> str:
-    return f"{row['asked']:z.2f} (r = {row['r']:z.2f})" if pd.notna(row["r"]) else f"{row['asked']:z.2f} (r undefined)"
+    return (
+        f"{number(row['asked'])} (r = {number(row['r'])})"
+        if pd.notna(row["r"])
+        else f"{number(row['asked'])} (r undefined)"
+    )
 
 
 def _in_short(part: pd.DataFrame) -> str:
     if part.empty:
         return ""
-    return f"{part['direct'].iloc[0]:z.2f} / {_ends(part['asked'])}, r {_ends(part['r'].dropna())}"
+    return f"{number(part['direct'].iloc[0])} / {_ends(part['asked'])}, r {_ends(part['r'].dropna())}"
 
 
 def _ends(values: pd.Series[float]) -> str:
@@ -137,7 +141,7 @@ def _answer(found: pd.DataFrame) -> str:
     first = (
         f"Asked, {who} scores lower than by its probabilities with every prompt in **{n_lower} of {of}** (every "
         f"interval below 0 in {shown[0]}), higher with every prompt in {n_higher} (every interval above 0 in "
-        f"{shown[1]}; equal methods would give at most about {len(ends) / 40:z.1f} of either): "
+        f"{shown[1]}; equal methods would give at most about {number(len(ends) / 40, digits=1)} of either): "
         f"{apart} (n = {_n(found)} items)."
     )
     r = found[found["r"].notna()]
@@ -154,12 +158,12 @@ def _apart(part: pd.DataFrame, measure: str) -> str:
     several = known["model"].nunique() > 1
     ends = [known.iloc[0], known.iloc[-1]][: len(known)]
     said = [
-        f"{row['difference']:+z.2f} [{row['difference_low']:+z.2f}, {row['difference_high']:+z.2f}] "
+        f"{with_interval(row, 'difference', low='difference_low', high='difference_high', sign=True)} "
         f"({row['model'] + ', ' if several else ''}{row['prompt']}, {row['task']})"
         for row in ends
     ]
     half = (part["difference_high"] - part["difference_low"]) / 2
-    return f"{_UNITS[measure]} {' to '.join(said)}, intervals +-{half.min():z.2f} to +-{half.max():z.2f}"
+    return f"{_UNITS[measure]} {' to '.join(said)}, intervals +-{number(half.min())} to +-{number(half.max())}"
 
 
 def _n(found: pd.DataFrame) -> str:

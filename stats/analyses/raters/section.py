@@ -47,8 +47,8 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, epsil
     Args:
         tables: Scored tables; those whose items nobody rated are passed over.
         context: Individual ratings, corpora with mean ratings alone, and the seed of the splits of raters.
-        epsilon: How much worse than a rater a model may be and still be as good as one more person (.2 for experts, .15
-            for trained raters, .1 for crowds).
+        epsilon: How much worse than a rater a model may be and still be as good as one more person (0.2 for experts,
+            0.15 for trained raters, 0.1 for crowds).
 
     Raises:
         BankError: If there are no ratings, or none of items in these tables.
@@ -130,7 +130,7 @@ def _figures(beside: pd.DataFrame) -> Iterator[Figure]:
         yield Figure(
             name=file_name("raters", corpus),
             caption=(
-                f"Raters and models on {corpus}: {what} on the same items. Lines are 95 % intervals over items."
+                f"Raters and models on {corpus}: {what} on the same items. Lines are 95% intervals over items."
                 if chosen
                 else f"Raters and models on {corpus}: {what} on the same items."
             ),

@@ -10,6 +10,7 @@ import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.raters.means import MEANS
+from pairbank.stats.wording import mean_and_span, number, percent, span
 
 FAIR = ("mean_logprob", "slor", "bayes_uniform", "bayes_unigram")
 """Scores of a sentence that do not grow with its length alone."""
@@ -90,7 +91,8 @@ def _people_said(beside: pd.DataFrame) -> str:
             )
         elif len(raters):
             said.append(
-                f"on {corpus} a rater goes with the mean of the others at r = {raters['r_with_others'].mean():z.2f}, "
+                f"on {corpus} a rater goes with the mean of the others at r = "
+                f"{number(raters['r_with_others'].mean())}, "
                 f"models at {_by_method(models, 'r_with_others')}"
             )
         elif MEANS in people:
@@ -151,7 +153,7 @@ def _verdict(tests: pd.DataFrame, epsilon: float) -> str:
     if passed.empty:
         return (
             f"None of {len(known)} (model, method, corpus) is shown to be as good as one more person within "
-            f"{epsilon:g} (at most {known['winning_rate'].max():.0%} of the raters won against; half are needed)."
+            f"{epsilon:g} (at most {percent(known['winning_rate'].max())} of the raters won against; half are needed)."
         )
     names = "; ".join(_passed_said(row) for row in passed.head(MOST_SAID).to_dict("records"))
     more = f" and {len(passed) - MOST_SAID} more" if len(passed) > MOST_SAID else ""
@@ -160,8 +162,8 @@ def _verdict(tests: pd.DataFrame, epsilon: float) -> str:
 
 def _passed_said(row: Mapping[Any, Any]) -> str:
     beyond = row["winning_rate_beyond"]
-    rest = "beyond its paradigms cannot be told" if pd.isna(beyond) else f"{beyond:.0%} beyond its paradigms"
-    wins = f"wins against {row['winning_rate']:.0%} of {row['n_raters']} raters, {rest}"
+    rest = "beyond its paradigms cannot be told" if pd.isna(beyond) else f"{percent(beyond)} beyond its paradigms"
+    wins = f"wins against {percent(row['winning_rate'])} of {row['n_raters']} raters, {rest}"
     return f"{row['model']} by `{row['method']}` on {row['corpus']} ({wins})"
 
 
@@ -209,23 +211,23 @@ def _wins(test: pd.DataFrame) -> str:
 
 def _interval(row: Mapping[Any, Any]) -> str:
     value = _number(row["value"])
-    return f"{value} [{row['low']:z.2f}, {row['high']:z.2f}]" if value and not pd.isna(row["low"]) else value
+    return f"{value} [{number(row['low'])}, {number(row['high'])}]" if value and not pd.isna(row["low"]) else value
 
 
 def _number(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:z.2f}"
+    return "" if np.isnan(value) else number(value)
 
 
 def _range(values: pd.Series[float]) -> str:
     known = values.dropna()
-    return f"{known.mean():z.2f} ({known.min():z.2f} to {known.max():z.2f})" if len(known) else ""
+    return f"{mean_and_span(known)}" if len(known) else ""
 
 
 def _ends(values: pd.Series[float]) -> str:
     known = values.dropna()
     if known.empty:
         return "no number"
-    return f"{known.iloc[0]:z.2f}" if len(known) == 1 else f"{known.min():z.2f} to {known.max():z.2f}"
+    return number(known.iloc[0]) if len(known) == 1 else span(known)
 
 
 DEFINITIONS = """\
@@ -240,7 +242,7 @@ DEFINITIONS = """\
   whoever agrees with the other raters as well or better has an advantage (choices: the same side; ratings of single
   sides: nearer to the others' mean, the model's scores as z-scores); `advantage` is the model's share of items,
   averaged over raters, `rater_advantage` theirs. The model wins against a rater where its advantage is shown to be
-  less than epsilon below the rater's (one-sided t test over items, Benjamini & Yekutieli over raters, level .05).
+  less than epsilon below the rater's (one-sided t test over items, Benjamini & Yekutieli over raters, level 0.05).
   `winning_rate`: share of raters won against; half or more = as good as one more person. `winning_rate_beyond`: the
   same with paradigms as draws (ten or more). Raters with fewer than 30 items are not tested.
 - **mean ratings** (corpora that publish no single ones): accuracy is the share of pairs whose better side has the

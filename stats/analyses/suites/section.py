@@ -21,6 +21,7 @@ from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.grouped_map import FEW, grouped_map
 from pairbank.stats.figures.shared import file_name, n_said
 from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.wording import number
 
 MOST_MODELS = 6
 """Models whose intervals stand in one figure; more make a heat map only."""
@@ -86,8 +87,8 @@ def phenomena(by_suite: pd.DataFrame) -> pd.DataFrame:
                 "suites": len(part),
                 "items": int(part["n"].sum()),
                 "mean": float(part["value"].mean()),
-                "lowest": f"{lowest['suite']} {lowest['value']:z.2f}",
-                "highest": f"{highest['suite']} {highest['value']:z.2f}",
+                "lowest": f"{lowest['suite']} {number(lowest['value'])}",
+                "highest": f"{highest['suite']} {number(highest['value'])}",
             }
         )
     return pd.DataFrame(rows)
@@ -126,7 +127,7 @@ def _figures(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[Figu
         yield Figure(
             name=file_name("suites", "differences"),
             caption="Differences of differences, in bits: by how much each holds on average over the suite's items, "
-            "with 95 % Student's t intervals; above 0 is as predicted.",
+            "with 95% Student's t intervals; above 0 is as predicted.",
             draw=partial(
                 intervals, twofold, rows="suite", series="model", x_label="margin of the prediction (bits)", zero=True
             ),

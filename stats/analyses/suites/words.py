@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from pairbank.stats.wording import number
+
 DEFINITIONS = """- **A suite's accuracy** (`value`): share of its items in which every comparison of its formulas holds
-  (Hu, Gauthier et al. 2020), with Wilson's 95 % interval over items. Guessing is no single number: with three
-  comparisons that hold by chance independently it is .125, with one .5; comparisons that share a number depend on each
+  (Hu, Gauthier et al. 2020), with Wilson's 95% interval over items. Guessing is no single number: with three
+  comparisons that hold by chance independently it is 0.125, with one .5; comparisons that share a number depend on each
   other.
 - **each_alone**: the mean, over the suite's comparisons, of the share of items in which it holds.
 - **Surprisal** of a region: minus the sum of the log-probabilities of its tokens, given all that stands before it, in
@@ -26,10 +28,10 @@ def answer_of(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> str:
     means = {str(model): float(part["value"].mean()) for model, part in by_suite.groupby("model", sort=False)}
     n_suites, n_items = by_suite["suite"].nunique(), int(by_suite.groupby("model")["n"].sum().max())
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-    first = f"{low}: all predictions of a suite hold in {means[low]:z.2f} of its items"
+    first = f"{low}: all predictions of a suite hold in {number(means[low])} of its items"
     if len(means) > 1:
         first = (
-            f"All predictions of a suite hold in {means[low]:z.2f} ({low}) to {means[high]:z.2f} ({high}) of its "
+            f"All predictions of a suite hold in {number(means[low])} ({low}) to {number(means[high])} ({high}) of its "
             f"items, {len(means)} models"
         )
     return f"{first} ({_counted(n_suites, 'suite')}, {n_items:,} items, a suite counting one). {_twofold(comparisons)}"
@@ -61,7 +63,7 @@ def _paragraphs(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[s
         alone = part["each_alone"].mean()
         yield (
             f"{model}: on average over {_counted(len(part), 'suite')}, all predictions hold in "
-            f"{part['value'].mean():z.2f} of the items, and a single comparison in {alone:z.2f}. "
+            f"{number(part['value'].mean())} of the items, and a single comparison in {number(alone)}. "
             f"Lowest: {_ends(part, lowest=True)}; highest: {_ends(part, lowest=False)}."
         )
     if (differ := by_suite["other_tokens"]).any():
@@ -78,7 +80,7 @@ def _paragraphs(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[s
 
 def _ends(part: pd.DataFrame, *, lowest: bool) -> str:
     some = part.nsmallest(3, "value") if lowest else part.nlargest(3, "value")
-    return ", ".join(f"{row['suite']} {row['value']:z.2f}" for row in some.to_dict("records"))
+    return ", ".join(f"{row['suite']} {number(row['value'])}" for row in some.to_dict("records"))
 
 
 def _counted(n: int, what: str) -> str:

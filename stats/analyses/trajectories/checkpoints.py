@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pairbank.errors import BankError
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
@@ -83,7 +84,7 @@ def trajectories(tables: Sequence[ScoredFrame], features: Mapping[str, ModelFeat
         amounts = tuple(amount for amount, _ in points)
         if len(set(amounts)) < len(amounts):
             twice = next(a for a, b in itertools.pairwise(amounts) if a == b)
-            raise BankError(f"{run} on {corpus}: two checkpoints at {UNITS[kind]} {twice:z,.0f}; leave one")
+            raise BankError(f"{run} on {corpus}: two checkpoints at {UNITS[kind]} {number(twice, digits=0)}; leave one")
         if len(points) >= LEAST_CHECKPOINTS:
             ordered = tuple(table for _, table in points)
             runs.append(Trajectory(run=run, corpus=corpus, unit=UNITS[kind], amounts=amounts, tables=ordered))

@@ -16,6 +16,7 @@ from pairbank.stats.analyses.trajectories.order import N_PERMUTATIONS, order_tab
 from pairbank.stats.figures.charts import curves
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name, n_said
+from pairbank.stats.wording import number, span
 
 if TYPE_CHECKING:
     from pairbank.stats.scored_table.frame import ScoredFrame
@@ -82,7 +83,7 @@ def _run_said(run: str, method: str, part: pd.DataFrame) -> str:
     unit, corpus = str(whole["unit"]), str(whole["corpus"])
     said = (
         f"**{run}** on {corpus}, `{method}`: accuracy goes from {_share(whole['first'])} at the first checkpoint to "
-        f"{_share(whole['last'])} at {unit} {whole['last_checkpoint']:z,.0f} ({int(whole['n']):,} items). "
+        f"{_share(whole['last'])} at {unit} {number(whole['last_checkpoint'], digits=0)} ({int(whole['n']):,} items). "
     )
     said += _onset_said(whole, unit)
     kinds = part[part["phenomenon"] != ALL]
@@ -90,7 +91,9 @@ def _run_said(run: str, method: str, part: pd.DataFrame) -> str:
         return f"{said} No phenomenon has {LEAST_ITEMS} items or more."
     learnt_ones = kinds[kinds["onset"].notna()].sort_values("onset", kind="stable")
     over = int(kinds["onset_over_first"].notna().sum())
-    names = ", ".join(f"{row['phenomenon']} ({row['onset']:z,.0f})" for _, row in learnt_ones.head(5).iterrows())
+    names = ", ".join(
+        f"{row['phenomenon']} ({number(row['onset'], digits=0)})" for _, row in learnt_ones.head(5).iterrows()
+    )
     more = f"; the earliest: {names}" if names else ""
     return (
         f"{said} Of {len(kinds)} phenomena {len(learnt_ones)} are above chance for good by the last checkpoint, "
@@ -102,14 +105,16 @@ def _onset_said(row: pd.Series[Any], unit: str) -> str:
     if pd.isna(row["onset"]):
         said = "It is not above chance for good by the last checkpoint"
     else:
-        said = f"It is above chance for good from {unit} {row['onset']:z,.0f} on"
+        said = f"It is above chance for good from {unit} {number(row['onset'], digits=0)} on"
     if pd.isna(row["onset_over_first"]):
         return f"{said}, and not better for good than at the first checkpoint."
-    return f"{said}, and better for good than at the first checkpoint from {row['onset_over_first']:z,.0f} on."
+    return (
+        f"{said}, and better for good than at the first checkpoint from {number(row['onset_over_first'], digits=0)} on."
+    )
 
 
 def _share(value: float) -> str:
-    return f"{value:z.3f}".removeprefix("0")
+    return number(value, digits=3)
 
 
 def _order_said(order: pd.DataFrame) -> Iterator[str]:
@@ -119,7 +124,7 @@ def _order_said(order: pd.DataFrame) -> Iterator[str]:
     yield (
         f"Order across runs: of {len(order):,} pairs of runs {len(agree):,} agree on which phenomena are easy, by the "
         "rank correlation of mean accuracies over all checkpoints (permutation tests, Holm's correction); rho from "
-        f"{order['rho_mean'].min():z.2f} to {order['rho_mean'].max():z.2f}."
+        f"{span(order['rho_mean'])}."
     )
 
 
@@ -137,7 +142,7 @@ def _figures(found: pd.DataFrame) -> Iterator[Figure]:
         yield Figure(
             name=file_name("trajectories", str(run), str(corpus), str(method)),
             caption=f"Accuracy of {run} on {corpus} by {method} over training ({n_said(part['n'])}){few}; bands are "
-            "95 % intervals (Wilson).",
+            "95% intervals (Wilson).",
             draw=partial(
                 curves,
                 shown,
@@ -153,7 +158,7 @@ def _figures(found: pd.DataFrame) -> Iterator[Figure]:
 DEFINITIONS = f"""\
 - **run**: models that are checkpoints of one training run, by their names (`RUN@step-1000`) or signatures;
   **amount**: how much the checkpoint had seen. Items are those that every checkpoint has a score of.
-- **value**: share of items with a positive difference, ties one half, with Wilson's 95 % interval. **p_above**:
+- **value**: share of items with a positive difference, ties one half, with Wilson's 95% interval. **p_above**:
   one-sided exact sign test of one half, ties dropped.
 - **onset**: the first checkpoint from which on, to the last, every p_above is below **alpha** ({ALPHA} for all items,
   {ALPHA} over the number of phenomena for each of these, Bonferroni). **p_onset**: the greatest of these p-values;

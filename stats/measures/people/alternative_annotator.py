@@ -4,7 +4,7 @@ Calderon, Reichart & Dror 2025, "The Alternative Annotator Test for LLM-as-a-Jud
 in turn. On the items that the rater judged, the model and the rater are each compared with the other raters; the model
 wins against the rater where its advantage is shown to be above -epsilon (a one-sided t test; false discoveries over
 raters held by Benjamini & Yekutieli 2001). It passes where it wins against half of the raters or more. Epsilon is what
-a rater costs more than a model: .2 for experts, .15 for trained raters, .1 for crowds.
+a rater costs more than a model: .2 for experts, 0.15 for trained raters, .1 for crowds.
 
 Two choices agree by 1, opposite ones by 0, and one half where either is a tie. Items of one paradigm are alike: with
 ten or more of them the test is given over paradigms as well (Cochran 1977, Sampling Techniques, section 6.3).

@@ -15,6 +15,7 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import finite_vector
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -149,7 +150,9 @@ def _ceiling(reliability: float, *, n: int, method: str) -> Ceiling:
     if math.isnan(reliability):
         return _no_ceiling("a half does not vary or rates fewer than 3 items of the other", n=n, method=method)
     if reliability <= 0:
-        return _no_ceiling(f"the ratings are noise only (reliability {reliability:z.3f})", n=n, method=method)
+        return _no_ceiling(
+            f"the ratings are noise only (reliability {number(reliability, digits=3)})", n=n, method=method
+        )
     value = min(reliability, 1.0)
     return Ceiling(reliability=value, ceiling_r=math.sqrt(value), n=n, method=method)
 

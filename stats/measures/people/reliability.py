@@ -47,7 +47,7 @@ def intraclass_correlations(ratings: pd.DataFrame) -> dict[str, Estimate]:
 
     Returns:
         By name (`ICC_TYPES`), with a jackknife interval over what was rated, whose number is n. (The usual interval of
-        the F distribution supposes normal ratings; that of absolute agreement covers 98 to 100 % with two raters.)
+        the F distribution supposes normal ratings; that of absolute agreement covers 98 to 100% with two raters.)
         Where not every rater rated everything: undefined.
 
     Raises:

@@ -183,7 +183,7 @@ def test_the_answer_says_how_many_intervals_exclude_0_beside_what_chance_gives()
     away = [int(found) for found in re.findall(r"excludes 0 in (\d+) of 36, by chance alone in about 1\.8", said)]
     assert len(away) == 2, said
     assert all(count <= 6 for count in away), "answers that follow nothing"
-    assert "(n = 90 items; the 95 % interval" in said
+    assert "(n = 90 items; the 95% interval" in said
 
     followers = [scored_frame(f"m{nth}", x := rng.normal(size=90), {"meta": x + 1.0}) for nth in range(3)]
     assert "excludes 0 in 3 of 3, by chance alone in about 0.1" in section(followers).answer

@@ -260,7 +260,7 @@ def test_systems_that_are_never_right_when_asked_are_found_in_published_decision
     assert zero["models"] == "3 of 5"
     assert zero["found"].startswith("3 of 5 models (`gpt2`, `bigscience_bloom-1b1`, `google_flan-t5-large`)")
     assert "is right in exactly 0" in zero["found"]
-    assert "the same models are right by `measured` .592 to .873" in zero["found"]
+    assert "the same models are right by `measured` 0.592 to 0.873" in zero["found"]
     assert zero["headline"] == pytest.approx(0.2, abs=0.01)
     assert zero["without"] == pytest.approx(0.5, abs=0.01)
     assert lines["identical sides", "qfrblimp"]["items"] == 18

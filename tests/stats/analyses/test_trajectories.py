@@ -28,7 +28,7 @@ LEARNT_AT: dict[str, int | None] = dict(zip(KINDS, [1, 2, 3, 4, 5, None], strict
 
 
 def checkpoint(run: str, step: int, place: int, *, n: int = 60, seed: int = 0) -> ScoredFrame:
-    """Return a table in which a phenomenon is right in 85 % from its checkpoint on, at chance before."""
+    """Return a table in which a phenomenon is right in 85% from its checkpoint on, at chance before."""
     rng = np.random.default_rng([seed, place])
     kinds = np.repeat(KINDS, n)
     begins = {kind: 99 if at is None else at for kind, at in LEARNT_AT.items()}

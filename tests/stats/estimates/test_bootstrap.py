@@ -35,7 +35,7 @@ def test_the_interval_of_a_mean_is_scipys_for_few_and_many_kinds_of_item(n_kinds
     theirs = stats.bootstrap(
         (values,), np.mean, n_resamples=20_000, confidence_level=0.9, method="percentile", rng=1, batch=500
     ).confidence_interval
-    # Both have Monte Carlo error: sd of a 5 % quantile from 20,000 draws is about .015 standard errors (.05).
+    # Both have Monte Carlo error: sd of a 5% quantile from 20,000 draws is about .015 standard errors (.05).
     assert ours.low == pytest.approx(theirs.low, abs=0.004)
     assert ours.high == pytest.approx(theirs.high, abs=0.004)
     assert ours.value == pytest.approx(values.mean(), abs=1e-12)
@@ -43,7 +43,7 @@ def test_the_interval_of_a_mean_is_scipys_for_few_and_many_kinds_of_item(n_kinds
 
 def test_the_mean_is_over_rows_when_items_have_unequal_numbers_of_rows() -> None:
     # Item a: 1, 1, 1; item b: 0. Rows: 3/4 (a mean of item means would give 1/2). Of the resamples, 1/4 are aa: 1,
-    # 1/4 are bb: 0, and 1/2 are ab: 3/4, so the 30 % and 70 % quantiles are 3/4 and the 5 % and 95 % ones 0 and 1.
+    # 1/4 are bb: 0, and 1/2 are ab: 3/4, so the 30% and 70% quantiles are 3/4 and the 5% and 95% ones 0 and 1.
     rows, items = [1, 1, 1, 0], ["a", "a", "a", "b"]
     narrow = bootstrap_mean(rows, clusters=items, rng=generator(), level=0.4)
     assert (narrow.value, narrow.low, narrow.high) == (0.75, 0.75, 0.75)
@@ -53,7 +53,7 @@ def test_the_mean_is_over_rows_when_items_have_unequal_numbers_of_rows() -> None
 
 
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
-    # 400 samples of 150 with P = .7: 95 % +- 2.2 % (two standard errors), less a little for n = 150.
+    # 400 samples of 150 with P = .7: 95% +- 2.2 % (two standard errors), less a little for n = 150.
     rng = generator(11)
     covered = 0
     for _ in range(400):
@@ -64,7 +64,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
 
 def test_ignoring_that_presentations_share_an_item_loses_coverage() -> None:
     # 4 identical rows an item: an interval over rows is half as wide as it must be, so it covers
-    # P(|z| < .98) = 67 % of the time; the interval over items stays near 95 %.
+    # P(|z| < .98) = 67% of the time; the interval over items stays near 95%.
     rng = generator(12)
     by_item = by_row = 0
     items = np.repeat(np.arange(100), 4)

@@ -37,7 +37,10 @@ def test_a_wide_table_has_the_headings_of_its_metrics_and_those_of_rare_ones_onl
     assert list(accuracy_table(found).columns)[6:-1] == ["accuracy", "orders pooled", "first option chosen"]
     rare = found.iloc[:1].assign(metric="unparsed", value=0.25, low=np.nan, high=np.nan)
     assert "no answer found" in accuracy_table(pd.concat([found, rare]))
-    assert list(agreement_table(found).columns)[-5:-1] == list(metrics_by_heading("agreement"))
+    usual = [heading for heading in metrics_by_heading("agreement") if not heading.endswith("of sentences")]
+    assert list(agreement_table(found).columns)[-5:-1] == usual
+    sentences = found.iloc[:1].assign(metric="pearson_human_sentence", versus="human")
+    assert "Pearson r of sentences" in agreement_table(pd.concat([found, sentences]))
 
 
 def test_no_metric_without_a_heading_has_a_column() -> None:

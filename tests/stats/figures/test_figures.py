@@ -142,7 +142,7 @@ def test_a_cell_of_few_items_is_pale_one_without_is_grey_and_groups_are_named_on
     cells = np.asarray(image.get_array())
     assert (cells[0, 1, :3] > cells[0, 0, :3]).all()
     assert tuple(cells[1, 0]) == EMPTY
-    assert [text.get_text() for text in axes.texts] == [".90", ".90", ".10"]
+    assert [text.get_text() for text in axes.texts] == ["0.90", "0.90", "0.10"]
     (right,) = axes.child_axes
     assert [text.get_text() for text in right.get_yticklabels()] == ["Germanic", "Turkic"]
     with pytest.raises(BankError, match="no cell to draw"):

@@ -50,7 +50,7 @@ def test_models_that_answer_alike_share_all_ranks() -> None:
 
 @pytest.mark.parametrize("shares", [[0.7] * 6, [0.5, 0.55, 0.6, 0.65, 0.7, 0.75]])
 def test_all_intervals_hold_the_true_ranks_together_often_enough(shares: list[float]) -> None:
-    # 400 runs: an error rate of 5 % shows as more than 8 % once in some hundred times
+    # 400 runs: an error rate of 5% shows as more than 8% once in some hundred times
     rng = np.random.default_rng(11)
     missed_one = missed_mean = 0
     true = np.array([sum(other > share for other in shares) for share in shares])

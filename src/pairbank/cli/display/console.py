@@ -14,6 +14,7 @@ from pairbank.cli.display.output import answer, hint, note, output, say
 from pairbank.cli.display.progress import Lines, Meter, stats_of
 from pairbank.cli.display.tables import folded, show
 from pairbank.shown import spelt_out
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer, ScoringStats
@@ -111,8 +112,8 @@ def say_work(work: Work) -> None:
             continue
         note(
             f"{model}: {stats.n_computed_tokens:,} tokens computed for {stats.n_sequence_tokens:,} asked "
-            f"({stats.sharing:.1f}x shared) in {stats.seconds:,.1f} s, "
-            f"{stats.n_computed_tokens / stats.seconds:,.0f} tokens/s"
+            f"({number(stats.sharing, digits=1)}x shared) in {number(stats.seconds, digits=1)} s, "
+            f"{number(stats.n_computed_tokens / stats.seconds, digits=0)} tokens/s"
         )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from pairbank.cli.display.output import note
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer, ScoringStats
@@ -43,12 +44,12 @@ def fresh_stats(scorer: Scorer) -> ScoringStats | None:
 def worker_rates(stats: ScoringStats | None) -> list[str]:
     """Return a line a worker: "worker 1 (node-3, process 1234): 12 units, 310 tokens/s"; none of one process."""
     lines = []
-    for number, one in (stats.workers if stats else {}).items():
+    for n_th, one in (stats.workers if stats else {}).items():
         if one.n_computed_tokens and one.seconds:
-            how_fast = f", {one.n_computed_tokens / one.seconds:,.0f} tokens/s"
+            how_fast = f", {number(one.n_computed_tokens / one.seconds, digits=0)} tokens/s"
         else:  # of a model that does not count
-            how_fast = f", {one.seconds / one.n_units:,.1f} s a unit" if one.n_units else ""
-        lines.append(f"worker {number} ({one.where}): {round(one.n_units, 1):,g} units{how_fast}")
+            how_fast = f", {number(one.seconds / one.n_units, digits=1)} s a unit" if one.n_units else ""
+        lines.append(f"worker {n_th} ({one.where}): {round(one.n_units, 1):,g} units{how_fast}")
     return lines
 
 
@@ -71,13 +72,13 @@ class Meter:
     def rates(self, n_done: float, n_total: int) -> str:
         """Return "120/2,000 items, 14.2 items/s, 620 tokens/s, 1.6x shared"; without what is not known yet."""
         seconds = self.clock() - self.began
-        parts = [f"{n_done:,.0f}/{n_total:,}{self.unit}"]
+        parts = [f"{number(n_done, digits=0)}/{n_total:,}{self.unit}"]
         if seconds > 0:
-            parts.append(f"{n_done / seconds:,.1f}{self.unit}/s")
+            parts.append(f"{number(n_done / seconds, digits=1)}{self.unit}/s")
         if self.stats and seconds > 0 and (n_computed := self.stats.n_computed_tokens - self.n_computed):
             parts += [
-                f"{n_computed / seconds:,.0f} tokens/s",
-                f"{(self.stats.n_sequence_tokens - self.n_asked) / n_computed:.1f}x shared",
+                f"{number(n_computed / seconds, digits=0)} tokens/s",
+                f"{number((self.stats.n_sequence_tokens - self.n_asked) / n_computed, digits=1)}x shared",
             ]
         return ", ".join(parts)
 
@@ -111,7 +112,11 @@ class Lines:
         if self._is_done or not (is_done or now - self._last >= SECONDS_A_LINE):
             return
         self._last, self._is_done = now, is_done
-        left = f"{self.meter.clock() - self.meter.began:,.0f} s in all" if is_done else self._left(n_done, n_total)
+        left = (
+            f"{number(self.meter.clock() - self.meter.began, digits=0)} s in all"
+            if is_done
+            else self._left(n_done, n_total)
+        )
         rates, *workers = self.meter.told(n_done, n_total).split("\n")
         for line in (f"{self.what}: {rates}, {left}", *([] if is_done else workers)):
             self.say(line)
@@ -119,7 +124,7 @@ class Lines:
     def _left(self, n_done: float, n_total: int) -> str:
         if n_done < LEAST_SHARE * n_total:
             return "time left not known yet"
-        return f"about {self.meter.seconds_left(n_done, n_total):,.0f} s left"
+        return f"about {number(self.meter.seconds_left(n_done, n_total), digits=0)} s left"
 
 
 class FileProgress(Protocol):
@@ -162,5 +167,5 @@ class Downloads:
                 return
             self._last = now
             which = f"file {len(self._names):,}, {file.name}" if len(self._names) > 1 else file.name
-        total = f" of {file.total_bytes / 1e6:,.1f}" if file.total_bytes else ""
-        self.say(f"{self.doing} {which}: {file.done_bytes / 1e6:,.1f}{total} MB")
+        total = f" of {number(file.total_bytes / 1e6, digits=1)}" if file.total_bytes else ""
+        self.say(f"{self.doing} {which}: {number(file.done_bytes / 1e6, digits=1)}{total} MB")

@@ -13,6 +13,7 @@ import typer
 from pairbank.cli.display.output import answer, output, say
 from pairbank.cli.display.tables import PIPE_WIDTH, folded
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
+from pairbank.stats.wording import number, percent
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -135,13 +136,15 @@ def lines(found: Missed, *, width: int) -> Iterator[str]:
     )
     if not math.isnan(found.first_option):
         yield from folded(
-            f"Its answers name {place_said(found.first_option)} ({found.first_option:.0%}), whichever side that is: "
-            f"{found.pooled:.2f} right with orders pooled. The differences below say how sure of that option it is.",
+            f"Its answers name {place_said(found.first_option)} ({percent(found.first_option)}), whichever side that "
+            "is: "
+            f"{number(found.pooled)} right with orders pooled. The differences below say how sure of that option it "
+            "is.",
             width,
         )
     for item in found.items:
         what = dict.fromkeys(str(item[name]) for name in ("item_id", "phenomenon", "paradigm") if item.get(name))
-        yield from folded(f"{item['delta']:z8.2f}  {'  '.join(what)}", width, hanging=" " * 10)
+        yield from folded(f"{number(item['delta']):>8}  {'  '.join(what)}", width, hanging=" " * 10)
         for side in ("good", "bad"):
             text = " | ".join(str(item[k]) for k in (f"context_{side}", f"target_{side}") if item.get(k))
             if text:

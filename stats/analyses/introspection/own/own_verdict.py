@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from pairbank.stats.analyses.introspection.words import signed, with_interval
+from pairbank.stats.analyses.introspection.words import signed, signed_with_interval
+from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.own.beyond_relatives import OwnAdvantage
@@ -46,7 +47,8 @@ def why_not_told(own: OwnAdvantage) -> str | None:
     r = _own_r(own)
     if own.over_relatives.low <= 0 <= own.over_relatives.high and own.smallest > r:
         return (
-            f"these models and items would show only an advantage of {_bare(own.smallest)} or more, and r with a "
+            f"these models and items would show only an advantage of {number(own.smallest, digits=3)} or more, and r "
+            "with a "
             f"model's own probabilities is {signed(r)} itself"
         )
     return None
@@ -71,9 +73,9 @@ def _headline(own: OwnAdvantage) -> str:
         )
     families = "1 family" if own.n_families == 1 else f"{own.n_families} families"
     models = "1 model" if own.n_models == 1 else f"{own.n_models} models"
-    rests = f"{with_interval(over)} in r ({models} of {families}, n = {over.n:,} items{_drawn(own)})"
-    similar = f"the model whose probabilities are most similar ({with_interval(own.over_most_similar)})"
-    power = f"An advantage of {_bare(own.smallest)} or more would have been found four times in five."
+    rests = f"{signed_with_interval(over)} in r ({models} of {families}, n = {over.n:,} items{_drawn(own)})"
+    similar = f"the model whose probabilities are most similar ({signed_with_interval(own.over_most_similar)})"
+    power = f"An advantage of {number(own.smallest, digits=3)} or more would have been found four times in five."
     return {
         "beyond relatives": (
             "**Answers follow the model's own probabilities beyond its relatives'**: compared with its closest "
@@ -117,7 +119,3 @@ def _beside(own: OwnAdvantage) -> str:
 
 def _own_r(own: OwnAdvantage) -> float:
     return float(np.nanmean(own.models.own)) if own.n_models else math.nan
-
-
-def _bare(value: float) -> str:
-    return signed(value).lstrip("+")

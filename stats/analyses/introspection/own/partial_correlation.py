@@ -36,7 +36,7 @@ def partial_correlations(direct_direct: FloatArray, meta_direct: FloatArray) -> 
         undefined. The same as `pingouin.partial_corr`, which takes one model at a time.
 
     >>> direct = np.array([[1.0, 0.5], [0.5, 1.0]])
-    >>> # by hand: .45 / sqrt(.75 * .91), -.15 / sqrt(.75 * .91)
+    >>> # by hand: 0.45 / sqrt(0.75 * 0.91), -.15 / sqrt(0.75 * 0.91)
     >>> partial_correlations(direct, np.array([[0.6, 0.3], [0.3, 0.0]])).round(6).tolist()
     [0.544705, -0.181568]
     """

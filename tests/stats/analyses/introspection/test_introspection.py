@@ -110,7 +110,7 @@ def test_what_the_report_says_of_hu_and_frank(hu_frank_section: Section) -> None
     # Mistral has no relative; of the 240 disagreed items, no advantage could have been seen
     assert found.tables["verdicts"]["beyond_relatives"].tolist() == ["not shown", "cannot be told"]
     rests = "12 models of 4 families, n = 724 items of 75 paradigms, which are the draws"
-    assert f"+.004 [-.014, +.022] in r ({rests}). An advantage of .024 or" in found.text
+    assert f"+0.004 [-0.014, +0.022] in r ({rests}). An advantage of 0.024 or" in found.text
     assert "Nothing is declared" not in found.text
     assert found.tables["models"]["declared"].all()
     assert found.tables["filter"].groupby("corpus")["kept"].sum().tolist() == [240]

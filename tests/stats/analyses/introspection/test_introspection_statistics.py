@@ -292,9 +292,9 @@ def test_the_verdict_quotes_every_coefficient_and_says_where_the_opposite_holds(
     verdict = introspection_verdict(
         fitted(seed_variant=(-0.012, 0.4), base_instruct=(0.02, 0.0004), other=(0.03, 0.02)), untold(), n_models=21
     )
-    assert "seed variant -.012 (p = .400); base/instruct +.020 (p < .001); other +.030 (p = .020)" in verdict.text
+    assert "seed variant -0.012 (p = .400); base/instruct +0.020 (p < .001); other +0.030 (p = .020)" in verdict.text
     assert "n = 441 pairs of 21 models" in verdict.text
-    assert "Tests at p < .05, two-sided, not corrected" in verdict.text
+    assert "Tests are two-sided at alpha = 0.05, not corrected" in verdict.text
     assert "The coefficients of base/instruct, other are positive" in verdict.text
     assert "No two of the models are declared" not in verdict.text
 

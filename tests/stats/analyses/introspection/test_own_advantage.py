@@ -262,11 +262,11 @@ def estimated(value: float, low: float, high: float) -> Estimate:
 @pytest.mark.parametrize(
     ("over", "similar", "smallest", "answer", "words"),
     [
-        ((0.05, 0.02, 0.08), (0.04, 0.01, 0.07), 0.04, "beyond relatives", "relatives by +.050 [+.020, +.080] in r (6"),
+        ((0.05, 0.02, 0.08), (0.04, 0.01, 0.07), 0.04, "beyond relatives", "by +0.050 [+0.020, +0.080] in r (6"),
         ((0.05, 0.02, 0.08), (0.01, -0.02, 0.04), 0.04, "beyond declared relatives only", "Mixed: own probabilities"),
-        ((0.01, -0.02, 0.04), (0.04, 0.01, 0.07), 0.04, "not shown", "An advantage of .040 or more would have been"),
+        ((0.01, -0.02, 0.04), (0.04, 0.01, 0.07), 0.04, "not shown", "An advantage of 0.040 or more would have been"),
         ((-0.05, -0.08, -0.02), (0.04, 0.01, 0.07), 0.04, "relatives' more", "the relatives' probabilities more"),
-        ((0.05, -0.3, 0.4), (0.04, 0.01, 0.07), 0.6, "cannot be told", "would show only an advantage of .600 or more"),
+        ((0.05, -0.3, 0.4), (0.04, 0.01, 0.07), 0.6, "cannot be told", "would show only an advantage of 0.600 or more"),
     ],
 )  # fmt: skip
 def test_the_answer_and_its_words_follow_from_the_intervals(

@@ -1,0 +1,205 @@
+"""How numbers become text: one style for every report, card, terminal and figure.
+
+In: values, `Estimate`s, rows of a long table. Out: text. Two decimals with a leading zero, three for small differences
+that two cannot show, thousands with commas, intervals as 0.54 [0.44, 0.64], p values as APA prints them (p = .020).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+UNDEFINED = "undefined"
+
+
+def number(value: float, *, digits: int = 2, sign: bool = False) -> str:
+    """Return a number as every page writes it.
+
+    >>> number(-0.004), number(0.25, sign=True), number(float("nan")), number(12000.0)
+    ('0.00', '+0.25', 'undefined', '12,000.00')
+    """
+    return UNDEFINED if math.isnan(value) else f"{value:{'+' if sign else ''}z,.{digits}f}"
+
+
+def whole(value: float) -> str:
+    """Return a count or a rounded number without decimals.
+
+    >>> whole(12000), whole(2.6)
+    ('12,000', '3')
+    """
+    return number(value, digits=0)
+
+
+def percent(value: float, *, digits: int = 0) -> str:
+    """Return a share in per cent.
+
+    >>> percent(0.953), percent(0.0123, digits=1)
+    ('95%', '1.2%')
+    """
+    return UNDEFINED if math.isnan(value) else f"{value:.{digits}%}"
+
+
+def precise(value: float) -> str:
+    """Return a number to six significant digits, for messages about numbers that differ in late digits.
+
+    >>> precise(0.123456789)
+    '0.123457'
+    """
+    return f"{value:.6g}"
+
+
+def magnitude(value: float, *, digits: int = 3) -> str:
+    """Return a number to some significant digits, for values that span orders of magnitude (FLOP, hours, bytes).
+
+    >>> magnitude(123456.0), magnitude(0.01234, digits=2)
+    ('1.23e+05', '0.012')
+    """
+    return f"{value:.{digits}g}"
+
+
+def in_table(value: float) -> str:
+    """Return a number of a table that holds numbers of any kind: three decimals, of small ones three digits.
+
+    >>> in_table(0.5), in_table(-0.000322), in_table(12.3456)
+    ('0.500', '-0.000322', '12.346')
+    """
+    return magnitude(value) if 0 < abs(value) < 0.1 else number(value, digits=3)
+
+
+def with_interval(
+    row: Mapping[Any, Any] | pd.Series[Any],
+    name: str = "value",
+    *,
+    low: str = "low",
+    high: str = "high",
+    interval: bool = True,
+    digits: int = 2,
+    sign: bool = False,
+) -> str:
+    """Return a value with its interval, the value alone where it has none.
+
+    >>> with_interval({"value": 0.5, "low": 0.4, "high": 0.61})
+    '0.50 [0.40, 0.61]'
+    """
+    shown = number(row[name], digits=digits, sign=sign)
+    if not interval or math.isnan(row[name]) or math.isnan(row[low]):
+        return shown
+    return f"{shown} {bounds(row[low], row[high], digits=digits, sign=sign)}"
+
+
+def bounds(low: float, high: float, *, digits: int = 2, sign: bool = False) -> str:
+    """Return the bounds of an interval.
+
+    >>> bounds(-0.1, 0.25, sign=True)
+    '[-0.10, +0.25]'
+    """
+    return f"[{number(low, digits=digits, sign=sign)}, {number(high, digits=digits, sign=sign)}]"
+
+
+def value_range(rows: pd.DataFrame, keys: Sequence[str] = (), *, code: Sequence[str] = ("method",)) -> str:
+    """Return the only value with its interval, or the smallest and the largest with what they belong to.
+
+    Args:
+        rows: Long table.
+        keys: Columns that identify the rows; those that do not vary are left out.
+        code: Which of them are set between backticks.
+
+    >>> import pandas as pd
+    >>> value_range(pd.DataFrame({"value": [0.6, 0.5], "low": 0.4, "high": 0.7, "model": ["a", "b"]}), ["model"])
+    '0.50 [0.40, 0.70] (b) to 0.60 [0.40, 0.70] (a)'
+    """
+    known = rows[rows["value"].notna()].sort_values("value", kind="stable")
+    if known.empty:
+        return UNDEFINED
+    if len(known) == 1:
+        return with_interval(known.iloc[0])
+    varying = [key for key in keys if rows[key].nunique() > 1]
+
+    def place(row: pd.Series[Any]) -> str:
+        return ", ".join(f"`{row[key]}`" if key in code else str(row[key]) for key in varying)
+
+    ends = (known.iloc[0], known.iloc[-1])
+    return " to ".join(f"{with_interval(end)} ({place(end)})" for end in ends)
+
+
+def span(values: pd.Series[float]) -> str:
+    """Return the smallest and the largest of some values, or one where two digits do not distinguish them.
+
+    >>> import pandas as pd
+    >>> span(pd.Series([0.501, 0.499])), span(pd.Series([0.52, 0.5]))
+    ('0.50', '0.50 to 0.52')
+    """
+    known = values.dropna()
+    if known.empty:
+        return UNDEFINED
+    low, high = number(known.min()), number(known.max())
+    return low if low == high else f"{low} to {high}"
+
+
+def shared_value(values: pd.Series[float]) -> str | None:
+    """Return what several values are, where two digits do not distinguish them; None where they do.
+
+    >>> import pandas as pd
+    >>> shared_value(pd.Series([0.501, 0.499])), shared_value(pd.Series([0.5, 0.52]))
+    ('0.50 everywhere', None)
+    """
+    low, high = number(values.min()), number(values.max())
+    return f"{low} everywhere" if low == high else None
+
+
+def mean_and_span(values: pd.Series[float]) -> str:
+    """Return a mean with the smallest and the largest value; one value alone.
+
+    >>> import pandas as pd
+    >>> mean_and_span(pd.Series([0.5, 0.7]))
+    '0.60 (0.50 to 0.70)'
+    """
+    known = values.dropna()
+    return f"{number(known.mean())} ({span(known)})" if len(known) > 1 else span(known)
+
+
+def n_items(n: Iterable[int]) -> str:
+    """Return how many items some numbers rest on.
+
+    >>> n_items([1000, 900])
+    'n = 900 to 1,000'
+    """
+    counts = [int(one) for one in n]
+    least, most = min(counts), max(counts)
+    return f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"
+
+
+def plural(n: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    >>> plural(1, "model"), plural(1200, "item")
+    ('1 model', '1,200 items')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def names(values: Iterable[object], *, most: int = 4) -> str:
+    """Return names in a row, the first few of many.
+
+    >>> names("abc"), names("abcdef")
+    ('a, b and c', 'a, b, c, d and 2 more')
+    """
+    listed = list(dict.fromkeys(map(str, values)))
+    if len(listed) > most:
+        return f"{', '.join(listed[:most])} and {len(listed) - most} more"
+    return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
+
+
+def p_value(p: float) -> str:
+    """Return a p value with its relation.
+
+    >>> p_value(0.0004), p_value(0.02), p_value(1.0)
+    ('p < .001', 'p = .020', 'p = 1.000')
+    """
+    if math.isnan(p):
+        return "p undefined"
+    return "p < .001" if p < 0.001 else f"p = {f'{p:.3f}'.removeprefix('0')}"
