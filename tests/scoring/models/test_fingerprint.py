@@ -223,7 +223,9 @@ def test_loops_of_links_and_other_peoples_shards_are_left_alone(tmp_path: Path) 
     (folder / "sub").mkdir()
     (folder / "sub" / "loop").symlink_to(folder, target_is_directory=True)
     weights = {"a": "../outside.bin", "b": "/etc/hostname", "c": "no\0name", "d": 3}
-    for index in ({"weight_map": weights}, {"weight_map": ["../outside.bin"]}, [], {}):
+    indices: list[Any] = [{"weight_map": weights}, {"weight_map": ["../outside.bin"]}, [], {}]
+    before = ""
+    for index in indices:
         (folder / "x.index.json").write_text(json.dumps(index), encoding="utf-8")
         (tmp_path / "outside.bin").write_bytes(b"1")
         before = fingerprint(folder)
