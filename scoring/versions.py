@@ -8,8 +8,8 @@ from __future__ import annotations
 
 ENGINE_VERSION = 2
 """Of `engine/`: packing, forward passes, log-probabilities."""
-MODELS_VERSION = 1
-"""Of `models/`: tokens, their places, what a masked model or an encoder-decoder is shown."""
+MODELS_VERSION = 2
+"""Of `models/`: tokens, their places, what a masked model or an encoder-decoder is shown, what identifies a model."""
 METHODS_VERSION = 1
 """Of `methods/` and `prompts/`: requests to columns. A prompt's own words are in its hash."""
 HIDDEN_STATES_VERSION = 1

@@ -2,6 +2,10 @@
 
 In: a folder. Out: its fingerprint, and stamps that show later whether a file was touched.
 
+Every file in the folder and its subfolders counts (shards, pooling layers, vocabularies of any kind), except what no
+loader reads: `NOTES`, hidden files, and `OTHERS`, the subfolders with other checkpoints and logs. A file that an index
+of shards names always counts.
+
 Weights are read whole, for an edit can be anywhere in them. The hash of a large file is kept in the cache under what
 the file system says of it (path, size, times of modification and of change, inode, device): restoring size and
 modification time after an edit does not bring an old hash back. A file touched so lately that another edit could have
@@ -14,9 +18,10 @@ import hashlib
 import json
 import logging
 import os
+import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -26,9 +31,17 @@ from pairbank.files import cache_dir, sha256_of_text, write_json
 
 logger = logging.getLogger(__name__)
 
-SUFFIXES = (".json", ".safetensors", ".bin", ".pt", ".pth", ".jinja", ".model", ".txt", ".gguf", ".py")
-"""Of the files that a model is loaded from, code that it brings along among them."""
-SUBFOLDERS = ("additional_chat_templates",)
+NOTES = frozenset(
+    [
+        *(".csv", ".gif", ".html", ".ipynb", ".jpeg", ".jpg", ".lock", ".log", ".md", ".parquet", ".part", ".pdf"),
+        *(".png", ".pyc", ".svg", ".webp", ".xlsx"),
+    ]
+)
+"""Suffixes of files that no loader reads."""
+OTHERS = re.compile(r"\..*|__pycache__|checkpoint-.*|runs|wandb")
+"""Names of subfolders that hold no part of the model."""
+INDEX_SUFFIX = ".index.json"
+MOST_FILES = 10_000
 LARGE_BYTES = 1 << 20
 """Hashes of files of this size or more are kept; smaller ones are read each time."""
 SETTLED_SECONDS = 2.0
@@ -96,8 +109,8 @@ def fingerprint(folder: Path, *, only: str | None = None, tell: Tell | None = No
     Raises:
         ModelLoadError: a file cannot be read, or changes meanwhile.
     """
-    paths = _files(folder, only)
     try:
+        paths = _files(folder, only)
         digests = _digests(paths, tell or (lambda _: None))
     except OSError as error:
         if isinstance(error, ModelLoadError):
@@ -110,9 +123,53 @@ def fingerprint(folder: Path, *, only: str | None = None, tell: Tell | None = No
 
 
 def _files(folder: Path, only: str | None) -> list[Path]:
-    places = [folder, *(folder / name for name in SUBFOLDERS if (folder / name).is_dir())]
-    found = sorted(path for place in places for path in place.iterdir() if path.suffix in SUFFIXES and path.is_file())
-    return found if only is None else [path for path in found if path.name == only]
+    """Return the files that count, sorted by path; `only`: that one, in the folder itself.
+
+    Raises:
+        ModelLoadError: there are more than `MOST_FILES`.
+    """
+    if only is not None:
+        return [path for path in (folder / only,) if path.is_file()]
+    found: set[Path] = set()
+    for place in _places(folder):
+        entries = [path for path in place.iterdir() if path.is_file()]
+        found.update(path for path in entries if path.suffix.lower() not in NOTES and not path.name.startswith("."))
+        if len(found) > MOST_FILES:
+            raise ModelLoadError(
+                f"{folder}: holds more than {MOST_FILES:,} files, all of which would have to be read to identify the "
+                "model; put the model's own files into a folder without others"
+            )
+    found.update(shard for path in list(found) if path.name.endswith(INDEX_SUFFIX) for shard in _shards(path))
+    return sorted(found)
+
+
+def _places(folder: Path) -> Iterator[Path]:
+    """Yield a folder and its subfolders; each once, so that a loop of links ends."""
+    seen: set[Path] = set()
+    for place, names, _ in os.walk(folder, followlinks=True, onerror=_raise):
+        here = Path(place).resolve()
+        if here in seen:
+            names.clear()
+            continue
+        seen.add(here)
+        names[:] = sorted(name for name in names if not OTHERS.fullmatch(name))
+        yield Path(place)
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _shards(index: Path) -> Iterator[Path]:
+    """Yield the files under an index's folder that it names; a broken index is the loader's to refuse."""
+    try:
+        weights = json.loads(index.read_bytes())["weight_map"].values()
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return
+    for name in {name for name in weights if isinstance(name, str)}:
+        path = index.parent / name
+        if "\0" not in name and Path(os.path.normpath(path)).is_relative_to(index.parent) and path.is_file():
+            yield Path(os.path.normpath(path))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -161,16 +161,86 @@ def test_a_model_that_changes_while_it_is_loaded_is_refused(tmp_path: Path, monk
         pairbank.load_model(folder, device="cpu")
 
 
-def test_code_templates_and_tokenizers_count_and_notes_do_not(tmp_path: Path) -> None:
+PARTS = [
+    *("modeling.py", "additional_chat_templates/tools.jinja", "tokenizer.model", "merges.txt", "source.spm"),
+    *("qwen.tiktoken", "bpe.codes", "vocab", "tf_model.h5", "conf.yaml", "1_Pooling/config.json"),
+    *("2_Dense/model.safetensors", "w/part.safetensors", "a/b/c/deep.bin"),
+]
+NO_PARTS = [
+    *(
+        "README.md",
+        "1_Pooling/README.md",
+        "scores.parquet",
+        "own.csv",
+        "plot.PNG",
+        ".gitattributes",
+        ".git/config.json",
+    ),
+    *(".cache/huggingface/x.json", "checkpoint-500/model.safetensors", "runs/a/events.out.tfevents.1"),
+    "__pycache__/modeling.pyc",
+]
+
+
+@pytest.mark.parametrize("name", PARTS + NO_PARTS)
+def test_every_file_that_a_loader_may_read_counts(name: str, tmp_path: Path) -> None:
     big_file(tmp_path)
-    seen = [fingerprint(tmp_path)]
-    for name in ("modeling.py", "additional_chat_templates/tools.jinja", "tokenizer.model", "merges.txt"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("1", encoding="utf-8")
-        seen.append(fingerprint(tmp_path))
-    assert len(set(seen)) == 5
-    (tmp_path / "README.md").write_text("1", encoding="utf-8")
-    assert fingerprint(tmp_path) == seen[-1]
+    before = fingerprint(tmp_path)
+    (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+    (tmp_path / name).write_text("1", encoding="utf-8")
+    added = fingerprint(tmp_path)
+    (tmp_path / name).write_text("2", encoding="utf-8")
+    edited = fingerprint(tmp_path)
+    assert len({before, added, edited}) == (3 if name in PARTS else 1)
+
+
+@pytest.mark.usefixtures("kept_at_once")
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("where", ["w/part.safetensors", "checkpoint-1/part.safetensors", ".w/part.safetensors"])
+def test_shards_in_a_subfolder_never_give_old_scores(name: str, where: str, tmp_path: Path) -> None:
+    folder = MODELS[name](tmp_path / name)
+    shard = folder / where
+    shard.parent.mkdir()
+    (folder / WEIGHTS).rename(shard)
+    data = shard.read_bytes()
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    index = {"metadata": {}, "weight_map": {tensor: where for tensor in header if tensor != "__metadata__"}}
+    (folder / f"{WEIGHTS}.index.json").write_text(json.dumps(index), encoding="utf-8")
+    items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(2))
+
+    def scored() -> tuple[str, list[float]]:
+        model = pairbank.load_model(folder, device="cpu")
+        return model.info.revision, pairbank.score(items, model)["direct_good"][:]
+
+    first = scored()
+    flip_a_matrix(shard)
+    edited = scored()
+    assert edited[0] != first[0]
+    assert max(abs(a - b) for a, b in zip(edited[1], first[1], strict=True)) > 1e-3
+
+
+def test_loops_of_links_and_other_peoples_shards_are_left_alone(tmp_path: Path) -> None:
+    folder = big_file(tmp_path / "m").parent
+    (folder / "sub").mkdir()
+    (folder / "sub" / "loop").symlink_to(folder, target_is_directory=True)
+    weights = {"a": "../outside.bin", "b": "/etc/hostname", "c": "no\0name", "d": 3}
+    indices: list[Any] = [{"weight_map": weights}, {"weight_map": ["../outside.bin"]}, [], {}]
+    before = ""
+    for index in indices:
+        (folder / "x.index.json").write_text(json.dumps(index), encoding="utf-8")
+        (tmp_path / "outside.bin").write_bytes(b"1")
+        before = fingerprint(folder)
+        (tmp_path / "outside.bin").write_bytes(b"2")
+        assert fingerprint(folder) == before
+    (folder / "x.index.json").write_text("[[[", encoding="utf-8")
+    assert fingerprint(folder) != before
+
+
+def test_a_folder_that_is_more_than_a_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_FILES", 3)
+    for i in range(4):
+        (tmp_path / f"{i}.bin").write_bytes(b"")
+    with pytest.raises(ModelLoadError, match=r"more than 3 files.*put the model's own files into a folder"):
+        fingerprint(tmp_path)
 
 
 @pytest.mark.usefixtures("kept_at_once")
