@@ -202,4 +202,4 @@ def p_value(p: float) -> str:
     """
     if math.isnan(p):
         return "p undefined"
-    return "p < .001" if p < 0.001 else f"p = {f'{p:.3f}'.removeprefix('0')}"
+    return "p < .001" if p < 0.001 else f"p = {f'{p:z.3f}'.removeprefix('0')}"
