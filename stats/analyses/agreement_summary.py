@@ -257,8 +257,8 @@ def _counted(n: int, what: str) -> str:
 def _text(means: pd.DataFrame, kappas: pd.DataFrame) -> str:
     overall = means[(means["model"] == ALL_MODELS) & (means["n_models"] > 0)].to_dict("records")
     lines = [
-        f"- {row['method']}: mean r = {number(row['value'])} over {row['n_models']} model(s) and {row['n_corpora']} "
-        "corpora"
+        f"- {row['method']}: mean r = {number(row['value'])} ({_counted(row['n_models'], 'model')}, "
+        f"{_counted(row['n_corpora'], 'corpus')})"
         for row in overall
     ]
     totals = kappas[(kappas["method"] == ALL_METHODS) & (kappas["n"] > 0)].to_dict("records")

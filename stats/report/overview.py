@@ -126,15 +126,15 @@ def _answer(
     people, biased = whole["method"] == HUMAN, whole["first_option"].notna()
     direct, prompted = whole[whole["method"] == DIRECT], whole[asked & ~biased]
     kinds = (
-        ("direct log-probabilities favour", direct),
-        ("other functions of probability favour", whole[~asked & ~people & (whole["method"] != DIRECT)]),
-        ("prompted answers favour", prompted),
+        ("direct log-probabilities", direct),
+        ("other functions of probability", whole[~asked & ~people & (whole["method"] != DIRECT)]),
+        ("prompted answers", prompted),
     )
     shown = [(kind, _values(part)) for kind, part in kinds if len(part)]
     said = []
     if shown:
         first, *others = (
-            f"{kind} the better side in {values} of items" if nth == 0 else f"{kind} it in {values}"
+            f"{kind} favour the better side in {values} of items" if nth == 0 else f"{kind} in {values}"
             for nth, (kind, values) in enumerate(shown)
         )
         said.append(f"{'; '.join([first[0].upper() + first[1:], *others])} ({_where(whole[~people & ~biased])}).")

@@ -70,7 +70,7 @@ def test_raters_and_models_stand_in_one_table_on_the_same_items() -> None:
     assert tests.loc[("sure", "direct", ""), "winning_rate"] == 1
     assert tests.loc[("guessing", "direct", ""), "winning_rate"] == 0
     assert "single raters are right in 0.8" in found.answer
-    assert "As good as one more person within 0.1 on such items: sure by `direct`" in found.answer
+    assert "Passing the alternative-annotator test (epsilon = 0.1): sure by `direct`" in found.answer
     assert found.text.startswith("Asked here: how often is a single person right")
     for figure in found.figures:
         assert figure.draw().get_axes()
@@ -79,10 +79,8 @@ def test_raters_and_models_stand_in_one_table_on_the_same_items() -> None:
 def test_nobody_is_as_good_as_a_person_and_the_answer_says_so() -> None:
     guessing = models()[1]
     only = replace(guessing, layouts=(DIRECT,))
-    assert (
-        "None of 1 (model, method, corpus) is shown to be as good as one more person"
-        in made([only], forced(only)).answer
-    )
+    answer = made([only], forced(only)).answer
+    assert "None of 1 combinations of model, method and corpus passes the alternative-annotator test" in answer
 
 
 def test_ratings_of_both_sides_make_choices_and_correlations() -> None:
@@ -121,8 +119,8 @@ def test_means_without_raters_say_what_they_can_and_what_they_cannot() -> None:
     assert (direct["r_with_means"], direct["n_means"]) == (pytest.approx(r), 598)
     assert each[each["method"] == "meta"]["r_with_means"].isna().all()  # it scores no side
     assert found.answer.startswith("Asked here: what do people's mean ratings prefer")
-    assert "mean ratings are published and no single ones (how many raters stand behind a mean is not" in found.answer
-    assert "`direct` falls with every word" in found.answer
+    assert "publishes mean ratings without individual ones (how many raters stand behind a mean is not" in found.answer
+    assert "Summed log-probability (`direct`) decreases with length" in found.answer
     assert "no ceiling of r: the source gives mean ratings only" in found.text
     assert found.tables["test"].empty
     for figure in found.figures:
@@ -137,8 +135,8 @@ def test_single_ratings_are_taken_where_there_are_both() -> None:
     found = section([*tables, other], Context(ratings=ratings, mean_ratings=("toy", "means")))
     people = found.tables["each"].query("kind == 'people'")
     assert people.groupby("corpus")["who"].count().to_dict() == {"means": 1, "toy": 3}
-    assert "Of means mean ratings are published" in found.answer
-    assert "Of toy" not in found.answer
+    assert "means publishes mean ratings" in found.answer
+    assert "toy publishes" not in found.answer
 
 
 def test_a_fair_score_of_single_sentences_is_named_where_there_is_one() -> None:

@@ -79,7 +79,7 @@ def test_averaging_the_orders_would_have_told_a_preference_of_an_answer_by_place
 def test_a_model_that_leans_and_still_judges_is_not_said_to_answer_by_place(lean: float) -> None:
     said = [overview(answering(lean=lean, sense=1.0, seed=seed, n_items=60)).answer for seed in range(10)]
     assert not any("first option" in one for one in said)
-    assert all("prompted answers favour it in" in one for one in said)
+    assert all("prompted answers in" in one for one in said)
 
 
 def test_a_method_with_the_correct_option_in_one_place_is_right_and_not_biased() -> None:
@@ -95,7 +95,7 @@ def test_a_method_with_the_correct_option_in_one_place_is_right_and_not_biased()
 def test_several_models_that_answer_by_place_are_counted_and_named() -> None:
     frames = [answering(lean=9, model="a"), answering(lean=-9, model="b"), answering(lean=0, sense=2, model="c")]
     answer = overview(*frames).answer
-    assert "prompted answers favour it in 1.00 [0.98, 1.00]" in answer
+    assert "prompted answers in 1.00 [0.98, 1.00]" in answer
     assert "2 of 3 prompted cases show position bias (†)." in answer
 
 
@@ -137,7 +137,7 @@ def test_each_number_has_its_own_n_where_they_differ() -> None:
     )
     found = overview(replace(table, frame=frame, layouts=(*table.layouts, other)))
     assert "(gpt2, toy, n = 119 to 199)" in found.answer
-    assert "Human judgments favour it in" in found.answer
+    assert "Human judgments favour the better side in" in found.answer
     assert "(n = 49)." in found.answer
     (row,) = found.tables["accuracies"].to_dict("records")
     assert row["n"] == 199
