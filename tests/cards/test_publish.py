@@ -150,6 +150,7 @@ def test_another_copy_of_the_bank_may_add_to_it_but_not_change_scores(
         pairbank.publish(other, REPO)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "fault",
     [

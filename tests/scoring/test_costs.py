@@ -25,6 +25,7 @@ from tiny_models import ARCHITECTURES, saved_model
 METHODS = ("direct", "meta_question_simple", "acceptability_judgment_i")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["llama", "gpt2", "mistral"])
 def test_tokens_of_a_plan_are_those_that_a_run_computes(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

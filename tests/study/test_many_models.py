@@ -113,7 +113,7 @@ def test_a_model_that_fails_does_not_stop_the_others_and_a_rerun_continues(
     assert done.exit_code == 1
     assert "FAILED: tiny-broken was not loaded: " in done.output
     assert "FAILED: short was not scored on starter: " in done.output
-    assert "2 failed; mend what can be mended and run the same command again" in done.output
+    assert "2 failed; fix the causes below and rerun the same command" in done.output
     pairbank.check_bank(bank)
     page = (bank / "reports" / "mine" / "report.md").read_text()
     head = page.split("## ", 1)[0]

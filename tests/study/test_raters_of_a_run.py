@@ -1,4 +1,4 @@
-"""What single raters said, on its way from the files of a corpus through a run to the bank, and to a later report."""
+"""Individual ratings, on their way from the files of a corpus through a run to the bank, and to a later report."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_corpus_of_means_alone_says_so_in_a_run_and_in_a_report(tmp_path: Path
     path.write_text(STUDY.format(corpus="li", analyses='"raters"').replace("20", "1"), encoding="utf-8")
     bank, report = run_study(load_study(str(path)), [FakeScorer(name="one")], tmp_path / "bank", data_dir=corpora)
     (section,) = [one for one in report.sections if one.id == "raters"]
-    assert "Of li mean ratings are published and no single ones" in section.answer
+    assert "li publishes mean ratings without individual ones" in section.answer
     said = ["report", str(bank / "scores" / "li" / "one.parquet"), "--analysis", "raters", "--out", str(tmp_path / "r")]
     made = CliRunner().invoke(app, said)
     assert made.exit_code == 0, made.output

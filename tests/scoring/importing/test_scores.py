@@ -73,6 +73,7 @@ def strict_count(estimate: Mapping[Any, Any], pairs: list[tuple[float, float]], 
     return float(estimate["value"] * estimate["n"] * trials_an_item - 0.5 * n_ties)
 
 
+@pytest.mark.ci
 @pytest.mark.upstream
 @pytest.mark.parametrize("model", LOG_ODDS_DIFF)
 def test_the_report_gives_the_published_log_odds_differences(

@@ -153,6 +153,7 @@ def assert_close(found: Sequence[Sequence[float]], expected: Sequence[Sequence[f
     assert max(worst, worst_sum) <= TOLERANCE_NATS
 
 
+@pytest.mark.ci
 def test_the_table_holds_and_a_fallback_names_its_reason(case: Case) -> None:
     if case.architecture.batching == "padded":
         assert case.scorer.info.backend == "causal-padded"
@@ -163,6 +164,7 @@ def test_the_table_holds_and_a_fallback_names_its_reason(case: Case) -> None:
         assert case.scorer.info.backend == "causal-packed"
 
 
+@pytest.mark.ci
 def test_token_scores_equal_one_sequence_one_pass(case: Case) -> None:
     lengths = [len(tokens_of(case.tokenizer, *request, case.bos_id)[0]) for request in REQUESTS]
     assert min(lengths) < WINDOW < max(lengths)
@@ -174,6 +176,7 @@ def test_token_scores_equal_one_sequence_one_pass(case: Case) -> None:
         assert case.warnings == []
 
 
+@pytest.mark.ci
 def test_many_sequences_in_any_order_score_as_each_alone(case: Case) -> None:
     words = ("keys", "dogs", "cabinet", "author", "story", "table", "book")
     many = [("", f"The {a} to the {b} is on the {c}.") for a in words for b in words for c in words[:3]]
@@ -186,6 +189,7 @@ def test_many_sequences_in_any_order_score_as_each_alone(case: Case) -> None:
     assert_close([alone[i] for i in few], [case.naive(*many[i]) for i in few])
 
 
+@pytest.mark.ci
 def test_a_prefix_computed_once_for_many_packs_changes_no_score(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
 
@@ -234,6 +238,7 @@ def test_direct_scores_of_items_in_four_scripts(case: Case, tmp_path: Path) -> N
             assert row[f"direct_{side}"] == pytest.approx(sum(expected), abs=TOLERANCE_NATS)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("prompt_format", ["base", "chat"])
 def test_every_prompt_layout(case: Case, prompt_format: str, tmp_path: Path) -> None:
     if prompt_format == "chat" and not case.tokenizer.chat_template:
@@ -296,6 +301,7 @@ def without(forward: Callable[..., Any], argument: str) -> Callable[..., Any]:
 PACKED = [name for name, architecture in ARCHITECTURES.items() if architecture.batching == "packed"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", PACKED, indirect=True)
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 def test_the_self_check_sees_a_model_that_ignores_masks_or_positions(case: Case, attention: str) -> None:

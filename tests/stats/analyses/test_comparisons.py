@@ -19,6 +19,7 @@ def models(n_models: int = 4) -> list[ScoredFrame]:
     return [rated_table(seed=seed, model=f"m{seed}") for seed in range(n_models)]
 
 
+@pytest.mark.ci
 def test_all_pairs_of_models_and_of_methods_are_there_once() -> None:
     found = section(models()).tables["comparisons"]
     by_kind = found.groupby("compared")["n"].size().to_dict()
@@ -27,6 +28,7 @@ def test_all_pairs_of_models_and_of_methods_are_there_once() -> None:
     keyed(found, "compared", "within", "a", "b")
 
 
+@pytest.mark.ci
 def test_a_pair_has_the_numbers_of_its_items() -> None:
     tables = models()
     rows = keyed(section(tables).tables["comparisons"], "compared", "within", "a", "b")
@@ -37,6 +39,7 @@ def test_a_pair_has_the_numbers_of_its_items() -> None:
     assert row["p_mid"] == mcnemar_mid_p(int((a & ~b).sum()), int((~a & b).sum()))
 
 
+@pytest.mark.ci
 def test_p_values_are_corrected_within_a_kind() -> None:
     found = section(models()).tables["comparisons"]
     for _, part in found.groupby("compared"):
@@ -45,6 +48,7 @@ def test_p_values_are_corrected_within_a_kind() -> None:
         np.testing.assert_array_equal(part["p_mid_bh"], expected.benjamini_hochberg)
 
 
+@pytest.mark.ci
 def test_only_common_items_are_compared() -> None:
     first, second = models(2)
     part = replace(second, frame=second.frame.iloc[50:120])
