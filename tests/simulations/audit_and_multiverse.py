@@ -1,4 +1,4 @@
-"""How often the audit raises a false alarm, and a whole specification curve is called different: docs/statistics.md.
+"""How often the audit raises a false alarm, and a whole specification curve is called different: docs/validation.md.
 
     PYTHONPATH=src:tests/support python tests/simulations/audit_and_multiverse.py [--runs 100]
 

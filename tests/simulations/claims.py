@@ -1,4 +1,4 @@
-"""How often verdict sentences outside introspection are said wrongly: the table of docs/statistics.md.
+"""How often verdict sentences outside introspection are said wrongly: the table of docs/validation.md.
 
     PYTHONPATH=tests/support python tests/simulations/claims.py [--repetitions 200]
 

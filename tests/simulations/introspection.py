@@ -1,4 +1,4 @@
-"""How often introspection is said where there is none, and found where there is: the tables of docs/statistics.md.
+"""How often introspection is said where there is none, and found where there is: the tables of docs/validation.md.
 
     PYTHONPATH=tests/support python tests/simulations/introspection.py [--repetitions 400]
 

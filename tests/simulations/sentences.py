@@ -1,4 +1,4 @@
-"""How often a report says something that is wrong: one row a sentence and kind of data, as in docs/statistics.md.
+"""How often a report says something that is wrong: one row a sentence and kind of data, as in docs/validation.md.
 
     PYTHONPATH=src:tests/support python tests/simulations/sentences.py [--runs 2000]
 

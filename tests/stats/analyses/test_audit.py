@@ -193,7 +193,7 @@ def test_sides_whose_length_tells_which_is_better_are_found_without_a_model() ->
 
 @pytest.mark.ci
 def test_clean_tables_seldom_raise_an_alarm() -> None:
-    """In all, not a check: the long form stands in docs/statistics.md."""
+    """In all, not a check: the long form stands in docs/validation.md."""
     assert false_alarms(60, runs=8, n_models=2) <= 1 / 8
     assert false_alarms(240, runs=4, n_models=2, n_paradigms=12) <= 1 / 4
 

@@ -109,7 +109,7 @@ def test_the_verdict_is_of_the_whole_curve_and_names_its_evidence() -> None:
 
 
 def test_claims_are_said_wrongly_in_a_twentieth_at_most_within_sampling_error() -> None:
-    """The long form stands in docs/statistics.md."""
+    """The long form stands in docs/validation.md."""
     assert rates(100, runs=20, n_draws=99)["mean z"] <= 0.2
     assert rates(100, runs=20, n_draws=99, claim="people > 0", heavy=True)["mean z"] <= 0.2
     clustered = rates(600, runs=20, n_draws=99, n_paradigms=15)
