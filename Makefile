@@ -14,8 +14,9 @@ demo-full: $(READY)
 	@$(BIN)/pairbank run demo-full --model demo --out demo-full-bank
 	@echo "(first: . $(BIN)/activate)"
 
+# The tests of five minutes; with ALL=1 also those marked `ci`, which take ten more.
 test: $(READY)
-	@$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
+	@$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal $(if $(ALL),,-m "not slow and not ci")
 
 check: $(READY)
 	@$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""`load_ratings`: the name of a corpus to a table of what single raters said of its items.
+"""`load_ratings`: the name of a corpus to a table of individual ratings of its items.
 
 Columns: item_id, side, rater, value, scale. The human judgments of the items are made of the same ratings.
 """
@@ -34,7 +34,7 @@ def load_ratings(
     """Return the ratings of a corpus, one a row, raters by number.
 
     Args:
-        name: a corpus with single raters; the error of another one lists them.
+        name: a corpus with individual raters; the error of another one lists them.
         data_dir: as for `load_corpus`.
         subset: only this subset; a normalisation is over all that a rater judged nevertheless.
         normalisation: `none`, or `z-by-rater`; it is named in `scale` and in the manifest (`manifest_of`).
@@ -43,7 +43,7 @@ def load_ratings(
     Raises:
         UnknownNameError: no such corpus, subset or normalisation.
         CorpusFileNotFoundError: a file is missing and cannot be downloaded, or that of the ratings is not there.
-        CorpusError: the corpus has no single raters, or a file that cannot be accepted.
+        CorpusError: the corpus has no individual raters, or a file that cannot be accepted.
     """
     import datasets
 
@@ -52,7 +52,7 @@ def load_ratings(
     corpus = corpus_named(name)
     if corpus.rated is None:
         rated = ", ".join(known for known, one in CORPORA.items() if one.rated is not None)
-        raise CorpusError(f"corpus {name!r} has no ratings of single raters; corpora that have: {rated}")
+        raise CorpusError(f"corpus {name!r} has no individual ratings; corpora that have: {rated}")
     if subset is not None and subset not in corpus.subsets:
         raise unknown_name(f"subset of {name}", subset, corpus.subsets)
     if normalisation not in NORMALISATIONS:

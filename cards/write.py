@@ -86,7 +86,7 @@ def write_bank(
         folder: the bank.
         corpora: items as `load_corpus` gives them; corpora of scored tables need not be repeated.
         scored: scored tables.
-        ratings: what single raters said of items, as `load_ratings` gives it, or a frame of your own with its columns;
+        ratings: individual ratings of items, as `load_ratings` gives it, or a frame of your own with its columns;
             those of items that the bank holds are written, under the corpora of the items. Raters become numbers.
         reports: study name -> report, written under `reports/`.
         texts: "redistributable" keeps ids and scores only of corpora whose terms forbid to publish their texts,

@@ -61,13 +61,29 @@ def magnitude(value: float, *, digits: int = 3) -> str:
     return f"{value:.{digits}g}"
 
 
-def in_table(value: float) -> str:
-    """Return a number of a table that holds numbers of any kind: three decimals, of small ones three digits.
+def column_of(values: Iterable[float], name: str = "") -> list[str]:
+    """Return a column of a table: whole counts, p values in APA style, else two decimals, three below 0.1.
 
-    >>> in_table(0.5), in_table(-0.000322), in_table(12.3456)
-    ('0.500', '-0.000322', '12.346')
+    The largest value decides; an undefined value is an empty cell.
+
+    >>> column_of([0.5, -0.000322, math.nan]), column_of([0.05, 0.0123]), column_of([12.0, 3.0])
+    (['0.50', '0.00', ''], ['0.050', '0.012'], ['12', '3'])
+    >>> column_of([0.0004, 0.02], "p")
+    ['< .001', '.020']
     """
-    return magnitude(value) if 0 < abs(value) < 0.1 else number(value, digits=3)
+    values = list(values)
+    known = [value for value in values if not math.isnan(value)]
+    largest = max(map(abs, known), default=0.0)
+    digits = 0 if largest > 1 and all(value % 1 == 0 for value in known) else 2 if largest >= 0.1 or not largest else 3
+
+    def cell(value: float) -> str:
+        if math.isnan(value):
+            return ""
+        if name == "p" or name.startswith("p_"):
+            return p_value(value).removeprefix("p ").removeprefix("= ")
+        return number(value, digits=digits)
+
+    return [cell(value) for value in values]
 
 
 def with_interval(

@@ -64,7 +64,7 @@ class Corpus:
     n_by_subset: Mapping[str, int] = field(default_factory=dict)
     """Rows of each subset, where that is known: a part of the files gives the rows of its subsets."""
     rated: RatedRows | None = None
-    """The items with every rating of theirs, where the source has single raters."""
+    """The items with every rating of theirs, where the source has individual raters."""
 
     @property
     def n_usable(self) -> int:

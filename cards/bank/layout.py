@@ -5,7 +5,7 @@ Any file system, `load_dataset` and the Hub accept them, whatever the names.
 README.md                              the dataset card; its `configs:` are what `load_dataset` reads
 data/<corpus>/items.parquet            config `<corpus>`, split `items`
 scores/<corpus>/<model>.parquet        config `<corpus>_scored`, one split a model
-ratings/<corpus>.parquet               config `<corpus>_ratings`, split `ratings`: what single raters said of its items
+ratings/<corpus>.parquet               config `<corpus>_ratings`, split `ratings`: individual ratings of its items
 results/summary.parquet                config `summary`, split `results`
 reports/<study>/                       report.md, CSV tables, figures and captions.json beside them
 croissant.json                         the same described for Croissant's tools

@@ -146,7 +146,7 @@ def _responsible_use(bank: Described) -> dict[str, Any]:
         "names each file and its hash. No text was written or collected for the bank, but for the corpus starter.",
         "rai:dataCollectionType": ["Secondary Data analysis", *(["Experiments"] if judged else [])],
         "rai:dataPreprocessingProtocol": [
-            "Texts are as the source has them; documented defects are mended, flagged, and kept beside the mended text."
+            "Texts are as the source has them; documented defects are repaired, flagged, and kept beside the repair."
         ],
         "rai:dataAnnotationProtocol": ["Which side is better is the source's own label.", *human],
         **({"rai:annotationsPerItem": "; ".join(judged)} if judged else {}),

@@ -54,7 +54,7 @@ OTHERS: Mapping[str, tuple[str, str]] = {
 }
 """Columns that are neither in the schema nor a method's."""
 RATINGS: Mapping[str, tuple[str, str]] = {column.name: ("", column.meaning) for column in RATING_COLUMNS}
-"""Columns of a config of single raters' ratings."""
+"""Columns of a config of individual raters' ratings."""
 SUMMARY: Mapping[str, str] = {
     "model": "the model; empty where the number is of people",
     "corpus": "the corpus",

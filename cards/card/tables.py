@@ -138,7 +138,7 @@ def judged_table(corpora: Mapping[str, Any], contents: Mapping[str, Contents]) -
 
 
 def ratings_table(ratings: Mapping[str, Any]) -> pd.DataFrame:
-    """Return what the card says of single raters, a row a corpus."""
+    """Return what the card says of individual raters, a row a corpus."""
     import pandas as pd
 
     return pd.DataFrame(

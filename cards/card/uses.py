@@ -24,4 +24,6 @@ BIASES = (
     "Corpora describe the variety that their authors chose, mostly written standard language; worse is worse in it.",
     "Languages and phenomena are covered very unevenly: a mean over corpora weighs what was easy to collect.",
 )
-SENSITIVE = ("No personal data are collected; single raters are numbered; sentences from newspapers may name people.",)
+SENSITIVE = (
+    "No personal data are collected; individual raters are numbered; sentences from newspapers may name people.",
+)

@@ -20,7 +20,7 @@ from pairbank.stats.report.definitions import DEFINITIONS
 from pairbank.stats.report.overview_figures import PEOPLE
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline
 from pairbank.stats.scored_table.scored_table import GROUPINGS
-from pairbank.stats.wording import in_table, whole
+from pairbank.stats.wording import column_of
 
 if TYPE_CHECKING:
     from pairbank.stats.analyses.base import Section
@@ -193,8 +193,7 @@ def _table(table: pd.DataFrame, labels: Mapping[str, str]) -> str:
     shown = table.astype(object).rename(columns={**_HEADINGS, **labels})
     for name, column in zip(shown.columns, (table[column] for column in table.columns), strict=True):
         if pd.api.types.is_float_dtype(column):
-            cell = whole if (column.dropna() % 1 == 0).all() and column.abs().gt(1).any() else in_table
-            shown[name] = [x if pd.isna(x) else cell(x) for x in column]
+            shown[name] = column_of(column, str(column.name))
         elif name in _NAMED:
             shown[name] = [_called(x, labels) if isinstance(x, str) else x for x in column]
     return to_markdown(shown)

@@ -89,6 +89,7 @@ def _table(folder: Path) -> tuple[Corpus, Mapping[str, LocatedFile]]:
     return corpus, {file.name: file}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if CORPORA[name].embedded else pytest.mark.upstream) for name in CORPORA]
 )

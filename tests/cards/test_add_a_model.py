@@ -54,6 +54,7 @@ def on_the_card(bank: Path) -> list[str]:
     return str(block).strip().splitlines()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("held", [limited, one_of_which_takes_no_prompt, own_file])
 def test_the_commands_of_the_card_and_the_site_end_in_a_bank_with_one_model_more(
     held: Callable[[], list[datasets.Dataset]], here: Path

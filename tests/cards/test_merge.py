@@ -136,6 +136,7 @@ def test_results_of_texts_left_out_are_taken_over(tmp_path: Path, own_pairs: Pat
         pairbank.merge_banks(full, a, out=tmp_path / "mixed")
 
 
+@pytest.mark.ci
 def test_reports_of_one_name_both_stay(tmp_path: Path, scored_by: Score) -> None:
     banks = []
     for name in ("fake-1", "fake-2"):

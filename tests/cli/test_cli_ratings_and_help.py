@@ -1,4 +1,4 @@
-"""`pairbank ratings`: single raters' ratings as a file for R; and what a command's help begins with."""
+"""`pairbank ratings`: individual raters' ratings as a file for R; and what a command's help begins with."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_ratings_of_single_raters_are_written_as_csv_and_parquet(tmp_path: Path,
 
 
 def test_a_corpus_without_raters_and_a_file_of_no_kind_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="no ratings of single raters; corpora that have"):
+    with pytest.raises(CorpusError, match="no individual ratings; corpora that have"):
         run("ratings", "starter", "--out", str(tmp_path / "r.csv"))
     with pytest.raises(OutputError, match=r"from '.sav' what kind"):
         run("ratings", "turblimp", "--out", str(tmp_path / "r.sav"))

@@ -47,6 +47,7 @@ def test_every_declared_option_has_a_default() -> None:
     assert set(LoadOptions.__annotations__) == set(DEFAULTS) == set(GIVEN)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("command", ["score", "run"])
 def test_every_option_reaches_load_model_from_the_command_line(command: str, tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("good,bad\nA b.,B a.\n")

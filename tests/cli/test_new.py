@@ -34,6 +34,7 @@ def check(folder: Path, *command: str, **environment: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.ci
 def test_a_corpus_written_in_a_checkout_is_one_of_ours(tmp_path: Path) -> None:
     root = checkout(tmp_path / "pairbank", "tests")
     for name in NAMES:
@@ -47,6 +48,7 @@ def test_a_corpus_written_in_a_checkout_is_one_of_ours(tmp_path: Path) -> None:
     check(root, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *paths, PYTHONPATH=str(root / "src"))
 
 
+@pytest.mark.ci
 def test_a_corpus_written_elsewhere_is_a_package(tmp_path: Path) -> None:
     for name in NAMES:
         new(name, tmp_path)

@@ -48,6 +48,7 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return out, done.output
 
 
+@pytest.mark.ci
 def test_a_run_ends_with_models_side_by_side_its_answer_and_all_that_the_bank_has(bank: tuple[Path, str]) -> None:
     folder, shown = bank
     said = words(shown)
@@ -60,6 +61,7 @@ def test_a_run_ends_with_models_side_by_side_its_answer_and_all_that_the_bank_ha
     assert "## Differences between models and between methods" in page
 
 
+@pytest.mark.ci
 def test_report_reads_the_tables_of_a_bank_and_of_a_folder(bank: tuple[Path, str], tmp_path: Path) -> None:
     folder, _ = bank
     tables = tmp_path / "tables"

@@ -88,6 +88,7 @@ def test_a_script_is_bash_and_asks_slurm_for_what_there_is(script: Path) -> None
     assert set(asked) <= set(SBATCH.split())
 
 
+@pytest.mark.ci
 def test_the_array_and_the_job_after_it_write_the_bank_of_one_run(
     scheduler: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -311,6 +311,7 @@ EDITS: dict[str, tuple[Edit, str]] = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edited_bank_is_a_clear_problem(whole: Path, tmp_path: Path, name: str) -> None:
     edit, expected = EDITS[name]

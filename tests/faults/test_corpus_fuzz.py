@@ -35,6 +35,7 @@ def damaged(draw: st.DrawFn, whole: bytes) -> bytes:
     return bytes(data[: draw(st.one_of(st.none(), st.integers(0, len(data))))])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("suffix", WHOLE)
 @given(data=st.data())
 @settings(max_examples=150)
@@ -51,6 +52,7 @@ def test_a_damaged_file_is_refused_or_read_and_said(
     assert all(good.strip() and bad.strip() for good, bad in found.pairs)
 
 
+@pytest.mark.ci
 @given(
     pairs=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=5),
     by=st.sampled_from(",;\t"),
@@ -75,6 +77,7 @@ def test_text_comes_out_of_a_delimited_file_byte_for_byte_or_the_file_is_refused
     assert found.pairs == [pair for pair in pairs if any(text.strip() for text in pair)]
 
 
+@pytest.mark.ci
 @given(
     rows=st.lists(
         st.dictionaries(

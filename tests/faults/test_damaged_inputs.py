@@ -41,6 +41,7 @@ DAMAGES: dict[str, bytes | None] = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_input_is_one_clear_error(tmp_path: Path, verb: str, damage: str) -> None:

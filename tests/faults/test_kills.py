@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.ci
 def test_killed_verbs_are_accepted_again_with_equal_bytes_and_writers_at_once_lose_nothing() -> None:
     verbs = "score bert,bank extended,strip"
     argv = [sys.executable, str(ROOT / "tests/faults/kills.py"), "--kills", "6", "--writers", "3", "--only", verbs]

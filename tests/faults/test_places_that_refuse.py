@@ -133,6 +133,7 @@ VERBS = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("verb", VERBS)
 def test_no_verb_replaces_a_device_or_pipe_or_writes_below_one(ground: Path, tmp_path: Path, verb: str) -> None:
     pipe = tmp_path / "pipe"

@@ -71,6 +71,7 @@ def changed(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.ci
 def test_a_prompt_an_analysis_and_a_back_end_work_in_this_repository(changed: Path, tmp_path: Path) -> None:
     (tmp_path / "forecast.txt").write_text("The clouds are grey and the rain is cold.\n")
     (tmp_path / "study.toml").write_text(STUDY)

@@ -57,6 +57,7 @@ def run(installed: Path, *arguments: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.ci
 def test_a_packages_corpus_prompt_back_end_and_analysis_work_together(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "forecast.txt").write_text("The clouds are grey and the rain is cold.\nThe winds have turned.\n")
     shown = run(
@@ -78,6 +79,7 @@ def test_a_packages_corpus_prompt_back_end_and_analysis_work_together(installed:
     ]
 
 
+@pytest.mark.ci
 def test_the_listings_say_whose_a_corpus_and_a_prompt_are(installed: Path, tmp_path: Path) -> None:
     rows = {line.split()[0]: line for line in run(installed, "corpora", folder=tmp_path).splitlines() if line[:1] > " "}
     assert "pairbank-example" in rows["weather"]

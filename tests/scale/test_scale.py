@@ -24,6 +24,7 @@ def million() -> ModuleType:
     return module
 
 
+@pytest.mark.ci
 def test_what_a_row_costs_leaves_room_for_a_million(million: ModuleType, tmp_path: Path) -> None:
     found: dict[tuple[str, int], dict[str, float]] = {}
     for n_rows in (FEW, MANY):

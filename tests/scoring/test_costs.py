@@ -25,6 +25,7 @@ from tiny_models import ARCHITECTURES, saved_model
 METHODS = ("direct", "meta_question_simple", "acceptability_judgment_i")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["llama", "gpt2", "mistral"])
 def test_tokens_of_a_plan_are_those_that_a_run_computes(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -67,6 +68,7 @@ def test_a_scaled_model_has_its_weights_and_costs_more(tmp_path: Path) -> None:
     assert work.flops(large) == pytest.approx(2 * 70e9 * 1_000, rel=0.4)
 
 
+@pytest.mark.ci
 def test_the_command_line_plans_a_study_for_several_models(tmp_path: Path) -> None:
     folders = [str(saved_model(ARCHITECTURES[name], tmp_path / name)) for name in ("llama", "gpt2", "mistral")]
     words = ["plan", "demo", "--flops-per-second", "1e12", "--parameters", "7e9"]

@@ -28,6 +28,7 @@ def moved_by(file: dict[str, Any], column: str, nats: float) -> dict[str, Any]:
     return numbers
 
 
+@pytest.mark.ci
 def test_no_number_moves_while_the_versions_stay(file: dict[str, Any], tmp_path: Path) -> None:
     now = golden.golden_scores(tmp_path)
     assert not (refused := golden.refusals(file, now, NOW)), "\n".join(refused)

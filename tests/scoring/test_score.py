@@ -92,6 +92,7 @@ def test_a_second_run_asks_the_model_nothing_and_gives_the_same_bytes(
     assert first.read_bytes() == again.read_bytes()
 
 
+@pytest.mark.ci
 def test_a_killed_run_continues_where_it_stopped(
     items: datasets.Dataset, scorer: CountingScorer, tmp_path: Path
 ) -> None:

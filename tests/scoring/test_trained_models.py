@@ -25,6 +25,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return paths
 
 
+@pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(trained_models.RECIPES))
 def test_a_recipe_trains_a_model_that_pairbank_scores(name: str, texts: dict[str, Path], tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ SENTENCES = {
     "ahead of the declared relatives' only": "ahead of the declared relatives' only",
     "no advantage is shown": "No advantage of a model's own",
     "relatives' more than own": "follow the relatives' probabilities more",
-    "cannot be told": "cannot be told",
+    "inconclusive": "inconclusive",
     "published test: self ahead of every type": "self is ahead of every other type",
     "published test: ahead of some types": "self is ahead of some types",
     "published test: ahead of no type": "self is ahead of no other type",
@@ -80,7 +80,7 @@ def once(
     own = quick_own_advantage(stack, family_size=family_size)
     said = beyond_relatives(own)
     over = own.over_relatives
-    return said == "beyond relatives", over.low > 0, over.high < 0, said == "cannot be told"
+    return said == "beyond relatives", over.low > 0, over.high < 0, said == "inconclusive"
 
 
 def rates(repetitions: int, workers: int, *arguments: object, **more: object) -> tuple[float, ...]:
@@ -100,7 +100,7 @@ def grid(repetitions: int, workers: int) -> Iterator[str]:
             both = [
                 rates(n, workers, (n_models, family_size, n_items), design) for design in ("alike", "unequal noise")
             ]
-            told = "" if both[0][3] < 1 else " (cannot be told)"
+            told = "" if both[0][3] < 1 else " (inconclusive)"
             cells.append(" / ".join(f"{shown(r[0])} ({shown(r[1])})" for r in both) if not told else "0" + told)
         yield f"| {n_models} | {family_size} | " + " | ".join(cells) + " |"
 

@@ -1,4 +1,4 @@
-"""What single raters said, on its way from the files of a corpus through a run to the bank, and to a later report."""
+"""Individual ratings, on their way from the files of a corpus through a run to the bank, and to a later report."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def corpora(shared: Path) -> Path:
     return shared / "corpora"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("corpus", ["qfrblimp", "kauf-2024"])
 def test_a_run_shows_raters_beside_models_and_its_bank_holds_them(tmp_path: Path, corpora: Path, corpus: str) -> None:
     path = tmp_path / "judged.toml"
@@ -46,6 +47,7 @@ def test_a_run_shows_raters_beside_models_and_its_bank_holds_them(tmp_path: Path
     )
 
 
+@pytest.mark.ci
 def test_a_run_without_the_analysis_fills_the_bank_and_a_report_needs_no_files_then(
     tmp_path: Path, corpora: Path
 ) -> None:
@@ -63,12 +65,13 @@ def test_a_run_without_the_analysis_fills_the_bank_and_a_report_needs_no_files_t
     assert pages[0] == pages[1]
 
 
+@pytest.mark.ci
 def test_a_corpus_of_means_alone_says_so_in_a_run_and_in_a_report(tmp_path: Path, corpora: Path) -> None:
     path = tmp_path / "judged.toml"
     path.write_text(STUDY.format(corpus="li", analyses='"raters"').replace("20", "1"), encoding="utf-8")
     bank, report = run_study(load_study(str(path)), [FakeScorer(name="one")], tmp_path / "bank", data_dir=corpora)
     (section,) = [one for one in report.sections if one.id == "raters"]
-    assert "Of li mean ratings are published and no single ones" in section.answer
+    assert "li publishes mean ratings without individual ones" in section.answer
     said = ["report", str(bank / "scores" / "li" / "one.parquet"), "--analysis", "raters", "--out", str(tmp_path / "r")]
     made = CliRunner().invoke(app, said)
     assert made.exit_code == 0, made.output

@@ -252,7 +252,7 @@ GOLDEN: Mapping[str, Golden] = {
         analyses=("associations", "mixed"),
     ),
     "audit": Golden(
-        title="What would fool a reader of these tables?",
+        title="Common artefacts in these tables",
         items=lambda: [_rated("rated", 40, 0)],
         methods=("direct", "mean_logprob", "meta_question_simple", "social24_likert", "better_sentence"),
         analyses=("audit", "multiverse"),

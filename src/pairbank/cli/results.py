@@ -249,7 +249,7 @@ def run(
     say_next_steps(folder)
     answer(failures=[str(failure) for failure in failures])
     if failures:
-        say(f"\n{len(failures)} failed; mend what can be mended and run the same command again, it continues:")
+        say(f"\n{len(failures)} failed; fix the causes below and rerun the same command, which resumes:")
         for failure in failures:
             say(f"  {failure}")
         raise typer.Exit(1)

@@ -50,7 +50,7 @@ class Plan:
     stored: Mapping[str, Sequence[str]]
     """Corpus -> slugs of the models whose scores the bank has."""
     ratings: Mapping[str, datasets.Dataset] = field(default_factory=dict)
-    """Corpus -> what single raters said of the items: the bank gets it, and analyses that read it."""
+    """Corpus -> individual ratings of the items: the bank gets it, and analyses that read it."""
 
 
 def name_of(model: Asked) -> str:

@@ -1,4 +1,4 @@
-"""What single raters said of the items of a run or a report: in, items and places of files; out, tables of ratings."""
+"""Individual ratings of the items of a run or a report: in, items and places of files; out, tables of ratings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def wants_ratings(analyses: Iterable[str]) -> bool:
-    """Return whether one of these analyses reads what single raters said.
+    """Return whether one of these analyses reads individual ratings.
 
     >>> wants_ratings(["people", "raters"]), wants_ratings(["people"])
     (True, False)
@@ -35,7 +35,7 @@ def ratings_of(
     *,
     progress: Progress | None = None,
 ) -> tuple[datasets.Dataset, ...]:
-    """Return the ratings of those of some corpora that have single raters.
+    """Return the ratings of those of some corpora that have individual raters.
 
     Args:
         corpora: their names; one that pairbank does not ship has none.

@@ -104,7 +104,7 @@ def chance(one: Audited) -> Looked:
         outcome, said = "clean", ""
     if low <= CHANCE <= high:  # becomes `found` only if the test holds after the correction
         said = said or f"is right in {share_said(one.accuracy)} [{share_said(low)}, {share_said(high)}]"
-        outcome = "found" if outcome == "found" else "not told"
+        outcome = "found" if outcome == "found" else "inconclusive"
     return Looked(
         check="chance", outcome=outcome, said=said, n=one.n, n_concerned=one.n if outcome == "found" else 0,
         headline=one.accuracy, p=p, **one.place,

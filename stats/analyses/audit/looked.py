@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pairbank.stats.scored_table.method_scores import MethodScores
     from pairbank.stats.scored_table.scored_table import ScoredTable
 
-Outcome = Literal["found", "clean", "not told", "not checked"]
+Outcome = Literal["found", "clean", "inconclusive", "not checked"]
 LEAST_ITEMS = 20
 """Items below which nothing is said of a method's choices."""
 LEAST_EFFECT = 0.1

@@ -1,4 +1,4 @@
-"""What would fool a reader of these tables? Scored tables in, a section out: one line a finding, what was looked for.
+"""Common artefacts in scored tables. Scored tables in, a section out: one line a finding, what was looked for.
 
 Every check that is a test (position, chance, below chance, length) enters one family over all tables of the call;
 Holm's correction keeps the chance of any false finding at 0.05. The other checks are facts of the tables.
@@ -32,7 +32,7 @@ LEVEL = 0.05
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
-    """Return what would fool a reader of the tables.
+    """Return the artefacts found in the tables.
 
     Args:
         tables: Scored tables, made here or imported.
@@ -46,7 +46,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
     found = lines_of(looked)
     return Section(
         id="audit",
-        title="What would fool a reader of these scores?",
+        title="Common artefacts in these scores",
         text=text_of(looked, found, n_tables=len(tables)),
         answer=answer_of(looked, found, n_tables=len(tables)),
         main_table="findings",
@@ -104,7 +104,7 @@ def _decided(one: Looked) -> Looked:
     if one.outcome != "found" or one.p < LEVEL:
         return one
     if one.check == "chance":
-        return replace(one, outcome="not told", n_concerned=0)
+        return replace(one, outcome="inconclusive", n_concerned=0)
     return replace(one, outcome="clean", said="", n_concerned=0, items=())
 
 

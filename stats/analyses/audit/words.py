@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.stats.analyses.audit.looked import Looked, listed, share_said
+from pairbank.stats.wording import plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ CHECKS = {
     "definitions": Check(title="prompts that change between models"),
     "items": Check(title="texts that change between models"),
 }
-"""By name, in the order in which they are told."""
+"""By name, in the order of the report."""
 COLUMNS = ["what", "where", "found", "models", "items", "headline", "without", "effect", "of"]
 
 
@@ -105,27 +106,25 @@ def answer_of(looked: Sequence[Looked], found: pd.DataFrame, *, n_tables: int) -
     """Return the answer: how much was found and the largest effect, and how much was not checked."""
     kinds = {one.check for one in looked if one.outcome != "not checked"}
     n_methods = len({(one.corpus, one.method, one.model) for one in looked if one.method and one.model})
-    asked = (
-        f"{len(kinds)} of {len(CHECKS)} kinds of faults could be looked for in {n_tables:,} table{'s' * (n_tables > 1)}"
-    )
-    asked += f" ({n_methods:,} methods of models)"
+    asked = f"{len(kinds)} of {len(CHECKS)} checks ran on {plural(n_tables, 'table')}"
+    asked += f" ({plural(n_methods, 'combination')} of model and method)"
     skipped = [CHECKS[name].title for name in CHECKS if name not in kinds]
-    unsaid = f" Not looked for, since nothing here allows it: {', '.join(skipped)}." if skipped else ""
-    n_unsure = sum(one.outcome == "not told" for one in looked)
-    unsaid += f" {n_unsure:,} accuracies are neither shown to be at chance nor above it." if n_unsure else ""
+    unsaid = f" Not applicable: {', '.join(skipped)}." if skipped else ""
+    n_unsure = sum(one.outcome == "inconclusive" for one in looked)
+    unsaid += f" Inconclusive (neither at chance nor above it): {n_unsure:,} of the accuracies." if n_unsure else ""
     if found.empty:
-        return f"**Nothing was found**, which is not to say that nothing is there: {asked}.{unsaid}"
+        return f"**No artefact was found**: {asked}.{unsaid}"
     return f"**{len(found)} finding{'s' * (len(found) > 1)}**: {asked}. {_largest(found)}{unsaid}"
 
 
 def _largest(found: pd.DataFrame) -> str:
     known = found[found["effect"].notna()]
     if known.empty:
-        return "None has an effect that can be put as an accuracy with and without it."
+        return "None changes an accuracy."
     top = known.iloc[0]
     return (
-        f"The largest effect is of {top['what']} ({top['where']}): {share_said(top['headline'])} as reported, "
-        f"{share_said(top['without'])} without it ({top['of']})."
+        f"The largest effect on accuracy is that of {top['what']} ({top['where']}): {share_said(top['headline'])} as "
+        f"reported, {share_said(top['without'])} without it ({top['of']})."
     )
 
 
@@ -135,10 +134,10 @@ def text_of(looked: Sequence[Looked], found: pd.DataFrame, *, n_tables: int) -> 
 
 
 def _paragraphs(looked: Sequence[Looked], found: pd.DataFrame, n_tables: int) -> Iterator[str]:
-    yield f"Looked at: {_tables(n_tables)} of {listed(list(dict.fromkeys(one.corpus for one in looked)), most=8)}."
+    yield f"Tables: {_tables(n_tables)} of {listed(list(dict.fromkeys(one.corpus for one in looked)), most=8)}."
     lines = [
-        f"- **{one['what']}** ({one['where']}): {one['found']}. Headline {share_said(one['headline'])}, without it "
-        f"{share_said(one['without'])} ({one['of']})."
+        f"- **{one['what']}** ({one['where']}): {one['found']}. Accuracy {share_said(one['headline'])} as reported, "
+        f"{share_said(one['without'])} without it ({one['of']})."
         for one in found.to_dict("records")
     ]
     if lines:
@@ -146,18 +145,18 @@ def _paragraphs(looked: Sequence[Looked], found: pd.DataFrame, n_tables: int) ->
     clean = {one.check for one in looked if one.outcome == "clean"}
     clean -= {one.check for one in looked if one.outcome == "found"}
     if clean:
-        yield f"Looked for and not found: {', '.join(CHECKS[name].title for name in CHECKS if name in clean)}."
+        yield f"Clean: {', '.join(CHECKS[name].title for name in CHECKS if name in clean)}."
     yield (
-        "No table can show wrong labels, items that a model has seen in training, or a mistake made in the same way by "
-        "all models: these were not looked for. A length that goes with the choice need not be its cause."
+        "Scored tables cannot reveal wrong labels, contaminated items or errors shared by all models. An association "
+        "of length with the choice need not be causal."
     )
 
 
 def not_checked_of(looked: Sequence[Looked]) -> pd.DataFrame:
-    """Return what was not checked or not told, and why: one line a check, corpus, method and reason."""
+    """Return what was not checked or is inconclusive, and why: one line a check, corpus, method and reason."""
     rows: dict[tuple[str, str, str, str, str], list[str]] = {}
     for one in looked:
-        if one.outcome in ("not checked", "not told"):
+        if one.outcome in ("not checked", "inconclusive"):
             why = one.said if one.outcome == "not checked" else "neither shown to be at chance nor above it"
             rows.setdefault((one.check, one.corpus, one.method, one.outcome, why), []).append(one.model)
     return pd.DataFrame(
@@ -190,7 +189,7 @@ DEFINITIONS = """\
   finding in several models the line tells the largest effect, `audit_details.csv` each.
 - **items without an answer**: 1% or more have no score; the headline is of the others.
 - **accuracy of 0 or below chance**: below 0.45, and below 0.50 by a test. **at chance**: shown to lie between 0.45 and
-  0.55 (two one-sided tests). Where neither is shown, and 0.50 is in the interval, it is `not told`.
+  0.55 (two one-sided tests). Where neither is shown, and 0.50 is in the interval, it is `inconclusive`.
 - **constant choice**: one option in 99% of the questions. **position bias**: the option shown first (or yes) in less
   than 0.40 or more than 0.60, and different from 0.50 by a test over items.
 - **ties**: 5% of items or more. **constant or impossible scores**: one number in a fifth of all places, or a

@@ -147,7 +147,7 @@ DEFINITIONS = """\
 - **accuracy**: share of pairs whose good string scores higher, ties one half; there is none for single sentences.
 - **filter**: where a study asks for it (LI and HLL), pairs further apart than the 75th percentile of the Levenshtein
   distance in characters over the rated pairs of the corpus are left out of every number here (section 5.1). For LI that
-  leaves 1,884 pairs (the paper's 1,883 where the defects of the source are not mended); people rated both sides of
+  leaves 1,884 pairs (the paper's 1,883 where the defects of the source are not repaired); people rated both sides of
   1,792 of them, which are the pairs of prediction 2.
 - Scores: `direct` is the summed log-probability (nats); the other methods are linking functions of it. Only tasks
   whose targets are whole strings are used.

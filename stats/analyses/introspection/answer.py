@@ -27,9 +27,9 @@ _SAID: dict[Beyond, str] = {
     "beyond declared relatives only": "mixed, ahead of the declared relatives' only",
     "not shown": "no advantage of own probabilities over relatives' is shown",
     "relatives' more": "answers follow the relatives' more than their own",
-    "cannot be told": "it cannot be told",
+    "inconclusive": "inconclusive",
 }
-_NO_DIFFERENCE: tuple[Beyond, ...] = ("not shown", "cannot be told")
+_NO_DIFFERENCE: tuple[Beyond, ...] = ("not shown", "inconclusive")
 
 
 def headline_sets(done: Sequence[Introspection]) -> list[Introspection]:
@@ -104,11 +104,11 @@ def in_a_row(names: Sequence[str]) -> str:
 
 def _evidence(found: Introspection) -> str:
     n = f"n = {found.n_items:,}"
-    if found.verdict.beyond == "cannot be told":
+    if found.verdict.beyond == "inconclusive":
         return f" ({why_not_told(found.own)}; {n})"
     interval = f"{signed_with_interval(found.own.over_relatives)} in r, {n}"
     if found.verdict.beyond == "not shown":
-        return f" ({interval}; {number(found.own.smallest, digits=3)} or more would have been found four times in five)"
+        return f" ({interval}; minimum detectable effect {number(found.own.smallest, digits=3)})"
     return f" ({interval})"
 
 
@@ -128,7 +128,7 @@ def _own_r(chosen: Sequence[Introspection]) -> str:
     ]
     n_models = own["direct_model"].nunique()
     of = "1 model" if n_models == 1 else f"{n_models} models"
-    return f"r of answers with a model's own probabilities lies between {' and '.join(said)} in {of}."
+    return f"r of answers with a model's own probabilities ranges from {' to '.join(said)} ({of})."
 
 
 def _row(found: Introspection) -> dict[str, Any]:
@@ -138,10 +138,10 @@ def _row(found: Introspection) -> dict[str, Any]:
         "items": found.items,
         "n": found.n_items,
         "models": found.n_models,
-        "r with own, range": span(own),
-        "own over relatives": _cell(found.own.over_relatives),
-        "found 4 in 5": found.own.smallest,
-        "own over most similar": _cell(found.own.over_most_similar),
+        "r with own (range)": span(own),
+        "Δr (self − relatives)": _cell(found.own.over_relatives),
+        "minimum detectable effect": found.own.smallest,
+        "Δr (self − most similar)": _cell(found.own.over_most_similar),
         "answer": found.verdict.beyond,
         "published test": found.verdict.outcome,
     }

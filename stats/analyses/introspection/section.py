@@ -69,7 +69,7 @@ DEFINITIONS = """\
   shares and noise, however noisy each model is. It needs two declared relatives and a third model.
 - Its **interval** covers other items and other models: standard errors from each item's influence (delta method), plus
   how much families (or fewer than three families' models) differ beyond that (DerSimonian & Laird 1986), with Student's
-  t. **Found four times in five**: the advantage that such an interval would exclude 0 for with a power of .8.
+  t. **Minimum detectable effect**: the advantage for which such an interval excludes 0 with a power of 0.80.
 - Where all items have a **paradigm** and there are ten or more, paradigms are the draws of both, of the interval and of
   the bootstrap of contrasts: items of one paradigm are more alike than others.
 - It is **said** that answers follow own probabilities beyond relatives' only where two intervals lie above 0: over the
@@ -240,7 +240,7 @@ def _range(found: Introspection) -> str:
     if own.notna().sum() == 0:
         return ""
     start = "\n" if "\n- " in found.verdict.text else "\n\n"
-    text = f"{start}- A model's own r lies between {span(own)}"
+    text = f"{start}- r with a model's own probabilities: {span(own)}"
     if pd.notna(found.correlation):
         text += f"; over pairs, consistency and similarity correlate at r = {number(found.correlation)}"
     return f"{text}."

@@ -52,7 +52,7 @@ class Verdict:
     text: str
     """Markdown: the answer with its interval and its power, then every coefficient of the published test."""
     reason: str | None = None
-    """Why something cannot be told; None where both can."""
+    """Why a part is inconclusive; None where both can."""
 
 
 def introspection_verdict(

@@ -74,8 +74,8 @@ DEFINITIONS = """\
   better sentence - of the worse one, on the corpus's own scale), jackknife interval at level 0.95.
 - **edit-distance filter**: pairs at most at (and, as the paper words it, below) the 75th percentile of the Levenshtein
   distance in characters over the rated pairs (Hu et al. 2026, section 5.1). Their 1,883 LI pairs are all those at most
-  at it, rated or not (1,884 with the defects of the source mended). Where a study asks for the filter, every number is
-  of the rated ones among them, 1,792.
+  at it, rated or not (1,884 with the defects of the source repaired). Where a study has the filter, every number is of
+  the rated ones among them, 1,792.
 - **bins**: ten equally sized bins by cosine distance (section 4.2) or edit distance; pairs of one distance share a bin.
 - **kappa_human**, **raw_agreement_human**: whether the method and people prefer the same side; items on which either
   prefers neither are left out (`n_ties`). A corpus whose better side almost everyone prefers leaves kappa little room.

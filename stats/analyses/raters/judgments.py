@@ -1,4 +1,4 @@
-"""What single raters said of the items of one scored table: ratings and a table in, arrays out.
+"""Individual ratings of the items of one scored table: ratings and a table in, arrays out.
 
 Ratings find their items by `item_id`. Where a rater judged both sides of an item, or chose between them, the rater
 made a choice; ratings of sides are kept too, as z-scores by rater, which raters' habits move less.
@@ -62,7 +62,7 @@ def ratings_given(given: Sequence[pd.DataFrame | str]) -> pd.DataFrame:
     """
     if not given:
         raise BankError(
-            "no ratings of single raters were given, and the scored files stand in no bank that has them; name their "
+            "no individual ratings were given, and the scored files stand in no bank that has them; name their "
             "file (--set raters.ratings=FILE.parquet), or where the corpora are (--data-dir), whose raters are then "
             "read, or give options={'raters': {'ratings': [frame]}}"
         )

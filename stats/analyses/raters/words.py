@@ -33,7 +33,9 @@ def beside_table(beside: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
         raters = part[part["kind"] == "rater"]
         if len(raters):
             spread = {"accuracy": _range(raters["value"]), "r with other raters": _range(raters["r_with_others"])}
-            rows.append({"corpus": corpus, "who": f"{len(raters):,} single raters: mean (lowest to highest)"} | spread)
+            rows.append(
+                {"corpus": corpus, "who": f"{len(raters):,} individual raters: mean (lowest to highest)"} | spread
+            )
         rows += [
             {"corpus": corpus, "who": one["who"], "accuracy": _interval(one), "n": one["n"]}
             for one in part[part["kind"] == "people"].to_dict("records")
@@ -86,8 +88,8 @@ def _people_said(beside: pd.DataFrame) -> str:
         if "all raters" in people:
             single, majority = people["all raters"], people["majority of raters"]
             said.append(
-                f"on {corpus} (n = {single['n']:,}) single raters are right in {_interval(single)}, their majority in "
-                f"{_interval(majority)}, models in {_ends(models['value'])}"
+                f"on {corpus} (n = {single['n']:,}) individual raters are right in {_interval(single)}, their majority "
+                f"in {_interval(majority)}, models in {_ends(models['value'])}"
             )
         elif len(raters):
             said.append(

@@ -1,7 +1,7 @@
 """People as systems: what each rater chose of each item in, accuracies of raters, majorities and ceilings out.
 
 A choice is 1 for the better side, -1 for the worse one, 0 for neither (a tie, credited one half), NaN where the rater
-did not judge the item. What single raters reach together is what a model can be held against: one more person, or
+did not judge the item. What individual raters reach together is what a model can be held against: one more person, or
 many.
 """
 
@@ -46,7 +46,7 @@ class RaterAccuracy:
 
 
 def rater_accuracy(choices: FloatArray) -> RaterAccuracy:
-    """Return the accuracy of single raters and of majorities.
+    """Return the accuracy of individual raters and of majorities.
 
     Args:
         choices: Shape (items, raters): 1, -1, 0 or NaN; every item judged by somebody.

@@ -110,7 +110,7 @@ def single_rater_without_each(ratings: FloatArray) -> dict[str, FloatArray]:
 def single_rater_interval(
     value: float, without: FloatArray, *, n_raters: float, level: float
 ) -> tuple[float, float] | str:
-    """Return the ends of a jackknife interval of an agreement of single raters, or why there is none.
+    """Return the ends of a jackknife interval of an agreement of individual raters, or why there is none.
 
     On the scale z = log((1 + (k - 1) r) / (1 - r)) / 2, on which an intraclass correlation of k raters has about the
     same variance everywhere (Fisher 1925, Statistical Methods for Research Workers, section 39).

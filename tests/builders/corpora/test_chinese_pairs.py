@@ -197,6 +197,7 @@ def test_hll_says_what_file_is_expected(tmp_path: Path) -> None:
         pairbank.load_corpus("hll", data_dir=tmp_path)
 
 
+@pytest.mark.ci
 @pytest.mark.upstream
 def test_zhoblimp_counts_are_the_verified_ones(shared: Path) -> None:
     items = pairbank.load_corpus("zhoblimp", data_dir=shared / "corpora")
@@ -236,6 +237,7 @@ def test_zhoblimp_counts_are_the_verified_ones(shared: Path) -> None:
         assert n_correct / n_judgments == pytest.approx(micro, abs=5e-5)
 
 
+@pytest.mark.ci
 @pytest.mark.upstream
 def test_sling_counts_are_the_verified_ones(shared: Path) -> None:
     items = pairbank.load_corpus("sling", data_dir=shared / "corpora")

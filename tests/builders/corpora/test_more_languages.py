@@ -44,6 +44,7 @@ COUNTS = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.upstream
 @pytest.mark.parametrize("name", COUNTS)
 def test_every_row_of_the_source_is_an_item(shared: Path, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Ratings of single raters: what items' human judgments are made of, and the raters of five published corpora."""
+"""Ratings of individual raters: what items' human judgments are made of, and the raters of five published corpora."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_an_unknown_normalisation_is_answered_with_the_known_ones() -> None:
 
 
 def test_a_corpus_without_raters_says_which_have_them() -> None:
-    with pytest.raises(CorpusError, match=r"'starter' has no ratings of single raters; corpora that have: turblimp, "):
+    with pytest.raises(CorpusError, match=r"'starter' has no individual ratings; corpora that have: turblimp, "):
         pairbank.load_ratings("starter")
 
 
@@ -81,6 +81,7 @@ COUNTS = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.upstream
 @pytest.mark.parametrize("name", COUNTS)
 def test_every_rating_of_the_source_is_there(shared: Path, name: str) -> None:

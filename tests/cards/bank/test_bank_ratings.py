@@ -136,6 +136,7 @@ def test_an_edited_rating_is_found_even_where_its_hash_was_edited_too(tmp_path: 
         check_bank(bank)
 
 
+@pytest.mark.ci
 def test_a_report_reads_the_ratings_of_the_bank_that_its_files_stand_in(tmp_path: Path, own_pairs: Path) -> None:
     items = pairbank.load_corpus(own_pairs)
     scored = pairbank.score(items, FakeScorer(name="one"), methods=["direct"])

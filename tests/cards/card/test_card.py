@@ -235,6 +235,7 @@ def test_a_bank_whose_tables_do_not_fit_together_is_not_whole(tmp_path: Path, sc
         pairbank.check_bank(tmp_path)
 
 
+@pytest.mark.ci
 def test_estimates_that_a_report_has_of_the_same_table_are_not_computed_again(tmp_path: Path, scored_by: Score) -> None:
     scored = scored_by("fake-1")
     made, other_table = pairbank.report([scored]), pairbank.report([replace(scored)])

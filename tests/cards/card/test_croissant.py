@@ -98,6 +98,7 @@ def test_the_fields_for_responsible_use_say_who_judged_and_which_models_scored(t
     } <= found.keys()
 
 
+@pytest.mark.ci
 def test_a_published_bank_names_the_addresses_on_the_hub_and_can_be_merged_again(
     hub: FakeHub, three_models: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:

@@ -110,6 +110,7 @@ def hostile_table(text: str, tmp_path: Path) -> Scored:
     return Scored(dataset=scored.dataset, signature=signature)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_bank_of_hostile_names_is_whole(text: str, tmp_path: Path) -> None:
     scored = hostile_table(text, tmp_path)

@@ -61,6 +61,7 @@ def test_what_is_listed_is_listed_as_json_too() -> None:
     assert "\n" in shown["text"]
 
 
+@pytest.mark.ci
 def test_from_items_to_a_bank_every_step_is_one_document(tmp_path: Path, pairs: Path) -> None:
     scored, bank = tmp_path / "s.parquet", tmp_path / "bank"
     built = document("build", pairs, "--out", tmp_path / "items.parquet")
@@ -88,6 +89,7 @@ def test_from_items_to_a_bank_every_step_is_one_document(tmp_path: Path, pairs: 
     assert document("site", bank, "--out", tmp_path / "site")["n_bytes"] > 0
 
 
+@pytest.mark.ci
 def test_a_run_is_one_document_and_says_what_failed(tmp_path: Path) -> None:
     planned = document("run", "demo", "--out", tmp_path / "bank", "--limit", "1", "--dry-run")
     assert planned["planned"][0]["corpus"] == "starter"

@@ -47,6 +47,7 @@ def asked_in_chat(demo_model: CausalScorer, pairs: datasets.Dataset) -> Scored:
     return pairbank.score(pairs.select(range(12)), demo_model, methods=["meta_question_simple"])
 
 
+@pytest.mark.ci
 def test_direct_scores_of_200_blimp_sentences_equal_one_sentence_one_pass(
     demo_model: CausalScorer, direct: Scored
 ) -> None:
@@ -83,6 +84,7 @@ def test_forced_choice_equals_equation_1_of_song_et_al(
         assert row["meta_question_simple_delta"] == pytest.approx(expected, abs=TOLERANCE_NATS)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("prompt_format", ["chat", "base"])
 def test_individual_judgment_equals_the_difference_of_yes_no_differences(
     demo_model: CausalScorer, pairs: datasets.Dataset, prompt_format: str

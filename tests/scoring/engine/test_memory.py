@@ -68,6 +68,7 @@ def peaks(few: int, many: int, folder: Path, model: Path) -> tuple[int, int]:
     return int(small), int(large)
 
 
+@pytest.mark.ci
 def test_ten_times_the_sentences_take_the_same_memory(tmp_path: Path) -> None:
     model = saved_model(ARCHITECTURES["gpt2"], tmp_path / "gpt2")
     few, many = (int(n) for n in os.environ.get("PAIRBANK_MEMORY_PAIRS", "500,5000").split(","))

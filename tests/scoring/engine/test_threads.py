@@ -132,6 +132,7 @@ def wide(family: str, folder: Path) -> str:
     return str(saved(T5ForConditionalGeneration(of_t5), tokenizer, folder))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("family", ["bert", "gpt2", "t5"])
 def test_every_bit_is_the_same_for_any_number_of_threads(family: str, tmp_path: Path) -> None:
     """Long questions with many answers, so that a causal model computes their beginning by itself."""
@@ -158,6 +159,7 @@ def test_a_model_that_may_keep_something_of_a_pass_has_one_lane(name: str) -> No
     assert encoder_lanes(cast("Any", SimpleNamespace(config=config)), pass_tokens=0) == 1
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["albert", "deberta-v2", "roberta", "bart", "t5"])
 def test_encoders_give_every_bit_the_same_for_any_number_of_lanes(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -153,6 +153,7 @@ def assert_close(found: Sequence[Sequence[float]], expected: Sequence[Sequence[f
     assert max(worst, worst_sum) <= TOLERANCE_NATS
 
 
+@pytest.mark.ci
 def test_the_table_holds_and_a_fallback_names_its_reason(case: Case) -> None:
     if case.architecture.batching == "padded":
         assert case.scorer.info.backend == "causal-padded"
@@ -163,6 +164,7 @@ def test_the_table_holds_and_a_fallback_names_its_reason(case: Case) -> None:
         assert case.scorer.info.backend == "causal-packed"
 
 
+@pytest.mark.ci
 def test_token_scores_equal_one_sequence_one_pass(case: Case) -> None:
     lengths = [len(tokens_of(case.tokenizer, *request, case.bos_id)[0]) for request in REQUESTS]
     assert min(lengths) < WINDOW < max(lengths)
@@ -174,6 +176,7 @@ def test_token_scores_equal_one_sequence_one_pass(case: Case) -> None:
         assert case.warnings == []
 
 
+@pytest.mark.ci
 def test_many_sequences_in_any_order_score_as_each_alone(case: Case) -> None:
     words = ("keys", "dogs", "cabinet", "author", "story", "table", "book")
     many = [("", f"The {a} to the {b} is on the {c}.") for a in words for b in words for c in words[:3]]
@@ -186,6 +189,7 @@ def test_many_sequences_in_any_order_score_as_each_alone(case: Case) -> None:
     assert_close([alone[i] for i in few], [case.naive(*many[i]) for i in few])
 
 
+@pytest.mark.ci
 def test_a_prefix_computed_once_for_many_packs_changes_no_score(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
 
@@ -211,6 +215,7 @@ def test_a_prefix_computed_once_for_many_packs_changes_no_score(case: Case, monk
         assert lengths == []
 
 
+@pytest.mark.ci
 def test_the_output_layer_in_blocks_gives_the_same_scores(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     config = case.model.config.get_text_config()
     capped = any(getattr(config, name, None) not in (None, 1, 1.0) for name in CHANGES_LOGITS)
@@ -223,6 +228,7 @@ def test_the_output_layer_in_blocks_gives_the_same_scores(case: Case, monkeypatc
     assert_close(scores(case.scorer, asked), [case.naive(*request) for request in asked])
 
 
+@pytest.mark.ci
 def test_direct_scores_of_items_in_four_scripts(case: Case, tmp_path: Path) -> None:
     (tmp_path / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in ITEMS), encoding="utf-8")
     items = pairbank.load_corpus(tmp_path / "items.jsonl")
@@ -234,6 +240,7 @@ def test_direct_scores_of_items_in_four_scripts(case: Case, tmp_path: Path) -> N
             assert row[f"direct_{side}"] == pytest.approx(sum(expected), abs=TOLERANCE_NATS)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("prompt_format", ["base", "chat"])
 def test_every_prompt_layout(case: Case, prompt_format: str, tmp_path: Path) -> None:
     if prompt_format == "chat" and not case.tokenizer.chat_template:
@@ -272,6 +279,7 @@ TWO_WAYS = [
 ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", TWO_WAYS, indirect=True)
 def test_eager_and_sdpa_attention_give_the_same_numbers(case: Case) -> None:
     default = case.scorer.model.config._attn_implementation
@@ -296,6 +304,7 @@ def without(forward: Callable[..., Any], argument: str) -> Callable[..., Any]:
 PACKED = [name for name, architecture in ARCHITECTURES.items() if architecture.batching == "packed"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", PACKED, indirect=True)
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 def test_the_self_check_sees_a_model_that_ignores_masks_or_positions(case: Case, attention: str) -> None:

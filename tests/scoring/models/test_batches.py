@@ -98,6 +98,7 @@ def check(scorer: Any, tiny: Tiny, naive: Sequence[float], encoded: Sequence[Any
         assert np.abs(np.array(sums(scorer, encoded)) - naive).max() > TOLERANCE_NATS
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", cases(MASKED))
 def test_masked(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     tiny = MASKED[name]
@@ -106,6 +107,7 @@ def test_masked(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> 
     check(scorer, tiny, [naive_masked(scorer, request) for request in encoded], encoded, caplog.text)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", cases(SEQ2SEQ))
 def test_encoder_decoders(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     tiny = SEQ2SEQ[name]

@@ -259,6 +259,7 @@ EOS = dict.fromkeys(OWN_BOS, "</s>") | {"byte_bpe_shared": "<|endoftext|>", "wor
 EOS |= {"byte_bpe_eos": "<|endoftext|>", "characters": "<eos>"}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", TOKENIZERS)
 @pytest.mark.parametrize("policy", ["auto", "bos", "eos-as-bos", "none"])
 def test_bos_policies(name: str, policy: BosPolicy, folders: dict[str, Path]) -> None:

@@ -53,6 +53,7 @@ def kept_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SETTLED_SECONDS", 0.0)
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("kept_at_once")
 @pytest.mark.parametrize("name", MODELS)
 def test_an_edited_model_never_gets_its_predecessors_scores(name: str, tmp_path: Path) -> None:

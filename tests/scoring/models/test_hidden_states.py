@@ -63,6 +63,7 @@ def worst_difference(model: LoadedModel, expected: Sequence[torch.Tensor]) -> fl
     return worst
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", CAUSAL)
 def test_padded_states_are_those_of_one_text_at_a_time(name: str, tmp_path: Path) -> None:
     model = load_model(saved_model(ARCHITECTURES[name], tmp_path), device="cpu")

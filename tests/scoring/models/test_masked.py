@@ -353,6 +353,7 @@ def test_a_request_of_another_back_end_is_refused() -> None:
         scorer.token_logprobs([EncodedRequest(ids=(1, 2), start=1)], progress=ignore)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("pll", VARIANTS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_folder_is_loaded_and_scores_a_corpus(family: str, pll: Pll, tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ def divided(
     return np.nanmax(given, axis=0), (~np.isnan(given)).sum(axis=0)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", [*CAUSAL, *OTHERS])
 def test_shares_put_together_are_every_bit_of_one_process(name: str, tmp_path: Path) -> None:
     scorer = model_of(name, tmp_path)

@@ -215,6 +215,7 @@ def test_models_that_are_not_packed_equal_the_naive_computation(architecture: st
         assert_equals_naive(scorer, target, context)
 
 
+@pytest.mark.ci
 @pytest.mark.model
 def test_the_demo_model_equals_the_naive_computation(demo_model: CausalScorer) -> None:
     for target, context in (("mat", "I was a"), ("The dogs bark.", "")):

@@ -139,6 +139,7 @@ class TwoWorkers:
                 yield task.job, done.tables
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5"])
 def test_shared_out_scores_are_the_bytes_of_one_process(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

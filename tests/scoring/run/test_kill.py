@@ -70,6 +70,7 @@ def runs() -> Iterator[Callable[..., int]]:
         yield run
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 def test_ten_kills_leave_the_same_bytes_and_cost_a_shard_each(tmp_path: Path, runs: Callable[..., int]) -> None:
     rng = random.Random(7)

@@ -50,6 +50,7 @@ def test_a_part_that_is_none_is_refused(text: str) -> None:
         part_named(text)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["llama", "gpt2", "t5"])
 def test_the_union_of_parts_is_one_run_to_the_byte(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = saved(*t5_model(), tmp_path / name) if name == "t5" else saved_model(ARCHITECTURES[name], tmp_path / name)
@@ -67,6 +68,7 @@ def test_the_union_of_parts_is_one_run_to_the_byte(name: str, tmp_path: Path, mo
     assert pairbank.score(items, model, methods=METHODS).save(tmp_path / "union.parquet").read_bytes() == whole
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("architecture", ["llama", "gpt2", "mistral"])
 def test_bytes_do_not_depend_on_threads(architecture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = saved_model(ARCHITECTURES[architecture], tmp_path / architecture)
@@ -110,6 +112,7 @@ def test_the_command_line_scores_parts_and_puts_them_together(tmp_path: Path) ->
     assert pairbank.read_scored(tmp_path / "o.parquet")["direct_delta"][0] is not None
 
 
+@pytest.mark.ci
 def test_a_study_is_scored_in_parts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["run", "demo", "--model", "fake:a", "--model", "fake:b", "--limit", "2", "--out", str(tmp_path / "bank")]
     for part in ("1/3", "2/3", "3/3"):

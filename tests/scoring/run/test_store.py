@@ -101,6 +101,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_shard_is_set_aside_and_scored_again(

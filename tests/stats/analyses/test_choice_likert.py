@@ -278,6 +278,7 @@ def test_people_are_a_measure_and_their_choices_the_reference() -> None:
     assert "LOGPROBS 0.72 (gpt2_xl) to 0.83 (mpt_30b_chat)" in found.answer
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("n_models", [1, 3, 21])
 def test_every_model_has_a_line_of_the_first_table_and_a_place_in_each_figure(n_models: int) -> None:
     tables = [replace(published("x", nth % 5), model=f"lab/model-{nth}") for nth in range(n_models)]

@@ -19,6 +19,7 @@ def models(n_models: int = 4) -> list[ScoredFrame]:
     return [rated_table(seed=seed, model=f"m{seed}") for seed in range(n_models)]
 
 
+@pytest.mark.ci
 def test_all_pairs_of_models_and_of_methods_are_there_once() -> None:
     found = section(models()).tables["comparisons"]
     by_kind = found.groupby("compared")["n"].size().to_dict()
@@ -27,6 +28,7 @@ def test_all_pairs_of_models_and_of_methods_are_there_once() -> None:
     keyed(found, "compared", "within", "a", "b")
 
 
+@pytest.mark.ci
 def test_a_pair_has_the_numbers_of_its_items() -> None:
     tables = models()
     rows = keyed(section(tables).tables["comparisons"], "compared", "within", "a", "b")
@@ -37,6 +39,7 @@ def test_a_pair_has_the_numbers_of_its_items() -> None:
     assert row["p_mid"] == mcnemar_mid_p(int((a & ~b).sum()), int((~a & b).sum()))
 
 
+@pytest.mark.ci
 def test_p_values_are_corrected_within_a_kind() -> None:
     found = section(models()).tables["comparisons"]
     for _, part in found.groupby("compared"):
@@ -45,6 +48,7 @@ def test_p_values_are_corrected_within_a_kind() -> None:
         np.testing.assert_array_equal(part["p_mid_bh"], expected.benjamini_hochberg)
 
 
+@pytest.mark.ci
 def test_only_common_items_are_compared() -> None:
     first, second = models(2)
     part = replace(second, frame=second.frame.iloc[50:120])
@@ -56,6 +60,7 @@ def test_only_common_items_are_compared() -> None:
     assert np.isnan(row["models", "direct", "m0", "m1"]["difference"])
 
 
+@pytest.mark.ci
 def test_the_same_seed_gives_the_same_table_whatever_the_order_of_rows() -> None:
     tables = models(2)
     shuffled = [replace(x, frame=x.frame.sample(frac=1, random_state=1)) for x in tables]
@@ -63,6 +68,7 @@ def test_the_same_seed_gives_the_same_table_whatever_the_order_of_rows() -> None
     pd.testing.assert_frame_equal(first, second)
 
 
+@pytest.mark.ci
 def test_the_text_counts_differences() -> None:
     found = section(models())
     table = found.tables["comparisons"]
@@ -75,6 +81,7 @@ def test_one_model_with_one_method_is_refused() -> None:
         section([replace(rated_table(), layouts=(DIRECT,))])
 
 
+@pytest.mark.ci
 def test_the_text_counts_equivalent_pairs_at_the_margin_that_is_asked_for() -> None:
     same = [rated_table(seed=1, n_items=400, model=name) for name in ("m0", "m1")]
     found = section(same, margin=0.02)
@@ -87,6 +94,7 @@ def test_the_text_counts_equivalent_pairs_at_the_margin_that_is_asked_for() -> N
         section(same, margin=2)
 
 
+@pytest.mark.ci
 def test_the_text_names_those_that_differ_and_the_largest_other_only_where_none_does() -> None:
     known = rated_table(400, model="knows")
     frame = known.frame.assign(direct_delta=np.where(np.arange(400) % 10 < 9, 1.0, -1.0))
@@ -106,6 +114,7 @@ def test_the_text_names_those_that_differ_and_the_largest_other_only_where_none_
     assert "; and 1 smaller, in the table." in many.text
 
 
+@pytest.mark.ci
 def test_of_many_corpora_the_answer_tells_how_many_differ() -> None:
     tables = [rated_table(60, seed=seed, corpus=f"c{seed}", model=model) for seed in range(5) for model in ("a", "b")]
     found = section(tables)
@@ -120,6 +129,7 @@ def test_comparisons_without_a_test_are_counted_with_the_reason() -> None:
     assert "2 have no test: they share no scored items." in found.text
 
 
+@pytest.mark.ci
 def test_the_first_page_has_seven_columns_with_those_that_differ_on_top() -> None:
     found = section(models())
     first, whole = (found.tables[name] for name in ("first", "comparisons"))

@@ -69,7 +69,7 @@ def test_raters_and_models_stand_in_one_table_on_the_same_items() -> None:
     tests = found.tables["test"].set_index(["model", "method", "phenomenon"])
     assert tests.loc[("sure", "direct", ""), "winning_rate"] == 1
     assert tests.loc[("guessing", "direct", ""), "winning_rate"] == 0
-    assert "single raters are right in 0.8" in found.answer
+    assert "individual raters are right in 0.8" in found.answer
     assert "Passing the alternative-annotator test (epsilon = 0.1): sure by `direct`" in found.answer
     assert found.text.startswith("Asked here: how often is a single person right")
     for figure in found.figures:
@@ -170,7 +170,7 @@ def test_a_file_of_ratings_is_given_as_text_and_what_is_wrong_is_said(tmp_path: 
     options = checked_options("raters", {"ratings": str(path), "epsilon": "0.2"})
     assert options == {"ratings": (str(path),), "epsilon": 0.2}
     assert section_or_note("raters", tables, DEFAULTS, options=options).answer
-    with pytest.raises(BankError, match="no ratings of single raters were given"):
+    with pytest.raises(BankError, match="no individual ratings were given"):
         section(tables)
     with pytest.raises(BankError, match="lacks the column"):
         ratings_given([forced(tables[0]).drop(columns="scale")])

@@ -49,7 +49,7 @@ def test_the_page_shows_html_as_text_and_has_every_section_note_and_signature(tm
     assert page == made.markdown()
     assert page.startswith("# &lt;i&gt;mine&lt;/i&gt;\n\nWhat was done.\n\n## Mine\n\nA finding.\n")
     assert "## Notes\n\n- A note.\n" in page
-    for text in ("A finding.", "| &lt;script&gt; | 0.0123 |", "The first 40 of 41 rows"):
+    for text in ("A finding.", "| &lt;script&gt; | 0.012 |", "The first 40 of 41 rows"):
         assert text in own
     assert "- Somebody 2020" in how
     assert "| &lt;b&gt;fake |" in page
@@ -82,7 +82,7 @@ def test_pages_have_names_for_ids_also_before_a_reading_and_no_empty_table(tmp_p
     made = pairbank.report([scored(tmp_path)], sections=[extra], n_resamples=20)
     folder = made.save(tmp_path / "report")
     page, own, html = ((folder / n).read_text() for n in ("report.md", "appendix/extra.md", "report.html"))
-    assert "| Direct (argmax) | 0.000 |\n| other (mean) | 1.000 |" in own
+    assert "| Direct (argmax) | 0.00 |\n| other (mean) | 1.00 |" in own
     assert "Rated by Direct (argmax)." in own
     assert "## Rows" not in own
     assert "|  |" not in page

@@ -45,7 +45,7 @@ class OwnAdvantage:
     partial: Estimate
     """Mean r of answers with own direct differences given those of all other models; no test."""
     smallest: float
-    """The advantage over relatives that such data would show four times in five; NaN without an interval."""
+    """The minimum detectable advantage over relatives, with a power of 0.80; NaN without an interval."""
     models: ModelAdvantages
     """Over relatives, by model."""
     n_models: int

@@ -16,7 +16,7 @@ from pairbank.stats.wording import number
 if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.own.beyond_relatives import OwnAdvantage
 
-Beyond = Literal["beyond relatives", "beyond declared relatives only", "not shown", "relatives' more", "cannot be told"]
+Beyond = Literal["beyond relatives", "beyond declared relatives only", "not shown", "relatives' more", "inconclusive"]
 
 
 def beyond_relatives(own: OwnAdvantage) -> Beyond:
@@ -27,7 +27,7 @@ def beyond_relatives(own: OwnAdvantage) -> Beyond:
     """
     over, similar = own.over_relatives, own.over_most_similar
     if why_not_told(own) is not None:
-        return "cannot be told"
+        return "inconclusive"
     if over.low > 0:
         return "beyond relatives" if similar.low > 0 else "beyond declared relatives only"
     return "relatives' more" if over.high < 0 else "not shown"
@@ -36,8 +36,8 @@ def beyond_relatives(own: OwnAdvantage) -> Beyond:
 def why_not_told(own: OwnAdvantage) -> str | None:
     """Return why the data cannot answer, or None: no estimate, or no effect that they could have shown.
 
-    An advantage is a part of r with own probabilities. Where even that r is smaller than what would be found four times
-    in five, its absence tells nothing.
+    An advantage is a part of r with own probabilities. Where even that r is below the minimum detectable effect, its
+    absence is no evidence.
 
     Args:
         own: What `own_advantage` returned.
@@ -66,16 +66,16 @@ def own_words(own: OwnAdvantage) -> tuple[str, str]:
 def _headline(own: OwnAdvantage) -> str:
     over = own.over_relatives
     beyond = beyond_relatives(own)
-    if beyond == "cannot be told":
+    if beyond == "inconclusive":
         return (
-            "**Whether answers follow a model's own probabilities beyond its relatives' cannot be told**: "
+            "**Inconclusive whether answers follow a model's own probabilities beyond its relatives'**: "
             f"{why_not_told(own)}."
         )
     families = "1 family" if own.n_families == 1 else f"{own.n_families} families"
     models = "1 model" if own.n_models == 1 else f"{own.n_models} models"
     rests = f"{signed_with_interval(over)} in r ({models} of {families}, n = {over.n:,} items{_drawn(own)})"
     similar = f"the model whose probabilities are most similar ({signed_with_interval(own.over_most_similar)})"
-    power = f"An advantage of {number(own.smallest, digits=3)} or more would have been found four times in five."
+    power = f"The minimum detectable effect (80% power) is {number(own.smallest, digits=3)}."
     return {
         "beyond relatives": (
             "**Answers follow the model's own probabilities beyond its relatives'**: compared with its closest "

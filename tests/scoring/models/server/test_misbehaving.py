@@ -78,6 +78,7 @@ def run_of(
     return done, {path.name: path.read_bytes() for path in tables}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", NAMES)
 def test_a_server_that_fails_again_and_again_gives_the_bytes_of_a_calm_one(
     name: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -68,6 +68,7 @@ def prompts(folder: Path) -> list[Path]:
     return [folder / name for name in files]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("language", "pairs"), [("en", ENGLISH), ("zh", CHINESE)])
 @pytest.mark.parametrize("name", MODELS)
 def test_all_that_a_server_can_do_gives_our_own_numbers_and_texts(
@@ -154,6 +155,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("how", "options", "message"), REFUSED)
 def test_a_server_that_cannot_be_scored_is_refused_at_load(
     how: dict[str, Any], options: dict[str, Any], message: str, serve: Serve
@@ -188,6 +190,7 @@ def test_nobody_there_is_one_line(monkeypatch: pytest.MonkeyPatch, here: Here) -
         pairbank.load_model("http://127.0.0.1:9/v1", tokenizer=str(here["gpt2"][0]))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("fault", ["429", "500", "503", "cut"])
 def test_what_passes_is_asked_again_and_leaves_the_same_numbers(
     fault: Fault,
@@ -214,6 +217,7 @@ def test_an_answer_that_does_not_come_is_asked_for_again(
     assert np.isfinite(pairbank.score(corpus(tmp_path, ENGLISH[:1]), there)["direct_delta"][:]).all()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
@@ -318,6 +322,7 @@ def test_the_command_line_scores_by_an_address(serve: Serve, tmp_path: Path) -> 
     assert np.isfinite(scored["direct_delta"][:]).all()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", MODELS)
 def test_written_answers_stop_where_ours_do(name: str, serve: Serve, here: Here) -> None:
     server, tokenizer = serve(name)
@@ -329,6 +334,7 @@ def test_written_answers_stop_where_ours_do(name: str, serve: Serve, here: Here)
         write(there, asks[:1], max_new_tokens=255)
 
 
+@pytest.mark.ci
 def test_a_list_of_models_names_servers_and_a_run_scores_them(serve: Serve, here: Here, tmp_path: Path) -> None:
     lines = []
     for name in ("llama", "gpt2"):
@@ -354,6 +360,7 @@ def test_a_list_of_models_names_servers_and_a_run_scores_them(serve: Serve, here
     assert again.output.count("nothing to compute, every number was in the store") == 3
 
 
+@pytest.mark.ci
 def test_models_that_a_server_calls_differently_share_no_stored_score(serve: Serve) -> None:
     """Both are in a folder called `tiny`, of which only the last part is shown."""
     keys, shown = set(), set()

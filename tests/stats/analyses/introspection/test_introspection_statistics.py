@@ -285,7 +285,7 @@ def test_the_outcome_follows_from_signs_and_p_values(fit: Regression, outcome: s
     assert verdict.outcome == outcome
     no_relatives = "no two of the models are declared relatives"
     assert (verdict.reason == no_relatives) == (outcome != "not estimable")
-    assert verdict.beyond == "cannot be told"
+    assert verdict.beyond == "inconclusive"
 
 
 def test_the_verdict_quotes_every_coefficient_and_says_where_the_opposite_holds() -> None:

@@ -112,7 +112,7 @@ def test_the_answer_names_each_corpus_and_one_figure_shows_them_all(found: Secti
     for corpus in ("toy", "nonsense"):
         assert f"{corpus} (" in found.answer
     assert "no evidence" not in found.answer.lower()
-    is_said = set(found.tables["answers"]["answer"]) - {"not shown", "cannot be told"}
+    is_said = set(found.tables["answers"]["answer"]) - {"not shown", "inconclusive"}
     assert ("Each of these 2 corpora is judged by itself" in found.answer) == bool(is_said)
     assert found.first_figure is not None
     assert found.first_figure.name == "introspection_scatters"
@@ -126,7 +126,7 @@ def test_one_model_draws_nothing_and_the_text_says_why() -> None:
     assert one.figures == ()
     assert one.first_figure is None
     assert "One model makes a single pair" in one.text
-    assert "cannot be told" in one.answer
+    assert "Inconclusive whether" in one.answer
     assert "r of its answers with its own probabilities is " in one.answer
 
 

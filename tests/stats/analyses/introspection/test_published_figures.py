@@ -114,6 +114,7 @@ def test_figure_5a_draws_the_published_kappas(
     assert "mean 0.25, from 0.08 to 0.38" in figure.caption  # "around 0.25" (section 3.2.1)
 
 
+@pytest.mark.ci
 def test_figure_8_draws_the_published_counts_of_each_dataset(shared: Path) -> None:
     counts = _published(shared, "song_2025_fig8_chosen_of_1000.csv").set_index(["dataset", "model"])
     frames = []
