@@ -91,7 +91,7 @@ def rates(repetitions: int, workers: int, *arguments: object, **more: object) ->
 
 def grid(repetitions: int, workers: int) -> Iterator[str]:
     """Yield a row a cell: said without privileged access, models alike and unequal in noise."""
-    yield "| models | of a family | " + " | ".join(f"{n:,} items" for n in N_ITEMS) + " |"
+    yield "| models | per family | " + " | ".join(f"{n:,} items" for n in N_ITEMS) + " |"
     yield "| --- | --- |" + " --- |" * len(N_ITEMS)
     for n_models, family_size in CELLS:
         cells = []
@@ -119,7 +119,7 @@ def designs(repetitions: int, workers: int) -> Iterator[str]:
 def power(repetitions: int, workers: int) -> Iterator[str]:
     """Yield a row a cell: found, where answers correlate so much with the model's own part."""
     columns = list(product(PRIVILEGED, (N_ITEMS[0], N_ITEMS[-1])))
-    yield "| models | of a family | " + " | ".join(f"r = {shown(r)}, {n:,} items" for r, n in columns) + " |"
+    yield "| models | per family | " + " | ".join(f"r = {shown(r)}, {n:,} items" for r, n in columns) + " |"
     yield "| --- | --- |" + " --- |" * len(columns)
     for n_models, family_size in CELLS:
         if family_size == 1:
@@ -176,8 +176,8 @@ TABLES = {"grid": grid, "designs": designs, "power": power, "sentences": sentenc
 
 
 def shown(share: float) -> str:
-    """Return a share as papers print it."""
-    return "> .99" if 0.995 <= share < 1 else f"{share:.3f}".lstrip("0").rstrip("0").rstrip(".") or "0"
+    """Return a share with at most three decimals."""
+    return "> 0.99" if 0.995 <= share < 1 else f"{share:.3f}".rstrip("0").rstrip(".")
 
 
 if __name__ == "__main__":
