@@ -72,6 +72,7 @@ def test_a_command_line_that_does_not_exist_is_found() -> None:
         parse("pairbank browse one two")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_every_command_line_parses(page: Path) -> None:
     for line in command_lines(page.read_text(encoding="utf-8")):

@@ -42,6 +42,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.ci
 def test_every_page_and_every_public_verb_is_in_the_site(built: Path) -> None:
     pages = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
     names = [page.with_name("index.html") if page.name == "README.md" else page.with_suffix(".html") for page in pages]

@@ -18,6 +18,7 @@ def run(name: str, *arguments: str) -> None:
     runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"]([*arguments])
 
 
+@pytest.mark.ci
 def test_ones_own_pairs_become_a_report_and_a_bank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("your_own_pairs", "--model", "fake", "--out", str(tmp_path / "mine"))
     shown = capsys.readouterr().out

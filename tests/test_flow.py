@@ -37,6 +37,7 @@ def test_importing_pairbank_loads_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("fake_model")
 def test_run_makes_a_bank_and_says_what_to_try_next(tmp_path: Path) -> None:
     out = tmp_path / "bank"

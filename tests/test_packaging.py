@@ -49,6 +49,7 @@ def names_in(folder: Path) -> tuple[set[str], set[str]]:
     return set(wheel.namelist()), source
 
 
+@pytest.mark.ci
 def test_the_wheel_holds_every_file_of_the_four_stages(built: Path) -> None:
     wheel, _ = names_in(built)
     for stage in STAGES:

@@ -27,6 +27,7 @@ def loaded(_id: str, *, name: str | None = None, **_options: object) -> FakeScor
     return FakeScorer(name=name or "demo")
 
 
+@pytest.mark.ci
 def test_every_step_of_the_tutorial_runs_and_leaves_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,6 +108,7 @@ def test_a_commit_in_between_is_seen_and_its_file_stays(hub: FakeHub, bank: Path
     assert [status for method, path, status in hub.log if "/commit/" in path] == [200, 412, 200]
 
 
+@pytest.mark.ci
 def test_others_scores_that_came_in_between_are_never_overwritten(
     hub: FakeHub, bank: Path, scored_by: Score, tmp_path: Path
 ) -> None:
@@ -305,6 +306,7 @@ def test_a_stated_licence_makes_own_items_publishable(hub: FakeHub, tmp_path: Pa
     assert datasets.load_dataset(REPO, "own", split="items")[0]["target_good"] == "The baker slices a warm loaf."
 
 
+@pytest.mark.ci
 def test_the_space_is_the_banks_site_as_of_its_commit(hub: FakeHub, bank: Path, scored_by: Score) -> None:
     made = pairbank.publish(bank, REPO, space=True)
     tree = hub.repo(REPO, "space").head.tree

@@ -93,6 +93,7 @@ def test_the_same_bank_written_twice_is_the_same_bytes(tmp_path: Path) -> None:
         assert path.read_bytes() == (banks[1] / path.relative_to(banks[0])).read_bytes(), path.name
 
 
+@pytest.mark.ci
 def test_the_manifest_holds_the_hash_of_every_file(tmp_path: Path) -> None:
     from pairbank.files import sha256_of_file
 

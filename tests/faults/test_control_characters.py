@@ -57,6 +57,7 @@ def test_a_report_shows_controls_and_its_table_keeps_texts_byte_for_byte(tmp_pat
         assert not CONTROLS.search("".join(heading))
 
 
+@pytest.mark.ci
 def test_a_card_shows_controls_and_the_bank_is_whole(tmp_path: Path, hostile: list[Scored]) -> None:
     reports = {"mine": pairbank.report(hostile, title=f"T{ESC}")}
     bank = pairbank.write_bank(tmp_path / "bank", scored=hostile, reports=reports, command=f"pairbank {ESC}")

@@ -77,6 +77,7 @@ def test_text_comes_out_of_a_delimited_file_byte_for_byte_or_the_file_is_refused
     assert found.pairs == [pair for pair in pairs if any(text.strip() for text in pair)]
 
 
+@pytest.mark.ci
 @given(
     rows=st.lists(
         st.dictionaries(

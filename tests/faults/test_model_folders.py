@@ -182,6 +182,7 @@ def damaged(whole: Path, folder: Path, damage: Damage, family: str) -> Path:
     return folder
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("family", ["gpt2", "bert", "t5"])
 @pytest.mark.parametrize("case", EVERY)
 def test_a_damaged_folder_is_an_error_that_says_what_to_do(

@@ -16,6 +16,7 @@ from pairbank.study.declaration import load_study, study_names
 SHOWN_LINES = 60
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", golden.GOLDEN)
 def test_a_report_says_what_it_said(name: str) -> None:
     now, stored = golden.texts_of(golden.golden_report(name)), golden.stored(name)

@@ -68,6 +68,7 @@ def test_a_scaled_model_has_its_weights_and_costs_more(tmp_path: Path) -> None:
     assert work.flops(large) == pytest.approx(2 * 70e9 * 1_000, rel=0.4)
 
 
+@pytest.mark.ci
 def test_the_command_line_plans_a_study_for_several_models(tmp_path: Path) -> None:
     folders = [str(saved_model(ARCHITECTURES[name], tmp_path / name)) for name in ("llama", "gpt2", "mistral")]
     words = ["plan", "demo", "--flops-per-second", "1e12", "--parameters", "7e9"]

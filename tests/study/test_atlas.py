@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.study.declaration import limited, load_study, with_corpora
@@ -20,6 +22,7 @@ def test_every_language_with_choices_is_in_the_atlas() -> None:
     assert [choice.name for choice in study.corpora if not choice.optional] == ["starter"]
 
 
+@pytest.mark.ci
 def test_a_run_ends_with_one_report_by_language(tmp_path: Path) -> None:
     study = limited(with_corpora(load_study("atlas"), ["starter"]), 2)
     folder, report = run_study(study, [FakeScorer(name="one"), FakeScorer(name="two")], tmp_path / "bank")

@@ -37,6 +37,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CausalScorer:
     return loaded
 
 
+@pytest.mark.ci
 @pytest.mark.upstream
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_runs_from_corpora_to_bank(name: str, model: CausalScorer, shared: Path, tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ def _models(folder: Path, study: str, corpus: str = "starter") -> set[str]:
     return set(table[table["corpus"] == corpus]["model"])
 
 
+@pytest.mark.ci
 def test_a_model_is_gone_before_the_next_is_loaded(folders: dict[str, Path], tmp_path: Path) -> None:
     held: list[weakref.ref[Any]] = []
 
@@ -100,6 +101,7 @@ def test_a_model_is_gone_before_the_next_is_loaded(folders: dict[str, Path], tmp
     assert [ref() for ref in held] == [None] * 12
 
 
+@pytest.mark.ci
 def test_a_model_that_fails_does_not_stop_the_others_and_a_rerun_continues(
     folders: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -131,6 +133,7 @@ def test_a_model_that_fails_does_not_stop_the_others_and_a_rerun_continues(
     assert _models(bank, "mine") == {"tiny-gpt2", "tiny-llama", "Last one", "tiny-broken", "short"}
 
 
+@pytest.mark.ci
 def test_a_run_into_a_bank_with_other_models_reports_on_all_of_them(tmp_path: Path) -> None:
     bank, study = tmp_path / "bank", _written(tmp_path)
     runs = [_run(study, "--model", f"fake:{name}", "--out", bank) for name in ("one", "two", "three")]
@@ -141,6 +144,7 @@ def test_a_run_into_a_bank_with_other_models_reports_on_all_of_them(tmp_path: Pa
         assert f"Accuracy (95 % intervals): {name}" in runs[-1].output
 
 
+@pytest.mark.ci
 def test_one_corpus_that_cannot_be_scored_leaves_the_others(tmp_path: Path) -> None:
     (tmp_path / "long.csv").write_text(f"good,bad\n{'A b. ' * 30},B a.\n", encoding="utf-8")
     study = replace(_study(), corpora=(CorpusChoice(name=str(tmp_path / "long.csv")), *_study().corpora))
@@ -157,6 +161,7 @@ def test_a_run_of_which_nothing_is_left_says_why_for_each_model(tmp_path: Path) 
     assert not (tmp_path / "bank").exists()
 
 
+@pytest.mark.ci
 def test_the_models_of_a_study_are_run_where_nobody_names_others(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     path.write_text(
@@ -180,6 +185,7 @@ def test_the_models_of_a_study_are_run_where_nobody_names_others(tmp_path: Path)
     assert _models(tmp_path / "other", "own") == {"x"}
 
 
+@pytest.mark.ci
 def test_options_of_the_command_line_are_for_models_that_do_not_say_otherwise(tmp_path: Path) -> None:
     study = _written(tmp_path)
     models = _list(tmp_path / "models.toml", {"id": "fake:a", "prompt_format": "base"}, {"id": "fake:b"})
@@ -195,6 +201,7 @@ def test_options_of_the_command_line_are_for_models_that_do_not_say_otherwise(tm
     assert "--name 'both' is for one model, and there are 2" in " ".join(refused.output.split())
 
 
+@pytest.mark.ci
 def test_three_tokenizers_and_two_languages_stand_in_one_bank(folders: dict[str, Path], tmp_path: Path) -> None:
     for language, good, bad in (("en", "The dogs bark.", "The dogs barks."), ("zh", "他在看书。", "他看书在。")):
         (tmp_path / f"{language}.csv").write_text(f"good,bad,language\n{good},{bad},{language}\n", encoding="utf-8")
@@ -257,6 +264,7 @@ def test_models_with_three_tokenizers_score_english_and_chinese_into_one_bank(
     assert _models(bank, "grammaticality", "sling") == {f"tiny-{name}" for name in FAMILIES}
 
 
+@pytest.mark.ci
 def test_each_corpus_of_a_study_can_have_its_own_embedder_and_counts(tmp_path: Path) -> None:
     (tmp_path / "zh.csv").write_text("good,bad,language\n他在看书。,他看书在。,zh\n", encoding="utf-8")
     (tmp_path / "text.csv").write_text("good,bad,language\n这本书很有意思。,这书本很有意思。,zh\n", encoding="utf-8")
@@ -282,6 +290,7 @@ def test_a_corpus_that_the_user_names_keeps_what_the_study_has_for_it() -> None:
     assert study.corpora[1].subset == "BA_1"
 
 
+@pytest.mark.ci
 def test_workers_of_one_model_are_gone_before_those_of_the_next_begin(tmp_path: Path) -> None:
     events: list[str] = []
 

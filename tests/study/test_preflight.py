@@ -107,6 +107,7 @@ def test_distances_without_the_package_for_them_are_refused_before_a_model_is_lo
         run_study(_study(minimalness="default"), [_never_loaded()], tmp_path / "bank")
 
 
+@pytest.mark.ci
 def test_a_bank_whose_models_were_scored_otherwise_is_refused_before_a_model_is_loaded(tmp_path: Path) -> None:
     run_study(_study(), [FakeScorer(name=name) for name in "abc"], tmp_path / "bank")
     with pytest.raises(StudyError, match=r"'starter': the bank has a, scored with direct, and this run scores with "):
@@ -126,6 +127,7 @@ def test_texts_that_may_not_be_published_and_columns_to_probe_by_are_told_before
     assert plan.notes == ("Not probed: private, which has no column negative_type to probe by.",)
 
 
+@pytest.mark.ci
 def test_a_dry_run_prints_what_would_be_done_and_does_nothing(tmp_path: Path) -> None:
     def run(*more: str) -> str:
         arguments = ["run", "demo", "--limit", "1", "--out", str(tmp_path / "bank"), *more]

@@ -30,6 +30,7 @@ def corpora(shared: Path) -> Path:
     return shared / "corpora"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("corpus", ["qfrblimp", "kauf-2024"])
 def test_a_run_shows_raters_beside_models_and_its_bank_holds_them(tmp_path: Path, corpora: Path, corpus: str) -> None:
     path = tmp_path / "judged.toml"
@@ -46,6 +47,7 @@ def test_a_run_shows_raters_beside_models_and_its_bank_holds_them(tmp_path: Path
     )
 
 
+@pytest.mark.ci
 def test_a_run_without_the_analysis_fills_the_bank_and_a_report_needs_no_files_then(
     tmp_path: Path, corpora: Path
 ) -> None:
@@ -63,6 +65,7 @@ def test_a_run_without_the_analysis_fills_the_bank_and_a_report_needs_no_files_t
     assert pages[0] == pages[1]
 
 
+@pytest.mark.ci
 def test_a_corpus_of_means_alone_says_so_in_a_run_and_in_a_report(tmp_path: Path, corpora: Path) -> None:
     path = tmp_path / "judged.toml"
     path.write_text(STUDY.format(corpus="li", analyses='"raters"').replace("20", "1"), encoding="utf-8")

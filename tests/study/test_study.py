@@ -119,6 +119,7 @@ def test_a_choice_that_fits_no_item_is_explained(where: dict[str, str], message:
         _run(_study(CorpusChoice(name="starter", where=where)), tmp_path)
 
 
+@pytest.mark.ci
 def test_unigrams_are_counted_over_the_corpora_that_the_study_names(tmp_path: Path) -> None:
     study = replace(
         _study(CorpusChoice(name="starter", limit=1)), methods=("direct", "slor"), unigrams_from=("starter",)
@@ -140,6 +141,7 @@ def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any
             yield from _strings(inner)
 
 
+@pytest.mark.ci
 def test_distances_between_the_sides_come_from_the_embedding_model_that_the_study_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +170,7 @@ def test_distances_between_the_sides_come_from_the_embedding_model_that_the_stud
     assert asked[1:] == [None]
 
 
+@pytest.mark.ci
 def test_a_run_computes_its_report_once_and_draws_and_writes_it_once(tmp_path: Path) -> None:
     from pairbank.stats.report import report as module
 
@@ -199,6 +202,7 @@ def test_a_run_computes_its_report_once_and_draws_and_writes_it_once(tmp_path: P
     assert all(figure.caption.endswith(".") for figure in figures), "a caption is a sentence; a name is none"
 
 
+@pytest.mark.ci
 def test_declared_features_of_models_reach_the_analysis_of_introspection(tmp_path: Path) -> None:
     entry: dict[str, str | float] = {"family": "Mine", "generation": "1", "size_billions": 0.1, "type": "base"}
     study = replace(

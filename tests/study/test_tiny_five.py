@@ -93,6 +93,7 @@ def _run(study: str, five: Path, bank: Path, shared: Path | None) -> str:
     return done.output
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("study", SHORT)
 def test_a_study_runs_with_five_families(study: str, five: Path, tmp_path: Path) -> None:
     _run(study, five, tmp_path / "bank", None)

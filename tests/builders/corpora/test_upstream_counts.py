@@ -13,6 +13,7 @@ from pairbank.builders.dataset import manifest_of
 pytestmark = pytest.mark.upstream
 
 
+@pytest.mark.ci
 def test_blimp_has_67_paradigms_of_1000_and_7_identical_pairs(shared: Path) -> None:
     items = pairbank.load_corpus("blimp", data_dir=shared / "corpora")
     manifest = manifest_of(items)

@@ -322,6 +322,7 @@ def test_texts_that_may_not_be_published_are_in_no_file_unless_asked_for(tmp_pat
     assert "sees the river" in everything(pairbank.write_site(licensed, tmp_path / "ours-site"))
 
 
+@pytest.mark.ci
 def test_a_report_that_quotes_such_a_text_is_refused(tmp_path: Path) -> None:
     scored = _own_scores()
     report = pairbank.report(scored)

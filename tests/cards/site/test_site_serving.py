@@ -89,6 +89,7 @@ def test_the_site_command_writes_and_says_how_to_look(hard_bank: Path, tmp_path:
         CliRunner().invoke(app, arguments, catch_exceptions=False)
 
 
+@pytest.mark.ci
 def test_browse_serves_the_bank_until_it_is_stopped_and_leaves_nothing(hard_bank: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pairbank", "browse", str(hard_bank), "--no-open"]
     environment = os.environ | {"TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"}

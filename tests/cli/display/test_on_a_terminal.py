@@ -40,6 +40,7 @@ def table_lines(lines: list[str]) -> list[str]:
     return [line for line in lines if not line.startswith(("Accuracy (", "Agreement with"))]
 
 
+@pytest.mark.ci
 def test_a_report_of_three_models_fits_with_no_interval_broken(tmp_path: Path) -> None:
     paths = [tmp_path / f"{i}.parquet" for i in range(len(NAMES))]
     for path in paths:

@@ -81,6 +81,7 @@ def test_a_question_about_the_sentences_is_a_score_of_its_own_beside_direct(harn
         assert "starter_which" in table.signature["methods"]["starter_which"]["paper"]
 
 
+@pytest.mark.ci
 def test_what_the_harness_scored_is_never_taken_for_direct(
     harness: Imports,
     starter: Any,  # noqa: ANN401

@@ -95,6 +95,7 @@ def test_the_report_gives_the_published_log_odds_differences(
     assert logit(direct / 725) - logit(asked / 1450) == pytest.approx(LOG_ODDS_DIFF[model], abs=5e-7)
 
 
+@pytest.mark.ci
 @pytest.mark.upstream
 def test_averaging_over_orders_and_pooling_them_differ_by_up_to_a_quarter(summary: pd.DataFrame) -> None:
     asked = summary[summary["method"] == ASKED].pivot_table(index="model", columns="metric", values="value")

@@ -39,6 +39,7 @@ def naive_options(model: Any, prompt_text: str, options: list[str], *, bos: int 
     return found
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize(
     ("architecture", "prompt_format"), [("llama", "base"), ("gpt2", "base"), ("gpt-neox", "base"), ("llama", "chat")]

@@ -140,7 +140,7 @@ def test_a_predicted_word_has_a_log_probability_and_no_difference() -> None:
     r = np.corrcoef(frame["direct_good"], frame[f"{name}_good"])[0, 1]
     assert cell.loc[(name, "pearson_logprob"), "value"] == pytest.approx(r, abs=1e-12)
     assert set(made.accuracy["mean log P (nats)"]) != {""}
-    assert "mean log P" in made.markdown()
+    assert "Mean log P" in made.markdown()
 
 
 def test_a_fixed_order_asks_each_item_once_as_its_number_says(tmp_path: Path) -> None:
@@ -228,6 +228,7 @@ def test_what_is_not_counterbalanced_does_not_flip(tmp_path: Path) -> None:
         assert abs(a + b) > 1e-3
 
 
+@pytest.mark.ci
 @pytest.mark.model
 def test_the_demo_model_flips_every_counterbalanced_delta(tmp_path: Path, demo_model: CausalScorer) -> None:
     methods = ["meta_question_simple", "grammaticality_judgment_i", "hl23_sent_judge_meta_question_simple"]

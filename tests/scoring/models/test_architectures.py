@@ -215,6 +215,7 @@ def test_a_prefix_computed_once_for_many_packs_changes_no_score(case: Case, monk
         assert lengths == []
 
 
+@pytest.mark.ci
 def test_the_output_layer_in_blocks_gives_the_same_scores(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     config = case.model.config.get_text_config()
     capped = any(getattr(config, name, None) not in (None, 1, 1.0) for name in CHANGES_LOGITS)
@@ -227,6 +228,7 @@ def test_the_output_layer_in_blocks_gives_the_same_scores(case: Case, monkeypatc
     assert_close(scores(case.scorer, asked), [case.naive(*request) for request in asked])
 
 
+@pytest.mark.ci
 def test_direct_scores_of_items_in_four_scripts(case: Case, tmp_path: Path) -> None:
     (tmp_path / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in ITEMS), encoding="utf-8")
     items = pairbank.load_corpus(tmp_path / "items.jsonl")
@@ -277,6 +279,7 @@ TWO_WAYS = [
 ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", TWO_WAYS, indirect=True)
 def test_eager_and_sdpa_attention_give_the_same_numbers(case: Case) -> None:
     default = case.scorer.model.config._attn_implementation

@@ -78,6 +78,7 @@ def check(model: LoadedModel) -> None:
     assert len({text.text for text in texts}) > 1
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", CAUSAL)
 def test_a_batch_writes_what_one_prompt_at_a_time_writes(name: str, tmp_path: Path) -> None:
     check(load_model(saved_model(ARCHITECTURES[name], tmp_path), device="cpu"))

@@ -23,6 +23,7 @@ def command(*arguments: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
+@pytest.mark.ci
 def test_an_analysis_that_the_tables_do_not_allow_is_a_note_and_the_others_are_there(
     scored_by: Score, tmp_path: Path
 ) -> None:

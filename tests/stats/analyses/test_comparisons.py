@@ -60,6 +60,7 @@ def test_only_common_items_are_compared() -> None:
     assert np.isnan(row["models", "direct", "m0", "m1"]["difference"])
 
 
+@pytest.mark.ci
 def test_the_same_seed_gives_the_same_table_whatever_the_order_of_rows() -> None:
     tables = models(2)
     shuffled = [replace(x, frame=x.frame.sample(frac=1, random_state=1)) for x in tables]
@@ -67,6 +68,7 @@ def test_the_same_seed_gives_the_same_table_whatever_the_order_of_rows() -> None
     pd.testing.assert_frame_equal(first, second)
 
 
+@pytest.mark.ci
 def test_the_text_counts_differences() -> None:
     found = section(models())
     table = found.tables["comparisons"]
@@ -79,6 +81,7 @@ def test_one_model_with_one_method_is_refused() -> None:
         section([replace(rated_table(), layouts=(DIRECT,))])
 
 
+@pytest.mark.ci
 def test_the_text_counts_equivalent_pairs_at_the_margin_that_is_asked_for() -> None:
     same = [rated_table(seed=1, n_items=400, model=name) for name in ("m0", "m1")]
     found = section(same, margin=0.02)
@@ -91,6 +94,7 @@ def test_the_text_counts_equivalent_pairs_at_the_margin_that_is_asked_for() -> N
         section(same, margin=2)
 
 
+@pytest.mark.ci
 def test_the_text_names_those_that_differ_and_the_largest_other_only_where_none_does() -> None:
     known = rated_table(400, model="knows")
     frame = known.frame.assign(direct_delta=np.where(np.arange(400) % 10 < 9, 1.0, -1.0))
@@ -110,6 +114,7 @@ def test_the_text_names_those_that_differ_and_the_largest_other_only_where_none_
     assert "; and 1 smaller, in the table." in many.text
 
 
+@pytest.mark.ci
 def test_of_many_corpora_the_answer_tells_how_many_differ() -> None:
     tables = [rated_table(60, seed=seed, corpus=f"c{seed}", model=model) for seed in range(5) for model in ("a", "b")]
     found = section(tables)
@@ -124,6 +129,7 @@ def test_comparisons_without_a_test_are_counted_with_the_reason() -> None:
     assert "2 have no test: they share no scored items." in found.text
 
 
+@pytest.mark.ci
 def test_the_first_page_has_seven_columns_with_those_that_differ_on_top() -> None:
     found = section(models())
     first, whole = (found.tables[name] for name in ("first", "comparisons"))

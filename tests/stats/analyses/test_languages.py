@@ -248,6 +248,7 @@ def test_the_heat_map_has_figure_1_languages_by_group_and_kinds_within_methods()
     assert {x.get_text().replace("\n", " ") for x in axes.texts} >= groups
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("n_models", [1, 3, 21])
 def test_every_model_is_drawn_in_the_figures_of_types_and_methods(n_models: int) -> None:
     found = published_section(n_models)

@@ -51,12 +51,14 @@ def test_the_r_squared_of_shares_is_that_of_the_means_where_each_method_has_its_
     assert 0 < 1 - left == pytest.approx(mixed_shares(cells).r_squared, abs=1e-6)
 
 
+@pytest.mark.ci
 def test_every_outcome_has_an_r_squared_in_the_report() -> None:
     fit = section(models()).tables["fit"]
     assert fit["outcome"].tolist() == ["delta", "accuracy"]
     assert fit["r_squared"].between(0, 1).all()
 
 
+@pytest.mark.ci
 def test_paradigms_are_the_units_where_there_are_ten_and_the_text_says_so() -> None:
     found = section(models())
     effects = found.tables["effects"]
@@ -73,6 +75,7 @@ def test_paradigms_are_the_units_where_there_are_ten_and_the_text_says_so() -> N
     assert f"{said} {interval}, Holm's p " in found.text
 
 
+@pytest.mark.ci
 def test_items_are_the_units_of_a_corpus_without_paradigms_and_as_many_as_asked_for_are_drawn() -> None:
     found = section(models(paradigms=2), max_items=40)
     assert set(found.tables["effects"]["unit"]) == {"item"}
@@ -96,6 +99,7 @@ def test_one_method_of_one_model_is_refused() -> None:
         section([table])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", ["numbers", "shares"])
 def test_nothing_is_seldom_said_where_there_is_nothing(kind: str) -> None:
     found = mixed_errors(kind, 20, 2, 2, n_items=4, n_runs=12, seed=3)

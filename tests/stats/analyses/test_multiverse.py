@@ -108,6 +108,7 @@ def test_the_verdict_is_of_the_whole_curve_and_names_its_evidence() -> None:
     assert contrary.answer.startswith("**The contrary is shown of the claim that asking is better than probability**")
 
 
+@pytest.mark.ci
 def test_claims_are_said_wrongly_in_a_twentieth_at_most_within_sampling_error() -> None:
     """The long form stands in docs/validation.md."""
     assert rates(100, runs=20, n_draws=99)["mean z"] <= 0.2
@@ -158,6 +159,7 @@ def test_what_raters_said_gives_their_share_of_the_variance() -> None:
     assert "**Variance of people's ratings** on toy (60 items, 8 raters)" in made.text
 
 
+@pytest.mark.ci
 @pytest.mark.upstream
 def test_asking_is_worse_in_nearly_all_specifications_of_thirteen_published_models(shared: Path) -> None:
     """Hu & Frank 2024: not for Llama-2 70B, nor everywhere for Gemma 7B and Mistral 7B."""

@@ -32,6 +32,7 @@ CONDITIONS = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("said", CONDITIONS.values(), ids=CONDITIONS)
 def test_what_is_wrong_is_said_in_a_twentieth_at_most_within_sampling_error(said: Said) -> None:
     assert rate(said, runs=120) <= 0.125  # 15 of 120; at .05, more in 1 of 2,000
@@ -42,6 +43,7 @@ def test_without_a_correction_and_beyond_paradigms_the_same_would_be_said_often(
     assert rate(partial(differ_on_paradigms, n_paradigms=60, n_each=20), runs=30) > 0.2
 
 
+@pytest.mark.ci
 def test_differences_are_told_of_such_items_and_beyond_ten_paradigms() -> None:
     first, second = (rated_table(240, seed=seed, model=f"m{seed}") for seed in range(2))
     names = [f"p{i % 12}" for i in range(240)]

@@ -67,6 +67,7 @@ FIGURES = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("n_models", [1, 9])
 def test_every_section_has_its_figures_and_all_can_be_saved(n_models: int, tmp_path: Path) -> None:
     found = sections(n_models)
@@ -175,6 +176,7 @@ def test_phenomena_of_several_models_are_columns_of_their_own() -> None:
         np.testing.assert_allclose(drawn[:, nth], right[rows])
 
 
+@pytest.mark.ci
 def test_a_matrix_of_differences_is_antisymmetric() -> None:
     tables = [rated_table(60, seed=s, model=f"m{s}") for s in range(8)]
     found = comparisons.section(tables)

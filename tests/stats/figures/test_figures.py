@@ -53,6 +53,7 @@ def _drawn() -> dict[str, Figure]:
     }
 
 
+@pytest.mark.ci
 def test_every_kind_is_saved_as_png_svg_and_pdf_with_equal_bytes_each_time(tmp_path: Path) -> None:
     before = dict(mpl.rcParams)
     for name in ("first", "second"):

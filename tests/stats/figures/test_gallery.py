@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import struct
 
+import pytest
+
 import gallery
 from pairbank.stats.figures.style import named
 
 
+@pytest.mark.ci
 def test_the_page_is_what_is_made_today() -> None:
     assert gallery.PAGE.read_text(encoding="utf-8") == gallery.page(), "make gallery"
 

@@ -78,6 +78,7 @@ def test_the_section_has_every_group_in_both_definitions() -> None:
     assert "**toy**, `direct`: 2 values of paradigm" in found.text
 
 
+@pytest.mark.ci
 def test_rows_without_a_class_are_in_no_group() -> None:
     table = rated_table()
     classes = pd.Series(["a", "b", None, None] * 50)

@@ -75,6 +75,7 @@ def test_averaging_the_orders_would_have_told_a_preference_of_an_answer_by_place
     assert all("gpt2 always picks the first option" in overview(one).answer for one in found[:3])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("lean", [0.0, 1.0])
 def test_a_model_that_leans_and_still_judges_is_not_said_to_answer_by_place(lean: float) -> None:
     said = [overview(answering(lean=lean, sense=1.0, seed=seed, n_items=60)).answer for seed in range(10)]

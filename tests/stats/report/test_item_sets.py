@@ -57,6 +57,7 @@ def test_many_models_with_the_same_items_are_counted() -> None:
     assert "`m0` 59; `m1`, `m2`, `m3`, `m4`, `m5`, `m6`, 2 more 60; 59 in common" in note
 
 
+@pytest.mark.ci
 def test_comparisons_of_such_models_are_on_the_items_that_both_have() -> None:
     a, b = models("a", "b")
     found = section([a, without(b, 3, 4)]).tables["comparisons"]

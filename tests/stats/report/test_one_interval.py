@@ -44,6 +44,7 @@ def check(tables: Mapping[str, pd.DataFrame], *, least: int) -> None:
     assert shared >= least, "the tables print few numbers twice: this shows nothing"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("n_items", [24, 200])
 def test_all_analyses_of_rated_pairs_print_one_interval_for_one_number(n_items: int) -> None:
     frames = [
@@ -57,6 +58,7 @@ def test_all_analyses_of_rated_pairs_print_one_interval_for_one_number(n_items: 
     check(tables, least=8)
 
 
+@pytest.mark.ci
 def test_choosing_and_rating_contexts_print_the_intervals_of_the_summary() -> None:
     items = pairbank.load_corpus("starter")
     contexts = items.select([nth for nth, task in enumerate(items["task"]) if task == "context_pair"])

@@ -46,6 +46,7 @@ def test_an_error_of_a_piece_is_raised_as_it_is(worth: float, monkeypatch: pytes
         on_all_cores(work, range(N_PIECES))
 
 
+@pytest.mark.ci
 def test_a_report_is_the_same_from_one_process_and_from_several(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -217,6 +217,7 @@ def test_an_answer_that_does_not_come_is_asked_for_again(
     assert np.isfinite(pairbank.score(corpus(tmp_path, ENGLISH[:1]), there)["direct_delta"][:]).all()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
@@ -359,6 +360,7 @@ def test_a_list_of_models_names_servers_and_a_run_scores_them(serve: Serve, here
     assert again.output.count("nothing to compute, every number was in the store") == 3
 
 
+@pytest.mark.ci
 def test_models_that_a_server_calls_differently_share_no_stored_score(serve: Serve) -> None:
     """Both are in a folder called `tiny`, of which only the last part is shown."""
     keys, shown = set(), set()

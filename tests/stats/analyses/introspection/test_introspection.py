@@ -97,6 +97,7 @@ def test_pairs_of_hu_and_frank_are_those_of_a_plain_loop(
             assert pair.n_items == keep.sum()
 
 
+@pytest.mark.ci
 @pytest.mark.upstream
 def test_what_the_report_says_of_hu_and_frank(hu_frank_section: Section) -> None:
     found = hu_frank_section
