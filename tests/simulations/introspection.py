@@ -19,12 +19,10 @@ from joblib import Parallel, delayed
 
 from introspection_nulls import DESIGNS, MEANINGS, Design, made_up_models
 from introspection_quick import quick_own_advantage
-from pairbank.stats.analyses.introspection.disagreement import disagreement
-from pairbank.stats.analyses.introspection.model_pairs import of_models, pair_correlations, pair_table
-from pairbank.stats.analyses.introspection.own.beyond_relatives import own_advantage
-from pairbank.stats.analyses.introspection.own.own_verdict import beyond_relatives
-from pairbank.stats.analyses.introspection.song_tables import consistency_by_self, consistency_by_similarity
-from pairbank.stats.analyses.introspection.verdict import introspection_verdict
+from pairbank.stats.analyses.introspection.analysis import introspection_verdict
+from pairbank.stats.analyses.introspection.beyond_relatives import beyond_relatives, own_advantage
+from pairbank.stats.analyses.introspection.model_pairs import disagreement, of_models, pair_correlations, pair_table
+from pairbank.stats.analyses.introspection.tables import consistency_by_self, consistency_by_similarity
 
 CELLS = [(3, 1), (3, 2), (3, 3), (6, 1), (6, 2), (6, 3), (6, 6), (21, 1), (21, 2), (21, 3), (21, 7)]
 """Models and models of a family. Families of 7 do not fit into 3 or 6 models: one family of all stands for them."""
