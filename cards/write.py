@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
-    from pairbank.stats.analyses.neuro.probed import Probed
+    from pairbank.stats.analyses.neuro import Probed
     from pairbank.stats.report.report import Report
 
 Texts = Literal["all", "redistributable"]

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from pairbank.cards.bank.layout import MANIFEST, PROBES, probe_paths, read_manifest
 from pairbank.errors import BankError
 from pairbank.files import read_parquet, write_parquet
-from pairbank.stats.analyses.neuro.probe_tables import LAYER_DTYPES
-from pairbank.stats.analyses.neuro.probed import Probed
 from pairbank.stats.scored_table.summary_row import DTYPES
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from pairbank.stats.analyses.neuro import Probed
 
 
 def take_probes(root: Path, manifest: dict[str, Any], probed: Iterable[Probed]) -> None:
@@ -79,6 +79,8 @@ def probe_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _read(root: Path, corpus: str, slug: str, signature: Mapping[str, Any]) -> Probed:
+    from pairbank.stats.analyses.neuro import LAYER_DTYPES, Probed
+
     frames = []
     for path, types in zip(probe_paths(corpus, slug), (LAYER_DTYPES, DTYPES), strict=True):
         frame: pd.DataFrame = read_parquet(root / path).to_pandas()

@@ -86,7 +86,7 @@ def report(
     Example: pairbank report BANK --analysis comparisons --out report
     """
     import pairbank
-    from pairbank.stats.analyses.neuro.section import neuro_section
+    from pairbank.stats.analyses.neuro import neuro_section
     from pairbank.stats.report.report import N_RESAMPLES, SEED
     from pairbank.study.declaration import load_study
     from pairbank.study.model_list import all_features, load_list

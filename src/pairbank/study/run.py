@@ -20,7 +20,7 @@ from pairbank.study.raters import as_frames, means_only
 
 if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
-    from pairbank.stats.analyses.neuro.probed import Probed
+    from pairbank.stats.analyses.neuro import Probed
     from pairbank.stats.report.report import Report
 
 
@@ -115,7 +115,7 @@ def _probed(plan: Plan, done: Sequence[OfModel], corpora: Collection[str]) -> li
 
 def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored], probed: Sequence[Probed]) -> Report:
     """Return the report of all tables; its head says what failed and what was left out."""
-    from pairbank.stats.analyses.neuro.section import neuro_section
+    from pairbank.stats.analyses.neuro import neuro_section
     from pairbank.stats.report.report import report
 
     study = plan.study

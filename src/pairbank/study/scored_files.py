@@ -11,7 +11,7 @@ from pairbank.errors import BankError
 if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
-    from pairbank.stats.analyses.neuro.probed import Probed
+    from pairbank.stats.analyses.neuro import Probed
 
 
 def scored_files(places: Iterable[Path]) -> list[Path]:
