@@ -18,8 +18,7 @@ from pairbank.errors import BankError
 from pairbank.probing import probe
 from pairbank.scoring.models.hidden_states import HiddenStates
 from pairbank.scoring.models.load import load_model
-from pairbank.stats.analyses.neuro.probe_tables import LAYER_DTYPES
-from pairbank.stats.analyses.neuro.probed import Probed
+from pairbank.stats.analyses.neuro import LAYER_DTYPES, Probed
 from pairbank.stats.scored_table.summary_row import DTYPES
 from tiny_models import ARCHITECTURES, saved_model
 

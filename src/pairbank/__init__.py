@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.models.load import load_model
     from pairbank.scoring.score import score
     from pairbank.scoring.scored import Scored, read_scored
-    from pairbank.stats.analyses.neuro.probed import Probed
+    from pairbank.stats.analyses.neuro import Probed
     from pairbank.stats.report.report import Report, report
 
 if missing := [x for x in ("builders", "scoring", "stats", "cards") if not (Path(__file__).parent / x).is_dir()]:
@@ -60,7 +60,7 @@ _VERBS = {
     "Scored": "pairbank.scoring.scored",
     "read_scored": "pairbank.scoring.scored",
     "probe": "pairbank.probing",
-    "Probed": "pairbank.stats.analyses.neuro.probed",
+    "Probed": "pairbank.stats.analyses.neuro",
     "count_unigrams": "pairbank.scoring.methods.unigrams",
     "read_unigrams": "pairbank.scoring.methods.unigrams",
     "Unigrams": "pairbank.scoring.methods.unigrams",

@@ -27,15 +27,15 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.probe_cost import probe_cost
-from pairbank.stats.analyses.neuro.probe_tables import (
+from pairbank.stats.analyses.neuro import (
     LAYER_DTYPES,
     METRICS,
+    Probed,
     ProbeScores,
     layer_rows,
     mean_rows,
     summary_rows,
 )
-from pairbank.stats.analyses.neuro.probed import Probed
 from pairbank.stats.measures.probes import (
     N_FOLDS,
     FoldScores,

@@ -25,12 +25,12 @@ ANALYSES: dict[str, str] = {
     "mixed": "pairbank.stats.analyses.mixed",
     "multiverse": "pairbank.stats.analyses.multiverse.section",
     "paradigms": "pairbank.stats.analyses.paradigms",
-    "people": "pairbank.stats.analyses.people.section",
+    "people": "pairbank.stats.analyses.people",
     "prompting": "pairbank.stats.analyses.prompting.section",
     "prediction": "pairbank.stats.analyses.prediction",
     "raters": "pairbank.stats.analyses.raters.section",
     "suites": "pairbank.stats.analyses.suites.section",
-    "trajectories": "pairbank.stats.analyses.trajectories.section",
+    "trajectories": "pairbank.stats.analyses.trajectories",
 }
 """Name -> module with a function `section`."""
 

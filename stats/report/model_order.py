@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pairbank.markdown import html_as_text
-from pairbank.stats.analyses.introspection.by_model import by_size
-from pairbank.stats.analyses.introspection.model_features import ModelFeatures, find_features
+from pairbank.stats.analyses.introspection.model_features import ModelFeatures, by_size, find_features
 
 if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored

@@ -19,12 +19,10 @@ from joblib import Parallel, delayed
 
 from introspection_nulls import DESIGNS, MEANINGS, Design, made_up_models
 from introspection_quick import quick_own_advantage
-from pairbank.stats.analyses.introspection.disagreement import disagreement
-from pairbank.stats.analyses.introspection.model_pairs import of_models, pair_correlations, pair_table
-from pairbank.stats.analyses.introspection.own.beyond_relatives import own_advantage
-from pairbank.stats.analyses.introspection.own.own_verdict import beyond_relatives
-from pairbank.stats.analyses.introspection.song_tables import consistency_by_self, consistency_by_similarity
-from pairbank.stats.analyses.introspection.verdict import introspection_verdict
+from pairbank.stats.analyses.introspection.analysis import introspection_verdict
+from pairbank.stats.analyses.introspection.beyond_relatives import beyond_relatives, own_advantage
+from pairbank.stats.analyses.introspection.model_pairs import disagreement, of_models, pair_correlations, pair_table
+from pairbank.stats.analyses.introspection.tables import consistency_by_self, consistency_by_similarity
 
 CELLS = [(3, 1), (3, 2), (3, 3), (6, 1), (6, 2), (6, 3), (6, 6), (21, 1), (21, 2), (21, 3), (21, 7)]
 """Models and models of a family. Families of 7 do not fit into 3 or 6 models: one family of all stands for them."""
@@ -91,7 +89,7 @@ def rates(repetitions: int, workers: int, *arguments: object, **more: object) ->
 
 def grid(repetitions: int, workers: int) -> Iterator[str]:
     """Yield a row a cell: said without privileged access, models alike and unequal in noise."""
-    yield "| models | of a family | " + " | ".join(f"{n:,} items" for n in N_ITEMS) + " |"
+    yield "| models | per family | " + " | ".join(f"{n:,} items" for n in N_ITEMS) + " |"
     yield "| --- | --- |" + " --- |" * len(N_ITEMS)
     for n_models, family_size in CELLS:
         cells = []
@@ -119,7 +117,7 @@ def designs(repetitions: int, workers: int) -> Iterator[str]:
 def power(repetitions: int, workers: int) -> Iterator[str]:
     """Yield a row a cell: found, where answers correlate so much with the model's own part."""
     columns = list(product(PRIVILEGED, (N_ITEMS[0], N_ITEMS[-1])))
-    yield "| models | of a family | " + " | ".join(f"r = {shown(r)}, {n:,} items" for r, n in columns) + " |"
+    yield "| models | per family | " + " | ".join(f"r = {shown(r)}, {n:,} items" for r, n in columns) + " |"
     yield "| --- | --- |" + " --- |" * len(columns)
     for n_models, family_size in CELLS:
         if family_size == 1:
@@ -176,8 +174,8 @@ TABLES = {"grid": grid, "designs": designs, "power": power, "sentences": sentenc
 
 
 def shown(share: float) -> str:
-    """Return a share as papers print it."""
-    return "> .99" if 0.995 <= share < 1 else f"{share:.3f}".lstrip("0").rstrip("0").rstrip(".") or "0"
+    """Return a share with at most three decimals."""
+    return "> 0.99" if 0.995 <= share < 1 else f"{share:.3f}".rstrip("0").rstrip(".")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pairbank.stats.analyses.trajectories.onsets import ALPHA, above_chance, onset_of
+from pairbank.stats.analyses.trajectories import ALPHA, above_chance, onset_of
 
 N_CHECKPOINTS, N_PHENOMENA, TRUE_ONSET = 12, 12, 6
 Claims = Callable[[np.ndarray], bool]

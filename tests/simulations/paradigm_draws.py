@@ -27,7 +27,7 @@ def main() -> None:
     for shared in (0.0, 0.5):
         for name in STATISTICS:
             held = [coverage(name, a, b, shared=shared, runs=runs) for a, b in SIZES]
-            cells = " | ".join(f"{x.items:.3f} / {x.paradigms:.3f}".replace("0.", ".") for x in held)
+            cells = " | ".join(f"{x.items:.3f} / {x.paradigms:.3f}" for x in held)
             print(f"| {name}, true r {shared} | {cells} |", flush=True)  # noqa: T201
 
 

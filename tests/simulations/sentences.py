@@ -45,17 +45,17 @@ def rows() -> Iterator[tuple[str, str, Said]]:
 
 def raters() -> Iterator[tuple[str, str, Said]]:
     """Yield the sentence on raters: at the edge, where it is wrong, and of a model as good as a rater."""
-    said = "`raters`: as good as one more person within .1"
+    said = "`raters`: as good as one more person within 0.1"
     for n, n_raters in ((100, 3), (100, 13), (1000, 13)):
-        data = f"advantage .1 below that of {n_raters} raters, {n:,} items"
+        data = f"advantage 0.1 below that of {n_raters} raters, {n:,} items"
         yield said, data, partial(as_good, n=n, n_raters=n_raters)
-    data = "advantage .1 below that of 13 raters, 1,000 items in 20 paradigms, on which the model varies"
+    data = "advantage 0.1 below that of 13 raters, 1,000 items in 20 paradigms, on which the model varies"
     yield f"{said} (may be true of these paradigms)", data, partial(as_good, n=1000, n_raters=13, n_paradigms=20)
     for n_raters in (3, 13):
         draw = partial(as_good, n=1000, n_raters=n_raters, n_paradigms=20, beyond=True)
         yield f"{said}, beyond its paradigms", data.replace("13", str(n_raters)), draw
     for n, n_raters, right in ((100, 3, 0.87), (100, 13, 0.87), (1000, 13, 0.87), (1000, 13, 0.82)):
-        data = f"power: a model right in {right:.2f}, {n_raters} raters in .87, {n:,} items"
+        data = f"power: a model right in {right:.2f}, {n_raters} raters in 0.87, {n:,} items"
         yield said, data, partial(as_good, n=n, n_raters=n_raters, right=right)
     data = "power: as often right as 13 raters, 1,000 items in 20 paradigms"
     draw = partial(as_good, n=1000, n_raters=13, right=0.87, n_paradigms=20, beyond=True)
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=2000)
     given = parser.parse_args(arguments)
-    print("| sentence | data | said |\n| --- | --- | --- |")  # noqa: T201
+    print("| sentence | data | share of runs |\n| --- | --- | --- |")  # noqa: T201
     for sentence, data, said in rows():
         print(f"| {sentence} | {data} | {rate(said, runs=given.runs):.3f} |", flush=True)  # noqa: T201
 

@@ -35,16 +35,16 @@ from pairbank.scoring.methods.unigrams import Unigrams
 from pairbank.scoring.minimalness import add_edit_distance
 from pairbank.scoring.models.fake import BOS, FakeScorer
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures
-from pairbank.stats.analyses.neuro.probe_tables import (
+from pairbank.stats.analyses.neuro import (
     LAYER_DTYPES,
     METRICS,
+    Probed,
     ProbeScores,
     layer_rows,
     mean_rows,
+    neuro_section,
     summary_rows,
 )
-from pairbank.stats.analyses.neuro.probed import Probed
-from pairbank.stats.analyses.neuro.section import neuro_section
 from pairbank.stats.report.page import in_words, pages_of
 from pairbank.stats.report.report import Report, report
 from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow

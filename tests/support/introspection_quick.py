@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pairbank.stats.analyses.introspection.own.beyond_relatives import OwnAdvantage, over_models
-from pairbank.stats.analyses.introspection.own.own_advantage import LEAST_YARDSTICK, ModelAdvantages
+from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, over_models
+from pairbank.stats.analyses.introspection.relatives import LEAST_YARDSTICK, ModelAdvantages
 from pairbank.stats.estimates.estimate import undefined
 from pairbank.stats.scored_table.delta_stack import DeltaStack
 

@@ -56,7 +56,7 @@ def score_checkpoints(
 ) -> None:
     """Score items with one checkpoint after the other, a file each; say the results of all, with their curves."""
     import pairbank
-    from pairbank.stats.analyses.trajectories.checkpoints import LEAST_CHECKPOINTS
+    from pairbank.stats.analyses.trajectories import LEAST_CHECKPOINTS
 
     tables = []
     for place, options in places:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pairbank.probing import Progress
-    from pairbank.stats.analyses.neuro.probed import Probed
+    from pairbank.stats.analyses.neuro import Probed
 
 
 @takes_item_options

@@ -21,7 +21,7 @@ from pairbank.study.model_list import ModelChoice
 if TYPE_CHECKING:
     from pairbank.scoring.score import Progress
     from pairbank.scoring.scored import Scored
-    from pairbank.stats.analyses.neuro.probed import Probed
+    from pairbank.stats.analyses.neuro import Probed
     from pairbank.study.corpora import ChosenItems
     from pairbank.study.preflight import Asked, Plan
 

@@ -95,7 +95,7 @@ def _others(root: Path, corpora: Collection[str], mine: Collection[tuple[str, st
 
 def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored]) -> Report:
     """Return the report of all tables; its head says what failed and what was left out."""
-    from pairbank.stats.analyses.neuro.section import neuro_section
+    from pairbank.stats.analyses.neuro import neuro_section
     from pairbank.stats.report.model_order import names_by_size
     from pairbank.stats.report.report import report
 

@@ -7,19 +7,24 @@ Holm's correction keeps the chance of any false finding at 0.05. The other check
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.audit.answers import answer_checks
-from pairbank.stats.analyses.audit.looked import Looked, audited
-from pairbank.stats.analyses.audit.numbers import constant_scores, copies
-from pairbank.stats.analyses.audit.prompts import changed_between, changed_items, changed_within
-from pairbank.stats.analyses.audit.texts import identical_tokens, item_checks, length_choice, unknown_tokens
-from pairbank.stats.analyses.audit.words import CHECKS, DEFINITIONS, answer_of, lines_of, not_checked_of, text_of
+from pairbank.stats.analyses.audit.answers import answer_checks, constant_scores, copies
+from pairbank.stats.analyses.audit.looked import Looked, audited, listed, share_said
+from pairbank.stats.analyses.audit.texts import (
+    changed_between,
+    changed_items,
+    changed_within,
+    identical_tokens,
+    item_checks,
+    length_choice,
+    unknown_tokens,
+)
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.figure import Figure
@@ -27,6 +32,197 @@ from pairbank.stats.figures.shared import MOST_LINES
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.wording import plural
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A kind of fault that is looked for."""
+
+    title: str
+    drops: bool = False
+    """Whether what is found leaves no accuracy: the headline is then the mean over models, with and without them."""
+    is_test: bool = False
+
+
+CHECKS = {
+    "no_answer": Check(title="items without an answer"),
+    "zero": Check(title="accuracy of 0 or below chance", drops=True, is_test=True),
+    "chance": Check(title="accuracy at chance", drops=True, is_test=True),
+    "constant": Check(title="constant choice", drops=True),
+    "position": Check(title="position bias", is_test=True),
+    "ties": Check(title="ties"),
+    "scores": Check(title="constant or impossible scores"),
+    "copies": Check(title="scores of another model", drops=True),
+    "identical": Check(title="identical sides"),
+    "tokens": Check(title="identical tokens"),
+    "unknown": Check(title="unknown tokens"),
+    "repeated": Check(title="repeated pairs"),
+    "lengths": Check(title="length tells the better side", is_test=True),
+    "length_choice": Check(title="choice goes with length", is_test=True),
+    "prompts": Check(title="prompts that change between rows"),
+    "definitions": Check(title="prompts that change between models"),
+    "items": Check(title="texts that change between models"),
+}
+"""By name, in the order of the report."""
+COLUMNS = ["what", "where", "found", "models", "items", "headline", "without", "effect", "of"]
+
+
+def lines_of(looked: Sequence[Looked]) -> pd.DataFrame:
+    """Return one line a finding: a check of a method on a corpus, over its models; the largest effects first.
+
+    Args:
+        looked: Results after the correction.
+    """
+    rows = []
+    keys = dict.fromkeys((one.check, one.corpus, one.method) for one in looked if one.outcome == "found")
+    for check, corpus, method in sorted(keys, key=lambda key: list(CHECKS).index(key[0])):
+        here = [one for one in looked if (one.check, one.corpus, one.method) == (check, corpus, method)]
+        line = _line(CHECKS[check], corpus, method, here)
+        rows.append(line | {"found": f"{line['found']}{_otherwise(here, looked)}"})
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    order = frame["effect"].abs().fillna(-1.0).sort_values(ascending=False, kind="stable").index
+    return frame.loc[order].reset_index(drop=True)
+
+
+def _line(check: Check, corpus: str, method: str, here: Sequence[Looked]) -> dict[str, object]:
+    found = [one for one in here if one.outcome == "found"]
+    where = f"{corpus}, `{method}`" if method else corpus
+    named = [one for one in found if one.model]
+    if check.drops and len(here) > 1:
+        every = np.array([one.headline for one in here])
+        kept = np.array([one.headline for one in here if one.outcome != "found"])
+        headline, without = _mean(every), _mean(kept)
+        of = f"mean over {len(here)} models"
+    else:
+        widest = max(found, key=lambda one: _size(one.without - one.headline))
+        headline, without, of = widest.headline, widest.without, widest.model or "the corpus"
+    first = max(found, key=lambda one: _size(one.without - one.headline))
+    said = f"`{first.model}` {first.said}" if first.model else first.said
+    if len(named) > 1:
+        said = f"{len(named)} of {len(here)} models ({listed([one.model for one in named])}); {said}"
+    return {
+        "what": check.title, "where": where, "found": said, "models": f"{len(named)} of {len(here)}" if named else "",
+        "items": sum(one.n_concerned for one in found), "headline": headline, "without": without,
+        "effect": without - headline, "of": of,
+    }  # fmt: skip
+
+
+def _otherwise(here: Sequence[Looked], looked: Sequence[Looked]) -> str:
+    """Return how often the models of a finding are right by their other methods, where it leaves them no accuracy."""
+    found = {one.model for one in here if one.outcome == "found" and CHECKS[one.check].drops}
+    corpus, method = here[0].corpus, here[0].method
+    by_method: dict[str, list[float]] = {}
+    for one in looked:
+        same = one.check == "no_answer" and one.corpus == corpus and one.model in found
+        if same and one.method != method and not np.isnan(one.headline):
+            by_method.setdefault(one.method, []).append(one.headline)
+    said = [
+        f"`{other}` {share_said(min(values))}" + (f" to {share_said(max(values))}" if len(values) > 1 else "")
+        for other, values in by_method.items()
+    ]
+    whose = "the same models are" if len(found) > 1 else "the same model is"
+    return f"; {whose} right by {', '.join(said[:3])}" if said else ""
+
+
+def answer_of(looked: Sequence[Looked], found: pd.DataFrame, *, n_tables: int) -> str:
+    """Return the answer: how much was found and the largest effect, and how much was not checked."""
+    kinds = {one.check for one in looked if one.outcome != "not checked"}
+    n_methods = len({(one.corpus, one.method, one.model) for one in looked if one.method and one.model})
+    asked = f"{len(kinds)} of {len(CHECKS)} checks ran on {plural(n_tables, 'table')}"
+    asked += f" ({plural(n_methods, 'combination')} of model and method)"
+    skipped = [CHECKS[name].title for name in CHECKS if name not in kinds]
+    unsaid = f" Not applicable: {', '.join(skipped)}." if skipped else ""
+    n_unsure = sum(one.outcome == "inconclusive" for one in looked)
+    unsaid += f" Inconclusive (neither at chance nor above it): {n_unsure:,} of the accuracies." if n_unsure else ""
+    if found.empty:
+        return f"**No artefact was found**: {asked}.{unsaid}"
+    return f"**{len(found)} finding{'s' * (len(found) > 1)}**: {asked}. {_largest(found)}{unsaid}"
+
+
+def _largest(found: pd.DataFrame) -> str:
+    known = found[found["effect"].notna()]
+    if known.empty:
+        return "None changes an accuracy."
+    top = known.iloc[0]
+    return (
+        f"The largest effect on accuracy is that of {top['what']} ({top['where']}): {share_said(top['headline'])} as "
+        f"reported, {share_said(top['without'])} without it ({top['of']})."
+    )
+
+
+def text_of(looked: Sequence[Looked], found: pd.DataFrame, *, n_tables: int) -> str:
+    """Return the findings one by one, what was clean, and what no table could show."""
+    return "\n\n".join(_paragraphs(looked, found, n_tables))
+
+
+def _paragraphs(looked: Sequence[Looked], found: pd.DataFrame, n_tables: int) -> Iterator[str]:
+    yield f"Tables: {_tables(n_tables)} of {listed(list(dict.fromkeys(one.corpus for one in looked)), most=8)}."
+    lines = [
+        f"- **{one['what']}** ({one['where']}): {one['found']}. Accuracy {share_said(one['headline'])} as reported, "
+        f"{share_said(one['without'])} without it ({one['of']})."
+        for one in found.to_dict("records")
+    ]
+    if lines:
+        yield "\n".join(lines)
+    clean = {one.check for one in looked if one.outcome == "clean"}
+    clean -= {one.check for one in looked if one.outcome == "found"}
+    if clean:
+        yield f"Clean: {', '.join(CHECKS[name].title for name in CHECKS if name in clean)}."
+    yield (
+        "Scored tables cannot reveal wrong labels, contaminated items or errors shared by all models. An association "
+        "of length with the choice need not be causal."
+    )
+
+
+def not_checked_of(looked: Sequence[Looked]) -> pd.DataFrame:
+    """Return what was not checked or is inconclusive, and why: one line a check, corpus, method and reason."""
+    rows: dict[tuple[str, str, str, str, str], list[str]] = {}
+    for one in looked:
+        if one.outcome in ("not checked", "inconclusive"):
+            why = one.said if one.outcome == "not checked" else "neither shown to be at chance nor above it"
+            rows.setdefault((one.check, one.corpus, one.method, one.outcome, why), []).append(one.model)
+    return pd.DataFrame(
+        [
+            {"what": CHECKS[check].title, "corpus": corpus, "method": method, "outcome": outcome, "why": why,
+             "models": len([model for model in models if model])}
+            for (check, corpus, method, outcome, why), models in rows.items()
+        ],
+        columns=["what", "corpus", "method", "outcome", "why", "models"],
+    )  # fmt: skip
+
+
+def _tables(n: int) -> str:
+    return f"{n:,} table{'s' * (n > 1)}"
+
+
+def _size(effect: float) -> float:
+    return -1.0 if np.isnan(effect) else abs(effect)
+
+
+def _mean(values: np.ndarray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else np.nan
+
+
+DEFINITIONS = """\
+- **headline**: the accuracy of a method by its paper's definition, as the rest of the report has it; **without**: the
+  same without what was found (its items, its models, or the bias); **effect**: the difference. Where a finding leaves
+  no accuracy of a model (0, chance, a constant choice, a copy), both are means over the models of that method. Of a
+  finding in several models the line tells the largest effect, `audit_details.csv` each.
+- **items without an answer**: 1% or more have no score; the headline is of the others.
+- **accuracy of 0 or below chance**: below 0.45, and below 0.50 by a test. **at chance**: shown to lie between 0.45 and
+  0.55 (two one-sided tests). Where neither is shown, and 0.50 is in the interval, it is `inconclusive`.
+- **constant choice**: one option in 99% of the questions. **position bias**: the option shown first (or yes) in less
+  than 0.40 or more than 0.60, and different from 0.50 by a test over items.
+- **ties**: 5% of items or more. **constant or impossible scores**: one number in a fifth of all places, or a
+  log-probability of 0 or more in 1%. **scores of another model**: the same on every item, where that cannot be chance.
+- **length tells the better side**, **choice goes with length**: the longer (shorter) side in characters is the better
+  one in 0.60 or more; accuracies by which side is longer that differ by 0.10 or more; tests over paradigms where there
+  are ten, else over items.
+- **p**: of a test, after Holm's correction for all tests of the audit; findings hold at 0.05.
+"""
+
 
 LEVEL = 0.05
 

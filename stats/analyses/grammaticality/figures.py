@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.grammaticality.string_pools import ScoredStrings
 from pairbank.stats.figures.charts import roc_curves
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.panels import areas, distributions, roc_panels
@@ -26,6 +25,7 @@ from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
+    from pairbank.stats.analyses.grammaticality.section import ScoredStrings
 
 AREAS = "grammaticality_auc"
 MOST_POINTS = 1_500

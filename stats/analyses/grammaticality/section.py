@@ -8,28 +8,268 @@ grammatical from ungrammatical strings well (3), although the better string of a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.markdown import html_as_text
+from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, rows_by_bin
 from pairbank.stats.analyses.close_pairs import close_pairs
 from pairbank.stats.analyses.grammaticality.figures import AREAS, points_of, string_figures
-from pairbank.stats.analyses.grammaticality.string_pools import ScoredStrings, histogram, scored_strings, together
-from pairbank.stats.analyses.grammaticality.words import DEFINITIONS, answer, text
 from pairbank.stats.analyses.ranges import wide
 from pairbank.stats.estimates.estimate import undefined
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
-from pairbank.stats.measures.roc import Strings, auc, roc_curve
+from pairbank.stats.measures.roc import Strings, auc, labelled_strings, pooled_pairs, roc_curve
 from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
+from pairbank.stats.wording import n_items, number, span, value_range, with_interval
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray
+
+STRING_TASKS = ("sentence_pair", "sentence")
+"""Tasks whose scores are of whole strings; a continuation given its context is none."""
+N_BARS = 40
+"""Of a histogram; its ends are the quantiles 0.001 and 0.999 of all strings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredStrings:
+    """The strings of one table with one linking function."""
+
+    method: str
+    good: FloatArray
+    """Scores of the pairs' good strings; empty for a corpus of single labelled sentences."""
+    bad: FloatArray
+    human_delta: FloatArray
+    """What people say of each pair, good minus bad; NaN where they were not asked."""
+    strings: Strings
+    """All strings, paired or not."""
+    pairs: ScoredTable
+    """The pairs' rows."""
+    n_rows: int
+    """Rows the function applies to, identical sides included."""
+
+    @property
+    def language(self) -> str:
+        """The language of the pairs or sentences; empty where there are several."""
+        frame = self.pairs.frame
+        found = set(frame["language"]) if "language" in frame.columns else {""}
+        return str(found.pop()) if len(found) == 1 else ""
+
+
+def scored_strings(table: ScoredTable) -> Iterator[ScoredStrings]:
+    """Yield what each method that puts a number on one string says of a table's strings; classes may be empty."""
+    kept = table.rows(table.has_value("task", *STRING_TASKS))
+    used = kept.choices
+    labels, human = used.numbers("label"), used.human_delta
+    for layout in table.layouts:
+        if layout.is_prompted:
+            continue
+        good, bad = used.side(layout.method, "good"), used.side(layout.method, "bad")
+        paired, single = ~np.isnan(good + bad), ~np.isnan(good + labels) & np.isnan(bad)
+        if paired.any():
+            strings = pooled_pairs(good[paired], bad[paired])
+        else:
+            strings = labelled_strings(good[single], labels[single])
+        yield ScoredStrings(
+            method=layout.method,
+            good=good[paired],
+            bad=bad[paired],
+            human_delta=human[paired],
+            strings=strings,
+            pairs=used.rows(paired if paired.any() else single),
+            n_rows=int((~np.isnan(kept.side(layout.method, "good"))).sum()),
+        )
+
+
+def together(parts: Sequence[Strings]) -> Strings:
+    """Return several pools as one; items stay apart.
+
+    >>> both = together([pooled_pairs([1.0], [0.0]), labelled_strings([5.0, 6.0], [1, 0])])
+    >>> both.good.tolist(), both.good_item.tolist(), both.bad_item.tolist(), both.n_items
+    ([1.0, 5.0], [0, 1], [0, 2], 3)
+    """
+    starts = np.cumsum([0, *(part.n_items for part in parts)])
+    return Strings(
+        good=np.concatenate([part.good for part in parts]),
+        bad=np.concatenate([part.bad for part in parts]),
+        good_item=np.concatenate([part.good_item + at for part, at in zip(parts, starts, strict=False)]),
+        bad_item=np.concatenate([part.bad_item + at for part, at in zip(parts, starts, strict=False)]),
+        n_items=int(starts[-1]),
+    )
+
+
+def histogram(strings: Strings, place: dict[str, Any]) -> pd.DataFrame:
+    """Return how many good and bad strings fall into each of `N_BARS` equal steps of their score.
+
+    Scores beyond the ends count with the outermost step.
+
+    Args:
+        strings: Both classes.
+        place: Further columns.
+    """
+    both = np.concatenate([strings.good, strings.bad])
+    low, high = np.quantile(both, (0.001, 0.999))
+    edges = np.linspace(low, high if high > low else low + 1, N_BARS + 1)
+    counted = {
+        f"n_{name}": np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0]
+        for name, scores in (("good", strings.good), ("bad", strings.bad))
+    }
+    return pd.DataFrame({**place, "low": edges[:-1], "high": edges[1:], **counted})
+
+
+PLACES = ("model", "corpus")
+
+
+def answer(tables: Mapping[str, pd.DataFrame], without: Mapping[tuple[str, str], str]) -> str:
+    """Return predictions 1 to 3 with their numbers: of each model and corpus the value, or the smallest and largest.
+
+    Args:
+        tables: Those of the section.
+        without: Corpus and method -> why there is no area.
+    """
+    said = []
+    first = _direct(_whole(tables["correlation"]))
+    if first["value"].notna().any():
+        said.append(f"**Prediction 1**: log P of the two strings of a pair correlate at r = {_range(first)}.")
+    second = _direct(_whole(tables["with_people"]))
+    if second["value"].notna().any():
+        said.append(f"**Prediction 2**: their difference correlates with people's at r = {_range(second)}.")
+    third = _whole(tables["separability"]).query("metric == 'auc'")
+    right = _whole(tables["separability"]).query("metric == 'accuracy'")
+    parted = (
+        "**Prediction 3**: one threshold separates grammatical from ungrammatical strings with an area under the ROC "
+        f"curve (AUC) of {_range(third)}; 0.50 is chance."
+    )
+    if right["value"].notna().any():
+        parted += f" Within pairs the better string scores higher in {_range(right[right['value'].notna()])}."
+    lines = [*said, parted + "".join(_without(without, third))]
+    return html_as_text("\n".join(f"- {line}" for line in lines))
+
+
+def _range(rows: pd.DataFrame) -> str:
+    """Return the one value with its interval, or the smallest and the largest, and n."""
+    known = rows[rows["value"].notna()]
+    shown = with_interval(known.iloc[0]) if len(known) == 1 else span(known["value"])
+    return f"{shown} ({n_items(rows['n'])})"
+
+
+def _without(without: Mapping[tuple[str, str], str], areas: pd.DataFrame) -> Iterator[str]:
+    """Yield why a corpus has no area, or which of its scores have none where others do."""
+    there = set(zip(areas["corpus"], areas["method"], strict=True))
+    corpora = {corpus for corpus, _ in there}
+    lacking: dict[str, list[str]] = {}
+    for corpus, method in without:
+        if (corpus, method) not in there:
+            lacking.setdefault(corpus, []).append(method)
+    for corpus, methods in lacking.items():
+        if corpus in corpora:
+            of = " and ".join(f"`{method}`" for method in methods)
+            yield f" No AUC of {of} for {corpus}, which has no such scores."
+        else:
+            yield f" No AUC for {corpus}: {without[corpus, methods[0]]}."
+
+
+def text(tables: Mapping[str, pd.DataFrame], notes: Sequence[str]) -> str:
+    """Return the findings, corpus by corpus; of several models, the smallest and the largest value."""
+    parts = [" ".join(notes)] if notes else []
+    whole = _whole(tables["separability"])
+    for corpus, part in whole.groupby("corpus", sort=False):
+        parts.append(" ".join(_of_corpus(str(corpus), part, tables)))
+    parts.append(
+        "Pairs with identical sides are left out. AUC intervals count items (both strings of a pair together); "
+        "`by_bin` has r within ten bins of minimalness where the items have a distance, `roc` the curves, "
+        "`distributions` how many good and bad strings have which score. The paper's Figure 1, a toy example of eight "
+        "strings, is an illustration and no analysis."
+    )
+    return "\n\n".join(parts)
+
+
+def _of_corpus(corpus: str, part: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    area, right = part[part["metric"] == "auc"], part[part["metric"] == "accuracy"]
+    n_models = part["model"].nunique()
+    said = [f"**{html_as_text(corpus)}** ({_count(area['n'])} items, {n_models} model{'s' * (n_models > 1)})."]
+    sides = _direct(_whole(tables["correlation"])).query("corpus == @corpus")
+    if sides["value"].notna().any():
+        said.append(f"log P of the two strings of a pair correlate at r = {_said(sides)}.")
+    said += _said_of_bins(tables["by_bin"].query("corpus == @corpus and subset == ''"))
+    rated = _direct(_whole(tables["with_people"])).query("corpus == @corpus")
+    if rated["value"].notna().any():
+        said.append(
+            f"Its difference correlates with people's at r = {_said(rated)} ({n_items(rated['n'])} rated pairs)."
+        )
+    areas = [f"by `{method}` is {_said(mine)}" for method, mine in area.groupby("method", sort=False)]
+    said.append(f"Pooled, the AUC of grammatical against ungrammatical strings {'; '.join(areas)}; 0.50 is chance.")
+    if right["value"].notna().any():
+        within = [
+            f"`{method}` {_said(mine)}"
+            for method, mine in right.groupby("method", sort=False)
+            if mine["value"].notna().any()
+        ]
+        said.append(f"Within pairs the better string scores higher in: {'; '.join(within)}.")
+    return said
+
+
+def _said(rows: pd.DataFrame) -> str:
+    return html_as_text(value_range(rows, ("model",)))
+
+
+def _said_of_bins(binned: pd.DataFrame) -> list[str]:
+    """Return r of the closest and of the furthest pairs of each model (prediction 1b)."""
+    mine = binned[(binned["method"] == DIRECT) & (binned["group_by"] == "cosine_distance") & binned["value"].notna()]
+    if mine.empty or mine["bin"].nunique() < 2:
+        return []
+    ends = mine.sort_values("bin", kind="stable").groupby("model", sort=False)["value"].agg(["first", "last"])
+    lower = int((ends["last"] < ends["first"]).sum())
+    if len(ends) == 1:
+        near, far = ends.iloc[0]
+        return [
+            f"From the closest to the furthest pairs by cosine distance r goes from {number(near)} to {number(far)}."
+        ]
+    return [
+        f"r is lower in the furthest pairs by cosine distance than in the closest for {lower} of {len(ends)} models."
+    ]
+
+
+def _whole(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["group_by"] == "all"]
+
+
+def _direct(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["method"] == DIRECT]
+
+
+def _count(values: pd.Series[int]) -> str:
+    return f"{values.min():,}" if values.nunique() == 1 else f"{values.min():,} to {values.max():,}"
+
+
+DEFINITIONS = """\
+- **pearson_sides**: Pearson r of the score of the good string with that of the bad string over pairs, jackknife
+  interval (prediction 1a); in ten equally sized bins by the distance of the two strings in `by_bin` (1b).
+- **pearson_human**: Pearson r of the difference of the two strings' scores with the difference of their mean ratings,
+  over the pairs that people rated (prediction 2a); its bins stand in the section on people.
+- **auc**: all strings of the corpus are pooled, grammatical = 1, ungrammatical = 0: the share of all combinations of
+  one of each in which the grammatical string scores higher, ties one half (section 6.3). Obuchowski's
+  interval on the logit scale, for which both strings of a pair stay together. `n corpora (en)`: the strings of all
+  corpora in that language, each string counted once, as in the paper's Figure 4a.
+- **accuracy**: share of pairs whose good string scores higher, ties one half; there is none for single sentences.
+- **filter**: where a study asks for it (LI and HLL), pairs further apart than the 75th percentile of the Levenshtein
+  distance in characters over the rated pairs of the corpus are left out of every number here (section 5.1). For LI that
+  leaves 1,884 pairs (the paper's 1,883 where the defects of the source are not repaired); people rated both sides of
+  1,792 of them, which are the pairs of prediction 2.
+- Scores: `direct` is the summed log-probability (nats); the other methods are linking functions of it. Only tasks
+  whose targets are whole strings are used.
+"""
+
 
 _LEAST_RATED = 3
 _POOL = tuple[str, str, str]

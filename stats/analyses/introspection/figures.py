@@ -1,26 +1,40 @@
-"""The figures of the introspection report: in, analyses of sets of items; out, figures to draw when saved.
+"""Figures of the introspection report: in, its analyses and shares; out, figures that are drawn when saved.
 
-Song, Hu & Mahowald 2025, figures 3, 4 and 7: bars by match type, and consistency over similarity with its trend.
+Song, Hu & Mahowald 2025, figures 2a and 8 (accuracy), 5 (kappa), 2b, 6 and 9 (r of every pair), 10 (seed variants).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, SELF
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.analyses.introspection.analysis import Introspection, with_seed_variants
+from pairbank.stats.analyses.introspection.model_features import (
+    ACCURACY,
+    MATCH_TYPES,
+    SELF,
+    by_family,
+    by_size,
+    size_breaks,
+)
 from pairbank.stats.analyses.introspection.tables import means_by_match_type, under_each_other
 from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.models import matrices, over_models
 from pairbank.stats.figures.shared import file_name, n_said
+from pairbank.stats.wording import number, span
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
     from pairbank.stats.analyses.introspection.analysis import Introspection
+    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+
+    Declared = Mapping[str, Mapping[str, ModelFeatures | None]]
 
 X_LABEL = "similarity: r (direct of A, direct of B)"
 Y_LABEL = "consistency: r (direct of A, asked B)"
@@ -158,3 +172,161 @@ def _draw_scatter(points: pd.DataFrame, title: str, line: tuple[float, float] | 
         series="match_type",
         line=line,
     )
+
+
+_DIRECT_DIRECT, _DIRECT_META = "Direct of A, Direct of B", "Direct of A, Meta of B"
+
+
+def model_figures(
+    shares: pd.DataFrame, done: Sequence[Introspection], declared: Declared, people: Mapping[str, tuple[float, int]]
+) -> Iterator[Figure]:
+    """Yield lines over models and matrices of pairs; one model alone makes none of them.
+
+    Args:
+        shares: What `by_model` returned, of all corpora.
+        done: The analyses.
+        declared: Features by corpus and model.
+        people: By corpus, the share of rated items whose better side people rate higher, and how many these are.
+    """
+    known = {model: found for of_corpus in declared.values() for model, found in of_corpus.items()}
+    models = by_size(list(dict.fromkeys(shares["model"])), known)
+    if len(models) < 2:
+        return
+    yield from _shares(shares, models, known, people)
+    yield from _kappas(shares, models, known)
+    for found in done:
+        if found.pairs["meta_direct"].notna().any():
+            yield _pairs(found, known)
+    yield from _seed_variants(done, known)
+
+
+def _shares(
+    shares: pd.DataFrame,
+    models: Sequence[str],
+    known: Mapping[str, ModelFeatures | None],
+    people: Mapping[str, tuple[float, int]],
+) -> Iterator[Figure]:
+    panels = {str(corpus): _in_order(part, models, "share") for corpus, part in shares.groupby("corpus", sort=False)}
+    is_accuracy = (shares["what"] == ACCURACY).groupby(shares["corpus"]).all()
+    without = [corpus for corpus in panels if not is_accuracy[corpus]]
+    said = (
+        f" On {' and '.join(without)} neither word is right: what is drawn is the share of items whose drawn word is "
+        "preferred, no accuracy."
+        if without
+        else ""
+    )
+    yield Figure(
+        name=file_name("introspection", "accuracy"),
+        caption=(
+            f"Share of items whose better side is preferred, by model from small to large, directly and with each "
+            f"prompt ({_n_said(shares['n'])} items); vertical lines part bins of similar size."
+            f"{_people_said(people)}{said}"
+        ),
+        draw=partial(
+            over_models,
+            panels,
+            series="method",
+            y_label="share of items",
+            strong=DIRECT,
+            chance=0.5,
+            breaks=size_breaks(models, known),
+            people={corpus: share for corpus, (share, _) in people.items()},
+        ),
+    )
+
+
+def _kappas(shares: pd.DataFrame, models: Sequence[str], known: Mapping[str, ModelFeatures | None]) -> Iterator[Figure]:
+    asked = shares[(shares["method"] != DIRECT) & shares["kappa"].notna()]
+    if asked.empty:
+        return
+    panels = {str(corpus): _in_order(part, models, "kappa") for corpus, part in asked.groupby("corpus", sort=False)}
+    yield Figure(
+        name=file_name("introspection", "kappa"),
+        caption=(
+            "Cohen's kappa between the choices of each prompt and of `direct`, by model from small to large "
+            f"({_n_said(asked['n_kappa'])} items); 0 is what chance gives. Over all lines and models: mean "
+            f"{number(asked['kappa'].mean())}, from {span(asked['kappa'])}."
+        ),
+        draw=partial(
+            over_models, panels, series="method", y_label="Cohen's kappa", chance=0.0,
+            breaks=size_breaks(models, known),
+        ),
+    )  # fmt: skip
+
+
+def _in_order(part: pd.DataFrame, models: Sequence[str], value: str) -> pd.DataFrame:
+    """Return model, method and value, the models in order."""
+    place = {model: nth for nth, model in enumerate(models)}
+    ordered = part.sort_values("model", key=lambda names: names.map(place), kind="stable")
+    return ordered[["model", "method", value]].rename(columns={value: "value"})
+
+
+def pair_matrix(pairs: pd.DataFrame, value: str, models: Sequence[str]) -> pd.DataFrame:
+    """Return r as a matrix: A, read directly, in rows; B in columns.
+
+    Args:
+        pairs: What `pair_table` returned.
+        value: `direct_direct` or `meta_direct`.
+        models: Their order.
+    """
+    wide = pairs.pivot_table(index="direct_model", columns="meta_model", values=value, dropna=False)
+    return wide.reindex(index=list(models), columns=list(models))
+
+
+def _pairs(found: Introspection, known: Mapping[str, ModelFeatures | None]) -> Figure:
+    models = by_family(found.models, known)
+    panels = {
+        _DIRECT_DIRECT: pair_matrix(found.pairs, "direct_direct", models),
+        _DIRECT_META: pair_matrix(found.pairs, "meta_direct", models),
+    }
+    own = found.pairs["meta_direct"].dropna()
+    return Figure(
+        name=file_name("introspection", "pairs", found.items, found.corpus.replace("-", "_")),
+        caption=(
+            f"{found.corpus}, {found.items} items (n = {found.n_items:,}): Pearson r of every pair of models, by "
+            "family and size. Left: differences of A and B, both read directly. Right: of A read directly and B asked "
+            f"(mean over prompts), from {span(own)}; the diagonal is a model with itself."
+        ),
+        draw=partial(matrices, panels, value_label="Pearson r", x_label="B", y_label="A, read directly"),
+    )
+
+
+def _seed_variants(done: Sequence[Introspection], known: Mapping[str, ModelFeatures | None]) -> Iterator[Figure]:
+    """Yield, of each family that has seed variants, r of its models' pairs on each set of items (figure 10)."""
+    families = {
+        family: siblings for found in done for family, siblings in with_seed_variants(found.models, known).items()
+    }
+    for family, siblings in families.items():
+        models = by_family(siblings, known)
+        panels = {
+            f"{found.corpus}, {found.items} items": pair_matrix(found.pairs, "meta_direct", models)
+            for found in done
+            if set(models) & set(found.models)
+        }
+        values = np.concatenate([matrix.to_numpy(dtype=float).ravel() for matrix in panels.values()])
+        if np.isnan(values).all():
+            continue
+        limit = max(0.1, float(np.ceil(np.nanmax(np.abs(values)) * 10) / 10))
+        yield Figure(
+            name=file_name("introspection", "seed_variants", family),
+            caption=(
+                f"{family}, a family with seed variants: Pearson r (mean over prompts) between A read directly (rows) "
+                "and B asked (columns). Introspection would lift the diagonal above a model's seed variants."
+            ),
+            draw=partial(
+                matrices, panels, value_label="Pearson r", limits=(-limit, limit), x_label="B, asked",
+                y_label="A, read directly",
+            ),
+        )  # fmt: skip
+
+
+def _people_said(people: Mapping[str, tuple[float, int]]) -> str:
+    return "".join(
+        f" The dotted line on {corpus} is people's mean ratings ({number(share)}, n = {n:,} rated items)."
+        for corpus, (share, n) in people.items()
+    )
+
+
+def _n_said(n: pd.Series[float]) -> str:
+    least, most = int(n.min()), int(n.max())
+    return f"n = {least:,}" if least == most else f"n = {least:,} to {most:,}"

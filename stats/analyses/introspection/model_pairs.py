@@ -1,8 +1,4 @@
-"""How well each model's answers follow each model's probabilities: in, stacked deltas; out, one row a pair of models.
-
-For every ordered pair, A read directly and B asked: r(direct of A, asked B), the mean over prompts of Pearson's r, and
-r(direct of A, direct of B), which is how similar the two models are. Song, Hu & Mahowald 2025, sections 2 and 3.1.
-"""
+"""Every pair of models, one asked and one read directly: deltas in; correlations, also of resampled items, out."""
 
 from __future__ import annotations
 
@@ -13,8 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from pairbank.errors import BankError
 from pairbank.stats.analyses.introspection.model_features import match_type
-from pairbank.stats.estimates.ties import varies
+from pairbank.stats.estimates.bootstrap import CLUSTERS, ROWS
+from pairbank.stats.estimates.ties import signs, varies
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray, IntArray
@@ -227,3 +225,192 @@ def _reason(stack: DeltaStack, found: PairCorrelations, a: int, b: int) -> str |
 
 def _too_few(n_items: int) -> str | None:
     return f"a correlation needs 2 items, there are {n_items}" if n_items < 2 else None
+
+
+LEAST_SHARE = 0.05
+_OUTCOMES = {
+    (True, True): "kept",
+    (False, True): "direct answers agree",
+    (True, False): "prompted answers agree",
+    (False, False): "both agree",
+}
+"""By whether direct and prompted answers differ enough."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """How far answers differ on each item, and which items are kept."""
+
+    keep: BoolArray
+    """Whether the item is kept, shape (items,)."""
+    direct_negative_share: FloatArray
+    """Share of the direct deltas that are below 0, shape (items,); NaN where there is none."""
+    meta_negative_share: FloatArray
+    """Share of the prompted deltas that are below 0 over all models x prompts, shape (items,); NaN likewise."""
+    least_share: float
+
+    @property
+    def outcomes(self) -> list[str]:
+        """What happened to each item, in words: `kept`, or which answers agree too much."""
+        low, high = self.least_share, 1 - self.least_share
+        direct = (self.direct_negative_share >= low) & (self.direct_negative_share <= high)
+        meta = (self.meta_negative_share >= low) & (self.meta_negative_share <= high)
+        return [_OUTCOMES[bool(d), bool(m)] for d, m in zip(direct, meta, strict=True)]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many items are kept, and how many fail on which side; the four add up to all items."""
+        outcomes = self.outcomes
+        return {name: outcomes.count(name) for name in _OUTCOMES.values()}
+
+
+def disagreement(direct_nats: FloatArray, meta_nats: FloatArray, *, least_share: float = LEAST_SHARE) -> Disagreement:
+    """Return the items on which at least `least_share` of the answers differ from the others, directly and asked.
+
+    An item is kept where the share of negative deltas lies in [least_share, 1 - least_share], both for direct
+    deltas and for prompted ones. As published, shares are taken over rows of model x prompt: the direct delta of a
+    model counts once for each prompt that the model answers, and the prompted criterion is about cells, not models. A
+    delta of exactly 0 is not negative. A cell that is NaN is not a row; an item without rows is not kept.
+
+    Args:
+        direct_nats: Shape (models, items).
+        meta_nats: Shape (prompts, models, items).
+        least_share: 0.05 as published.
+
+    Raises:
+        BankError: If the shapes do not go together, or the share is not in (0, 0.5].
+
+    Source: Song, Hu & Mahowald 2025, section 3.1; the authors' analysis.R.
+
+    >>> direct = np.array([[1.0, -1.0, 2.0], [1.0, 2.0, -1.0]])
+    >>> meta = np.array([[[1.0, 0.5, 1.0], [-1.0, -0.5, 2.0]]])
+    >>> disagreement(direct, meta).keep.tolist()
+    [False, True, False]
+    """
+    if direct_nats.ndim != 2 or meta_nats.ndim != 3 or meta_nats.shape[1:] != direct_nats.shape:
+        raise BankError(
+            f"direct deltas have shape {direct_nats.shape}, prompted ones {meta_nats.shape}; expected (models, items) "
+            "and (prompts, models, items)"
+        )
+    if not 0 < least_share <= 0.5:
+        raise BankError(f"least_share is {least_share!r}; expected a share in (0, 0.5], such as 0.05")
+    is_row = ~np.isnan(meta_nats)
+    n_rows_of_model = (is_row & ~np.isnan(direct_nats)).sum(axis=0)
+    direct = _share((signs(direct_nats) < 0) * n_rows_of_model, n_rows_of_model, axis=0)
+    meta = _share(signs(meta_nats) < 0, is_row, axis=(0, 1))
+    low, high = least_share, 1 - least_share
+    keep = (direct >= low) & (direct <= high) & (meta >= low) & (meta <= high)
+    return Disagreement(keep=keep, direct_negative_share=direct, meta_negative_share=meta, least_share=least_share)
+
+
+def _share(hits: FloatArray | BoolArray, of: FloatArray | BoolArray, *, axis: int | tuple[int, ...]) -> FloatArray:
+    """Return hits divided by rows, NaN where there are no rows."""
+    n_hits, n_rows = hits.sum(axis=axis), of.sum(axis=axis)
+    return np.asarray(np.divide(n_hits, n_rows, out=np.full(n_rows.shape, np.nan), where=n_rows > 0))
+
+
+_CHUNK_NUMBERS = 2**22
+_ITEMS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResampledCorrelations:
+    """What `PairCorrelations` has, once for each resample of the items; NaN where an r is undefined."""
+
+    direct_direct: FloatArray
+    """Shape (resamples, models read, models read)."""
+    meta_direct_by_prompt: FloatArray
+    """Shape (prompts, resamples, models read, models asked)."""
+    direct_direct_by_prompt: FloatArray
+    """The first on the items of each prompt, shape (prompts, resamples, models read, models read)."""
+    method: str = ROWS
+    """What was drawn: items, or their paradigms whole."""
+
+
+def resampled_correlations(stack: DeltaStack, *, rng: np.random.Generator, n_resamples: int) -> ResampledCorrelations:
+    """Return the correlations of resamples of the items that every model has direct deltas of.
+
+    Args:
+        stack: The deltas of the models; items are drawn, or paradigms where the stack says so.
+        rng: Source of the resamples.
+        n_resamples: How many.
+
+    >>> from pairbank.stats.scored_table.delta_stack import DeltaStack
+    >>> direct = np.array([[1.0, 2.0, 3.0, 5.0], [3.0, 1.0, 2.0, 4.0]])
+    >>> stack = DeltaStack(corpus="toy", models=("a", "b"), prompts=("meta",), item_ids=("w", "x", "y", "z"),
+    ...                    n_identical=0, direct_nats=direct, meta_nats=direct[np.newaxis])
+    >>> found = resampled_correlations(stack, rng=np.random.default_rng(7), n_resamples=5)
+    >>> found.direct_direct.shape, found.meta_direct_by_prompt.shape
+    ((5, 2, 2), (1, 5, 2, 2))
+    """
+    has_direct = complete_items(stack.direct_nats)
+    n_items, n_models, n_prompts = int(has_direct.sum()), len(stack.models), len(stack.prompts)
+    direct = _rows(stack.direct_nats[:, has_direct])
+    prompts = [
+        (items, _rows(meta[:, items]))
+        for meta in stack.meta_nats[:, :, has_direct]
+        for items in [np.flatnonzero(complete_items(meta))]
+    ]
+    found = np.full((1 + 2 * n_prompts, n_resamples, n_models, n_models), np.nan)
+    chunk = max(1, _CHUNK_NUMBERS // max(1, n_items))
+    draws = np.arange(n_items)
+    if stack.clusters is not None:
+        _, draws = np.unique(stack.clusters[has_direct], return_inverse=True)
+    n_draws = int(draws.max(initial=-1)) + 1
+    for start in range(0, n_resamples if n_items else 0, chunk):
+        at = slice(start, min(start + chunk, n_resamples))
+        drawn = rng.integers(n_draws, size=(at.stop - at.start, n_draws))
+        copies = np.stack([np.bincount(row, minlength=n_draws)[draws] for row in drawn]).astype(np.float64)
+        found[0, at] = _weighted_r(copies, direct, direct)
+        for nth, (items, meta) in enumerate(prompts):
+            here, read = copies[:, items], _rows(direct[:, items])
+            found[1 + nth, at] = _weighted_r(here, read, meta)
+            same = items.size == n_items
+            found[1 + n_prompts + nth, at] = found[0, at] if same else _weighted_r(here, read, read)
+    return ResampledCorrelations(
+        direct_direct=found[0],
+        meta_direct_by_prompt=found[1 : 1 + n_prompts],
+        direct_direct_by_prompt=found[1 + n_prompts :],
+        method=ROWS if stack.clusters is None else CLUSTERS,
+    )
+
+
+def _rows(values: FloatArray) -> FloatArray:
+    """Return standardised rows; what does not vary is 0, and its r undefined."""
+    return np.nan_to_num(standardised(values))
+
+
+def _weighted_r(copies: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return r of every row of the first with every row of the second in each resample, from its moments.
+
+    The rows are standardised over all items, so that the differences below lose no digits.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):  # several threads would change last digits
+        moments = {
+            "x": copies @ first.T,
+            "y": copies @ second.T,
+            "xx": copies @ (first**2).T,
+            "yy": copies @ (second**2).T,
+            "xy": _sums_of_products(copies, first, second),
+        }
+    n = copies.sum(axis=1)[:, np.newaxis]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean_x, mean_y = moments["x"] / n, moments["y"] / n
+        spread_x, spread_y = moments["xx"] - n * mean_x**2, moments["yy"] - n * mean_y**2
+        shared = moments["xy"] - n[:, :, np.newaxis] * mean_x[:, :, np.newaxis] * mean_y[:, np.newaxis]
+        spread = np.maximum(spread_x, 0)[:, :, np.newaxis] * np.maximum(spread_y, 0)[:, np.newaxis]
+    r = np.full(shared.shape, np.nan)
+    np.divide(shared, np.sqrt(spread), out=r, where=spread > 1e-24)
+    return np.asarray(np.clip(r, -1.0, 1.0))
+
+
+def _sums_of_products(copies: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return the sum of each product of rows in each resample, shape (resamples, first, second)."""
+    total = np.zeros((len(copies), len(first), len(second)))
+    for start in range(0, copies.shape[1], _ITEMS_AT_ONCE):
+        at = slice(start, start + _ITEMS_AT_ONCE)
+        products = first[:, at].T[:, :, np.newaxis] * second[:, at].T[:, np.newaxis]
+        total += (copies[:, at] @ products.reshape(len(products), -1)).reshape(total.shape)
+    return total

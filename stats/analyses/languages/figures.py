@@ -16,7 +16,7 @@ import pandas as pd
 
 from pairbank.builders.languages import typology
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.analyses.languages.complexity import ORDER
+from pairbank.stats.analyses.languages.statistics import ORDER
 from pairbank.stats.figures.charts import heat_map
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said

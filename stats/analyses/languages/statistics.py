@@ -1,8 +1,12 @@
-"""Methods across languages: accuracies of each language and kind of wrong concept in; tables and correlations out.
+"""Methods across languages, and morphological complexity: accuracies of each language in; tables, correlations out.
 
 He et al. 2025 (XCOMPS): Figure 1 is accuracy by language, negative type and method; Figure 4 its unweighted means by
 morphological type without English; Figure 3 the correlation of methods over languages. English is so far from the
 rest that one language can make a correlation: each is also given without English, and leaving out any one language.
+
+They say that more complex languages (analytic < inflectional < agglutinative) score lower and need deeper layers. The
+unit is the language: few of them (17 in the paper, 2 of them analytic), many ties. So p is from permuting the
+languages, with the smallest correlation that could have been significant and the minimum detectable one (power 0.80).
 """
 
 from __future__ import annotations
@@ -18,11 +22,14 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import paired_vectors
+from pairbank.stats.estimates.ties import merged
 from pairbank.stats.measures.agreement import pearson
+from pairbank.stats.wording import number, p_value, span
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from pairbank.arrays import FloatArray
     from pairbank.stats.estimates.estimate import Estimate
 
 CELL_COLUMNS = ("model", "method", "negative_type", "language", "value")
@@ -188,3 +195,157 @@ def _check_cells(cells: pd.DataFrame) -> None:
     if cells.duplicated(keys).any():
         twice = cells[cells.duplicated(keys)].iloc[0][keys].to_dict()
         raise BankError(f"the cell {twice} stands twice; expected one number per model, method, type and language")
+
+
+ORDER = ("analytic", "inflectional", "agglutinative")
+"""From the least complex to the most, as in the paper's Figure 4."""
+BEST_LAYER = "best layer"
+FEWEST = 5
+"""Languages below which no order of them is rarer than one in twenty."""
+N_PERMUTATIONS = 9_999
+MOST_EXACT = 7
+"""Languages up to which all orders are counted."""
+ALPHA, POWER_Z = 0.05, 0.8416
+SPEARMAN_VARIANCE = 1.06
+"""Of Fisher's z of a rank correlation, times n - 3 (Fieller, Hartley & Pearson 1957)."""
+_TYPES = {
+    "model": "string",
+    "what": "string",
+    "rho": "float64",
+    "p": "float64",
+    "n_languages": "int64",
+    "least_significant": "float64",
+    "least_with_power": "float64",
+    **dict.fromkeys(ORDER, "float64"),
+    "reason": "string",
+}
+
+
+def complexity_correlations(
+    cells: pd.DataFrame, best_layers: pd.DataFrame, typology: Mapping[str, str | None], *, seed: int
+) -> pd.DataFrame:
+    """Return the rank correlation of each method's score, and of the best layer, with morphological complexity.
+
+    Args:
+        cells: One row a cell: model, method, negative_type, language, value; a language's mean over types is used.
+        best_layers: The same columns; `value` is a layer's number.
+        typology: Morphological type by language; a language of none (English) is left out.
+        seed: Of the permutations.
+
+    Returns:
+        A row a model and method, and one for its best layers (`what`): `rho` (Spearman), `p` (two-sided, languages
+        permuted), `least_significant` (|rho| from which p < .05), `least_with_power` (seen in four of five cases), the
+        mean of each type, and why there is no number.
+    """
+    named = [(str(what), rows) for what, rows in cells.groupby("method", sort=False)]
+    if len(best_layers):
+        named.append((BEST_LAYER, best_layers))
+    rows = [
+        {"model": model, "what": what} | _row(part, typology, seed=seed)
+        for what, own in named
+        for model, part in own.groupby("model", sort=False)
+    ]
+    return pd.DataFrame(rows, columns=list(_TYPES)).astype(_TYPES)
+
+
+def _row(part: pd.DataFrame, typology: Mapping[str, str | None], *, seed: int) -> dict[str, Any]:
+    by_language = part.groupby("language", sort=True)["value"].mean()
+    kinds = pd.Series({tag: typology.get(str(tag)) for tag in by_language.index}, dtype=object)
+    known = kinds.isin(ORDER)
+    scores, rank = by_language[known].to_numpy(dtype=float), kinds[known].map(ORDER.index).to_numpy(dtype=float)
+    means = {
+        kind: float(scores[rank == nth].mean()) if (rank == nth).any() else math.nan for nth, kind in enumerate(ORDER)
+    }
+    row: dict[str, Any] = {"n_languages": len(scores), **means, "reason": None}
+    row |= dict.fromkeys(("rho", "p", "least_significant", "least_with_power"), math.nan)
+    if len(scores) < FEWEST:
+        return row | {"reason": f"{len(scores)} languages of known type; a test needs {FEWEST}"}
+    if len(set(rank)) < 2 or np.ptp(scores) == 0:
+        return row | {"reason": "the languages are of one type, or their scores all the same"}
+    return row | permuted_rho(rank, scores, rng=np.random.default_rng(seed))
+
+
+def drew(rows: pd.DataFrame) -> bool:
+    """Return whether permutations were drawn for these rows: where there were too many languages to count all."""
+    return bool((rows["p"].notna() & (rows["n_languages"] > MOST_EXACT)).any())
+
+
+def permuted_rho(x: ArrayLike, y: ArrayLike, *, rng: np.random.Generator) -> dict[str, float]:
+    """Return Spearman's rho with its permutation p, and the least |rho| that could be seen, and would be with power.
+
+    Args:
+        x: One number a case, shape (cases,).
+        y: The other.
+        rng: Draws the permutations, where there are too many cases to count all.
+
+    >>> found = permuted_rho([0, 1, 1, 2, 2], [1, 2, 3, 4, 5], rng=np.random.default_rng(0))
+    >>> round(found["rho"], 3), round(found["p"], 3)  # 8 of 120 orders are as extreme
+    (0.949, 0.067)
+    """
+    from scipy.stats import rankdata
+
+    a, b = (_standard(rankdata(merged(values))) for values in (x, y))
+    n = len(a)
+    if n <= MOST_EXACT:
+        orders = np.array(list(itertools.permutations(range(n))))
+    else:
+        orders = np.vstack([np.arange(n), rng.permuted(np.tile(np.arange(n), (N_PERMUTATIONS, 1)), axis=1)])
+    found = np.abs(b[orders] @ a)
+    rho = float(a @ b)
+    p = float(np.mean(found >= abs(rho) - 1e-12))
+    least = _least_significant(found)
+    spread = math.sqrt(SPEARMAN_VARIANCE / (n - 3))
+    power = math.tanh(math.atanh(least) + POWER_Z * spread) if least < 1 else math.nan
+    return {"rho": rho, "p": p, "least_significant": least, "least_with_power": power}
+
+
+def _standard(values: FloatArray) -> FloatArray:
+    centred = values - values.mean()
+    return np.asarray(centred / np.linalg.norm(centred))
+
+
+def _least_significant(found: FloatArray) -> float:
+    """Return the smallest of some |rho| that at most one in twenty reach; NaN where none is so rare."""
+    values, counts = np.unique(np.round(found, 12), return_counts=True)
+    share = counts[::-1].cumsum()[::-1] / counts.sum()
+    rare = values[share < ALPHA]
+    return float(rare[0]) if rare.size else math.nan
+
+
+def said(rows: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence on each thing that is correlated with complexity, over models as a range.
+
+    Args:
+        rows: What `complexity_correlations` returned.
+    """
+    for key, part in rows[rows["rho"].notna()].groupby("what", sort=False):
+        what = str(key)
+        name = what if what == BEST_LAYER else f"`{what}`"
+        first = part.iloc[0]
+        if len(part) == 1:
+            said = f"rho = {number(first['rho'])} ({p_value(first['p'])})"
+        else:
+            said = f"rho = {span(part['rho'])} over {len(part)} models"
+        yield f"{name} {said}"
+
+
+def power_said(rows: pd.DataFrame) -> str:
+    """Return what these languages could have shown, in words; empty where nothing is correlated.
+
+    Args:
+        rows: What `complexity_correlations` returned.
+    """
+    known = rows[rows["rho"].notna()]
+    if known.empty:
+        return ""
+    n = known["n_languages"].to_numpy()
+    least, power = known["least_significant"], known["least_with_power"]
+    of = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
+    if least.isna().all():
+        return f"with {of} languages no correlation could have been significant at 0.05"
+    seen = f"with {of} languages p < .05 needs |rho| of {number(least.max())}"
+    return (
+        seen
+        if power.isna().all()
+        else f"{seen}, and a true one of some {number(power.max())} is seen in four cases of five"
+    )

@@ -13,8 +13,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
-from pairbank.stats.analyses.introspection.by_model import by_size
-from pairbank.stats.analyses.introspection.model_features import ModelFeatures, find_features
+from pairbank.stats.analyses.introspection.model_features import ModelFeatures, by_size, find_features
 from pairbank.stats.analyses.prompting.cells import ACCURACY, LOG_P, POOLED, comparisons, questions, whole
 from pairbank.stats.analyses.prompting.figures import CONSISTENCY, prompting_figures
 from pairbank.stats.scored_table.frame import ScoredFrame

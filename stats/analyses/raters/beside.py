@@ -11,8 +11,14 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.raters.judgments import Choices, SideRatings, choices_of, side_ratings_of
-from pairbank.stats.analyses.raters.rows import OF_SENTENCES, place_of
+from pairbank.stats.analyses.raters.judgments import (
+    OF_SENTENCES,
+    Choices,
+    SideRatings,
+    choices_of,
+    place_of,
+    side_ratings_of,
+)
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.people.alternative_annotator import (

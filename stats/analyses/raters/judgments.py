@@ -1,15 +1,16 @@
-"""Individual ratings of the items of one scored table: ratings and a table in, arrays out.
+"""What people said of the items of one scored table: individual ratings, or means only. Tables in, arrays and rows out.
 
-Ratings find their items by `item_id`. Where a rater judged both sides of an item, or chose between them, the rater
-made a choice; ratings of sides are kept too, as z-scores by rater, which raters' habits move less.
+Individual raters, their majorities and how far they agree cannot be had of means; the choice that the means make, and r
+of a score with them, can.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,10 +19,40 @@ from pairbank.builders.ratings.normalisation import normalised
 from pairbank.builders.ratings.scales import FORCED_CHOICE
 from pairbank.errors import BankError
 from pairbank.files import read_parquet
+from pairbank.stats.analyses.people import ceiling_of
 from pairbank.stats.estimates.ties import signs
+from pairbank.stats.measures.accuracy import accuracy
+from pairbank.stats.measures.agreement import pearson
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
+    from pairbank.scoring.api.layout import MethodLayout
+    from pairbank.stats.estimates.estimate import Estimate
+    from pairbank.stats.scored_table.scored_table import ScoredTable
+
+OF_SENTENCES = ("direct", "judgment", "rating")
+"""Kinds of methods that score a single side; what compares both has no score of either."""
+
+
+def place_of(
+    corpus: str, kind: str, who: str, *, method: str = "", estimate: Estimate | None = None, r: float = math.nan
+) -> dict[str, Any]:
+    """Return the cells of a row.
+
+    Args:
+        corpus: Of the items.
+        kind: people, rater or model.
+        who: The rater, the group of raters, or the model.
+        method: Of a model.
+        estimate: Accuracy on the items.
+        r: With the other raters' mean.
+    """
+    cells = {"value": math.nan, "low": math.nan, "high": math.nan, "n": 0}
+    if estimate is not None:
+        cells = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+    place = {"corpus": corpus, "kind": kind, "who": who, "method": method}
+    return place | cells | {"r_with_others": r, "share_ahead": math.nan, "r_with_means": math.nan, "n_means": 0}
+
 
 COLUMNS = ("item_id", "side", "rater", "value", "scale")
 _KEYS = ["item_id", "side", "rater"]
@@ -126,3 +157,72 @@ def side_ratings_of(ratings: pd.DataFrame, item_ids: Sequence[str]) -> SideRatin
         value=z[kept],
         raw=rated[list(COLUMNS)],
     )
+
+
+MEANS = "mean ratings"
+"""Who chooses where raters are known together only."""
+
+
+def has_means(table: ScoredTable) -> bool:
+    """Return whether people's mean ratings stand beside the items."""
+    return bool((~np.isnan(_means(table))).any())
+
+
+def mean_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
+    """Yield what people's means choose, where both sides have one."""
+    human = table.human_delta
+    known = ~np.isnan(human)
+    if known.any():
+        yield place_of(table.corpus, "people", MEANS, estimate=accuracy(human[known]))
+
+
+def model_mean_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
+    """Yield each method of the model: its choices on the same pairs, and r with the means of the same sentences."""
+    means = _means(table)
+    for layout in table.layouts:
+        delta = table.delta(layout.method)
+        known = ~np.isnan(delta + table.human_delta)
+        estimate = accuracy(delta[known]) if known.any() else None
+        r, n = _r_with(table, layout, means)
+        if estimate is not None or not math.isnan(r):
+            row = place_of(table.corpus, "model", table.model, method=layout.method, estimate=estimate)
+            yield row | {"r_with_means": r, "n_means": n}
+
+
+def _means(table: ScoredTable) -> FloatArray:
+    """Return the mean ratings of all sides, the better ones first; NaN where there is none."""
+    return np.concatenate([table.numbers("human_good"), table.numbers("human_bad")])
+
+
+def _r_with(table: ScoredTable, layout: MethodLayout, means: FloatArray) -> tuple[float, int]:
+    """Return r of a method's scores of single sides with people's means, and of how many sides."""
+    if layout.kind not in OF_SENTENCES:
+        return math.nan, 0
+    scores = np.concatenate([table.side(layout.method, side) for side in ("good", "bad")])
+    known = ~np.isnan(scores + means)
+    found = pearson(scores[known], means[known]) if known.sum() > 2 else None
+    return (found.value, int(known.sum())) if found is not None else (math.nan, 0)
+
+
+def how_many_rated(table: ScoredTable) -> tuple[int, int] | None:
+    """Return the least and the greatest number of raters behind a mean; None where the source does not say."""
+    n = table.numbers("human_n")
+    n = n[~np.isnan(n)]
+    return (int(n.min()), int(n.max())) if n.size else None
+
+
+def mean_reliability_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
+    """Yield the ceiling of r with the pairs' differences, from the spread of the ratings, or why there is none."""
+    found = ceiling_of(table)
+    yield {
+        "corpus": table.corpus,
+        "of": "mean differences",
+        "measure": "ceiling of r (spread of ratings)",
+        "value": found.ceiling_r,
+        "low": math.nan,
+        "high": math.nan,
+        "n": found.n,
+        "n_ratings": 0,
+        "n_raters": 0,
+        "reason": found.reason,
+    }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.raters.beside import (
     N_SPLITS,
@@ -20,21 +22,266 @@ from pairbank.stats.analyses.raters.beside import (
     people_rows,
     reliability_rows,
 )
-from pairbank.stats.analyses.raters.judgments import ratings_given
-from pairbank.stats.analyses.raters.means import (
+from pairbank.stats.analyses.raters.judgments import (
+    MEANS,
     has_means,
     how_many_rated,
     mean_reliability_rows,
     mean_rows,
     model_mean_rows,
+    ratings_given,
 )
-from pairbank.stats.analyses.raters.words import DEFINITIONS, answer_of, beside_table, text_of
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_LINES, file_name
 from pairbank.stats.measures.people.alternative_annotator import EPSILON
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.wording import mean_and_span, number, percent, span
+
+FAIR = ("mean_logprob", "slor", "bayes_uniform", "bayes_unigram")
+"""Scores of a sentence that do not grow with its length alone."""
+ASKED = "Asked here: "
+OF_CHOICES = "how often is a single person right, and many together? "
+OF_RATINGS = "how far does one person go with the others, and a model with them? "
+OF_BOTH = (
+    "How far do people agree, and what could a model reach at most? Is a model as good as one more person, and on "
+    "which phenomena?"
+)
+OF_MEANS = "what do people's mean ratings prefer, and do models prefer the same, and go with the means?"
+MOST_SAID = 3
+"""Models that are told one by one; of more, the range."""
+
+
+def beside_table(beside: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of the first page: people in up to four lines a corpus, then models."""
+    rows: list[dict[str, Any]] = []
+    for corpus, part in beside.groupby("corpus", sort=False):
+        raters = part[part["kind"] == "rater"]
+        if len(raters):
+            spread = {"accuracy": _range(raters["value"]), "r with other raters": _range(raters["r_with_others"])}
+            rows.append(
+                {"corpus": corpus, "who": f"{len(raters):,} individual raters: mean (lowest to highest)"} | spread
+            )
+        rows += [
+            {"corpus": corpus, "who": one["who"], "accuracy": _interval(one), "n": one["n"]}
+            for one in part[part["kind"] == "people"].to_dict("records")
+        ]
+        for one in part[part["kind"] == "model"].to_dict("records"):
+            row = {"corpus": corpus, "who": one["who"], "method": one["method"], "n": one["n"] or None}
+            row |= {"accuracy": _interval(one), "r with other raters": _number(one["r_with_others"])}
+            row |= {"r with mean ratings": _number(one["r_with_means"])}
+            rows.append(row | {"wins against": _wins(_test(tests, corpus, one["who"], one["method"]))})
+    columns = ["corpus", "who", "method", "accuracy", "r with other raters", "r with mean ratings", "wins against", "n"]
+    made = pd.DataFrame(rows, columns=columns).astype({"n": "Int64"}).fillna(dict.fromkeys(columns[:-1], ""))
+    empty = [name for name in columns[3:-1] if (made[name] == "").all()]
+    return made.drop(columns=empty)
+
+
+Means = Mapping[str, tuple[int, int] | None]
+"""Corpora of which mean ratings are all there is, with the least and greatest number of raters behind a mean."""
+
+
+def questions_of(beside: pd.DataFrame, *, means: Means) -> str:
+    """Return the questions that these corpora can answer."""
+    rated = beside[~beside["corpus"].isin(list(means))]
+    parts = []
+    if len(rated):
+        chosen = (rated["kind"] == "people").any()
+        parts.append(f"{OF_CHOICES if chosen else OF_RATINGS}{OF_BOTH}")
+    if means:
+        parts.append(OF_MEANS[0].upper() + OF_MEANS[1:] if parts else OF_MEANS)
+    return ASKED + " ".join(parts)
+
+
+def answer_of(beside: pd.DataFrame, tests: pd.DataFrame, *, epsilon: float, means: Means) -> str:
+    """Return the questions, what raters, majorities and models reach, and which models stand beside people."""
+    said = list(_length_said(beside))
+    if (~beside["corpus"].isin(list(means))).any():
+        said.insert(0, _verdict(tests, epsilon))
+    parts = [questions_of(beside, means=means), _people_said(beside), " ".join(said), *_means_said(means)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _people_said(beside: pd.DataFrame) -> str:
+    """Return what people and models reach: a sentence, or of several corpora an entry of a list each."""
+    said = []
+    for corpus, part in beside.groupby("corpus", sort=False):
+        raters, people = (
+            part[part["kind"] == "rater"],
+            {one["who"]: one for one in part[part["kind"] == "people"].to_dict("records")},
+        )
+        models = part[part["kind"] == "model"]
+        if "all raters" in people:
+            single, majority = people["all raters"], people["majority of raters"]
+            said.append(
+                f"on {corpus} (n = {single['n']:,}) individual raters are right in {_interval(single)}, their majority "
+                f"in {_interval(majority)}, models in {_ends(models['value'])}"
+            )
+        elif len(raters):
+            said.append(
+                f"on {corpus} a rater goes with the mean of the others at r = "
+                f"{number(raters['r_with_others'].mean())}, "
+                f"models at {_by_method(models, 'r_with_others')}"
+            )
+        elif MEANS in people:
+            mean = people[MEANS]
+            said.append(
+                f"on {corpus} (n = {mean['n']:,}) people's mean ratings prefer the better side in {_interval(mean)}, "
+                f"models in {_by_method(models, 'value')}; with the mean ratings of single sentences models go at r = "
+                f"{_by_method(models, 'r_with_means')}"
+            )
+        else:
+            said.append(f"on {corpus} models go with people's mean ratings at r = {_by_method(models, 'r_with_means')}")
+    sentences = [f"{text[0].upper()}{text[1:]}." for text in said]
+    return sentences[0] if len(sentences) == 1 else "\n".join(f"- {sentence}" for sentence in sentences)
+
+
+def _by_method(models: pd.DataFrame, column: str) -> str:
+    """Return the range over models of each method that has one."""
+    parts = models[models[column].notna()].groupby("method", sort=False)[column]
+    return ", ".join(f"{_ends(values)} by `{method}`" for method, values in parts) or "no number"
+
+
+def _length_said(beside: pd.DataFrame) -> Iterator[str]:
+    """Yield which score is fair where sentences of different lengths are compared, as all that is rated singly is."""
+    together = beside[(beside["r_with_others"].notna() | beside["r_with_means"].notna()) & (beside["kind"] == "model")]
+    methods = set(together["method"])
+    if DIRECT not in methods:
+        return
+    fair = sorted(methods & set(FAIR))
+    rest = f"read {' or '.join(f'`{name}`' for name in fair)} for r" if fair else "score `mean_logprob` too"
+    yield f"Summed log-probability (`{DIRECT}`) decreases with length: {rest}."
+
+
+def _means_said(means: Means) -> Iterator[str]:
+    """Yield what cannot be told of means, and how many raters stand behind them."""
+    for corpus, n in means.items():
+        behind = (
+            "how many raters stand behind a mean is not given"
+            if n is None
+            else f"{n[0]:,} raters stand behind a mean"
+            if n[0] == n[1]
+            else f"{n[0]:,} to {n[1]:,} raters stand behind a mean"
+        )
+        yield (
+            f"{corpus} publishes mean ratings without individual ones ({behind}), so majority votes, inter-rater "
+            "agreement and the alternative-annotator test are unavailable. If you have individual ratings, name their "
+            "file (raters.ratings)."
+        )
+
+
+def _verdict(tests: pd.DataFrame, epsilon: float) -> str:
+    known = tests[(tests["phenomenon"] == "") & tests["winning_rate"].notna()]
+    if known.empty:
+        return (
+            "The alternative-annotator test is unavailable: it needs three raters who each judged 30 items that others "
+            "judged too, and a method that scores what they judged."
+        )
+    passed = known[known["winning_rate"] >= 0.5]
+    if passed.empty:
+        return (
+            f"None of {len(known)} combinations of model, method and corpus passes the alternative-annotator test "
+            f"(epsilon = {epsilon:g}): each wins against at most {percent(known['winning_rate'].max())} of the raters, "
+            "and half are needed."
+        )
+    names = "; ".join(_passed_said(row) for row in passed.head(MOST_SAID).to_dict("records"))
+    more = f" and {len(passed) - MOST_SAID} more" if len(passed) > MOST_SAID else ""
+    return f"Passing the alternative-annotator test (epsilon = {epsilon:g}): {names}{more}, of {len(known)} tested."
+
+
+def _passed_said(row: Mapping[Any, Any]) -> str:
+    beyond = row["winning_rate_beyond"]
+    rest = "beyond its paradigms inconclusive" if pd.isna(beyond) else f"{percent(beyond)} beyond its paradigms"
+    wins = f"wins against {percent(row['winning_rate'])} of {row['n_raters']} raters, {rest}"
+    return f"{row['model']} by `{row['method']}` on {row['corpus']} ({wins})"
+
+
+def text_of(
+    beside: pd.DataFrame, tests: pd.DataFrame, reliability: pd.DataFrame, *, epsilon: float, means: Means
+) -> str:
+    """Return the text: questions and answer, agreement among raters, phenomena."""
+    parts = [answer_of(beside, tests, epsilon=epsilon, means=means)]
+    for corpus, part in reliability.groupby("corpus", sort=False):
+        said = "; ".join(
+            f"{row['measure']} of {row['of']} {_interval(row)}"
+            for row in part.to_dict("records")
+            if not pd.isna(row["value"])
+        )
+        if said:
+            parts.append(f"**{corpus}**: {said}.")
+        parts += [f"**{corpus}**: no ceiling of r: {row['reason']}." for row in _without(part)]
+    by = tests[(tests["phenomenon"] != "") & tests["winning_rate"].notna()]
+    if len(by):
+        parts.append(
+            f"By phenomenon: {by['phenomenon'].nunique()} have 30 items or more; the table `test` has them all, each "
+            "tested for itself and not corrected for how many there are."
+        )
+    parts.append("Pairs with identical sides are left out. Raters are numbers; who they are is nowhere.")
+    return "\n\n".join(parts)
+
+
+def _without(reliability: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Return the ceilings that there are not."""
+    ceilings = reliability[reliability["measure"].str.startswith("ceiling") & reliability["value"].isna()]
+    return ceilings.to_dict("records")
+
+
+def _test(tests: pd.DataFrame, corpus: object, model: str, method: str) -> pd.DataFrame:
+    mine = (tests["corpus"] == corpus) & (tests["model"] == model) & (tests["method"] == method)
+    return tests[mine & (tests["phenomenon"] == "")]
+
+
+def _wins(test: pd.DataFrame) -> str:
+    if test.empty or pd.isna(test["winning_rate"].iloc[0]):
+        return ""
+    rate, n = float(test["winning_rate"].iloc[0]), int(test["n_raters"].iloc[0])
+    return f"{round(rate * n)} of {n} raters"
+
+
+def _interval(row: Mapping[Any, Any]) -> str:
+    value = _number(row["value"])
+    return f"{value} [{number(row['low'])}, {number(row['high'])}]" if value and not pd.isna(row["low"]) else value
+
+
+def _number(value: float) -> str:
+    return "" if np.isnan(value) else number(value)
+
+
+def _range(values: pd.Series[float]) -> str:
+    known = values.dropna()
+    return f"{mean_and_span(known)}" if len(known) else ""
+
+
+def _ends(values: pd.Series[float]) -> str:
+    known = values.dropna()
+    if known.empty:
+        return "no number"
+    return number(known.iloc[0]) if len(known) == 1 else span(known)
+
+
+DEFINITIONS = """\
+- **choice of a rater**: the side that the rater chose, or rated higher; equal ratings are a tie, one half. **Single
+  raters**: share of all judgments (interval: items are clusters). **Majority**: of all raters of an item; **without
+  one rater**: of the others, averaged over who is left out, which is what a model can fairly be held against.
+- **r with other raters**: Pearson r of a rater's ratings (z-scores by rater, of single sides) with the mean of the
+  other raters of the same things; a model's is with the same means on the same things, averaged over raters.
+  `share_ahead`: raters whose r is lower. Methods that compare both sides score neither and have no r. z-scores are over
+  what a rater judged of the items here.
+- **test** (alternative annotator test, Calderon et al. 2025, section 3): each rater is left out in turn. On an item,
+  whoever agrees with the other raters as well or better has an advantage (choices: the same side; ratings of single
+  sides: nearer to the others' mean, the model's scores as z-scores); `advantage` is the model's share of items,
+  averaged over raters, `rater_advantage` theirs. The model wins against a rater where its advantage is shown to be
+  less than epsilon below the rater's (one-sided t test over items, Benjamini & Yekutieli over raters, level 0.05).
+  `winning_rate`: share of raters won against; half or more = as good as one more person. `winning_rate_beyond`: the
+  same with paradigms as draws (ten or more). Raters with fewer than 30 items are not tested.
+- **mean ratings** (corpora that publish no single ones): accuracy is the share of pairs whose better side has the
+  higher mean; `r_with_means` is Pearson r of a model's scores of single sentences with their means, both sides pooled.
+- **reliability**: Krippendorff's alpha (nominal for choices, interval for ratings); intraclass correlations of
+  absolute agreement of one rater and of consistency of all raters' mean; **ceiling of r**: root of the reliability of
+  mean ratings, from raters split in halves.
+"""
+
 
 MOST_RATERS = 16
 """Raters that a figure shows one by one; of more, the lowest and the highest."""

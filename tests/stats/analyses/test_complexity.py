@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from pairbank.builders.languages import typology
-from pairbank.stats.analyses.languages.complexity import (
+from pairbank.stats.analyses.languages.statistics import (
     BEST_LAYER,
     ORDER,
     complexity_correlations,

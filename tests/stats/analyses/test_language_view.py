@@ -12,10 +12,14 @@ import pytest
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.languages import language_facts, typology
 from pairbank.errors import BankError
-from pairbank.stats.analyses.language_view.alignment import OTHER, aligned, shared_names
-from pairbank.stats.analyses.language_view.figures import MOST_LANGUAGES
-from pairbank.stats.analyses.language_view.places import languages_in_order
-from pairbank.stats.analyses.language_view.section import section
+from pairbank.stats.analyses.language_view.section import (
+    MOST_LANGUAGES,
+    OTHER,
+    aligned,
+    languages_in_order,
+    section,
+    shared_names,
+)
 from pairbank.stats.scored_table.frame import ScoredFrame
 from rated_tables import DIRECT, keyed, rated_table
 

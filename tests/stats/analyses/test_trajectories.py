@@ -18,8 +18,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures
-from pairbank.stats.analyses.trajectories.order import rank_agreement
-from pairbank.stats.analyses.trajectories.section import section
+from pairbank.stats.analyses.trajectories import rank_agreement, section
 from pairbank.stats.scored_table.frame import ScoredFrame
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())

@@ -10,8 +10,7 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import TIE
 from pairbank.scoring.methods.prompted import Prompted, most_probable_ratings
 from pairbank.scoring.prompts.registry import prompt_named
-from pairbank.stats.analyses.introspection.disagreement import disagreement
-from pairbank.stats.analyses.introspection.model_pairs import pair_table
+from pairbank.stats.analyses.introspection.model_pairs import disagreement, pair_table
 from pairbank.stats.analyses.paradigms import item_shares
 from pairbank.stats.estimates.ties import ROUNDING, is_tie, merged, signs, varies
 from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, balanced_accuracy

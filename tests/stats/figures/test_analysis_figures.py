@@ -39,7 +39,7 @@ def contexts(table: ScoredFrame) -> ScoredFrame:
 def sections(n_models: int) -> dict[str, Section]:
     tables = [rated_table(seed=seed, model=f"model {seed}/x") for seed in range(n_models)]
     return {
-        "people": people.section(tables),
+        "people": people(tables),
         "grammaticality": grammaticality.section(tables),
         "comparisons": comparisons.section(tables),
         "paradigms": paradigms.section(tables),
@@ -90,7 +90,7 @@ def test_every_section_has_its_figures_and_all_can_be_saved(n_models: int, tmp_p
 
 
 def test_a_curve_has_the_r_of_each_bin() -> None:
-    found = people.section([rated_table()])
+    found = people([rated_table()])
     (figure,) = [x for x in found.figures if x.name == "people_bins_toy_cosine_distance"]
     table = found.tables["by_bin"].query("group_by == 'cosine_distance' and method == 'direct'")
     line = figure.draw().axes[0].lines[0]
@@ -100,7 +100,7 @@ def test_a_curve_has_the_r_of_each_bin() -> None:
 
 @pytest.mark.parametrize("n_models", [3, 21])
 def test_several_models_are_drawn_each(n_models: int) -> None:
-    found = people.section([rated_table(seed=s, model=f"m{s}") for s in range(n_models)])
+    found = people([rated_table(seed=s, model=f"m{s}") for s in range(n_models)])
     (figure,) = [x for x in found.figures if x.name == "people_bins_toy_cosine_distance"]
     table = found.tables["by_bin"].query("group_by == 'cosine_distance' and method == 'direct'")
     drawn = figure.draw()
@@ -146,7 +146,7 @@ def test_no_model_of_many_is_left_out_of_scatters_and_distributions() -> None:
         panels = found[f"grammaticality_distributions_toy_{nth}"].draw().axes
         rows += [axes.get_ylabel() for axes in panels if axes.get_ylabel()]
     assert rows == models
-    drawn = people.section(tables).figures
+    drawn = people(tables).figures
     titles = [
         axes.get_title(loc="left") for x in drawn if x.name.startswith("people_scatter") for axes in x.draw().axes
     ]

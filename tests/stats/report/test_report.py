@@ -14,9 +14,14 @@ from pairbank.errors import BankError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.analyses.neuro.probe_tables import LAYER_DTYPES, ProbeScores, layer_rows, summary_rows
-from pairbank.stats.analyses.neuro.probed import Probed
-from pairbank.stats.analyses.neuro.section import neuro_section
+from pairbank.stats.analyses.neuro import (
+    LAYER_DTYPES,
+    Probed,
+    ProbeScores,
+    layer_rows,
+    neuro_section,
+    summary_rows,
+)
 from pairbank.stats.report.overview import overview_section
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.introspection.disagreement import disagreement
 from pairbank.stats.analyses.introspection.model_features import (
     ModelFeatures,
     features_from_entries,
@@ -19,7 +18,7 @@ from pairbank.stats.analyses.introspection.model_features import (
     match_type,
     shipped_features,
 )
-from pairbank.stats.analyses.introspection.model_pairs import big_models, pair_correlations, pair_table
+from pairbank.stats.analyses.introspection.model_pairs import big_models, disagreement, pair_correlations, pair_table
 from pairbank.stats.scored_table.delta_stack import DeltaStack, stack_deltas
 from scored_frames import prompted, scored_frame
 

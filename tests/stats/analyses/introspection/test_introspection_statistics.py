@@ -12,18 +12,21 @@ import pytest
 from statsmodels.api import Logit, add_constant
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.introspection.item_resamples import resampled_correlations
+from pairbank.stats.analyses.introspection.analysis import (
+    SelfContrast,
+    adjusted_differences,
+    introspection_verdict,
+    self_contrasts,
+)
+from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, own_advantage
 from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, features_in_paper, match_type
-from pairbank.stats.analyses.introspection.model_pairs import pair_correlations, pair_table
-from pairbank.stats.analyses.introspection.own.beyond_relatives import OwnAdvantage, own_advantage
-from pairbank.stats.analyses.introspection.self_contrast import SelfContrast, adjusted_differences, self_contrasts
-from pairbank.stats.analyses.introspection.song_tables import (
+from pairbank.stats.analyses.introspection.model_pairs import pair_correlations, pair_table, resampled_correlations
+from pairbank.stats.analyses.introspection.tables import (
     consistency_by_similarity,
     consistency_by_size,
     correctness_by_size,
+    means_by_match_type,
 )
-from pairbank.stats.analyses.introspection.tables import means_by_match_type
-from pairbank.stats.analyses.introspection.verdict import introspection_verdict
 from pairbank.stats.measures.regression import Coefficient, Regression, binomial, least_squares
 from pairbank.stats.scored_table.delta_stack import DeltaStack, stack_deltas
 from scored_frames import related_frames

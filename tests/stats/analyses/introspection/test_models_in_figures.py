@@ -12,9 +12,8 @@ from sklearn import metrics
 
 from pairbank.stats import summarise
 from pairbank.stats.analyses.base import Context, Section
-from pairbank.stats.analyses.introspection.by_model import by_family, by_size, size_breaks
 from pairbank.stats.analyses.introspection.figures import trend
-from pairbank.stats.analyses.introspection.model_features import features_in_paper
+from pairbank.stats.analyses.introspection.model_features import by_family, by_size, features_in_paper, size_breaks
 from pairbank.stats.analyses.introspection.section import section
 from pairbank.stats.report.overview import overview_section
 from pairbank.stats.scored_table.frame import ScoredFrame

@@ -19,13 +19,22 @@ from introspection_nulls import Design, made_up_models
 from introspection_quick import quick_own_advantage
 from pairbank.arrays import FloatArray
 from pairbank.stats.analyses.introspection.analysis import introspect
+from pairbank.stats.analyses.introspection.beyond_relatives import (
+    OwnAdvantage,
+    beyond_relatives,
+    own_advantage,
+    own_words,
+)
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, features_in_paper
 from pairbank.stats.analyses.introspection.model_pairs import pair_correlations
-from pairbank.stats.analyses.introspection.own.beyond_relatives import OwnAdvantage, own_advantage
-from pairbank.stats.analyses.introspection.own.own_advantage import _Tetrads, model_advantages
-from pairbank.stats.analyses.introspection.own.own_verdict import beyond_relatives, own_words
-from pairbank.stats.analyses.introspection.own.partial_correlation import partial_correlations
-from pairbank.stats.analyses.introspection.own.relatives import Comparison, closest_relatives, most_similar
+from pairbank.stats.analyses.introspection.relatives import (
+    Comparison,
+    _Tetrads,
+    closest_relatives,
+    model_advantages,
+    most_similar,
+    partial_correlations,
+)
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.scored_table.delta_stack import DeltaStack
 

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from introspection_nulls import made_up_models
-from pairbank.stats.analyses.introspection.item_resamples import resampled_correlations
-from pairbank.stats.analyses.introspection.model_pairs import pair_correlations
-from pairbank.stats.analyses.introspection.own.beyond_relatives import CLUSTERED, own_advantage
-from pairbank.stats.analyses.introspection.own.own_verdict import own_words
+from pairbank.stats.analyses.introspection.beyond_relatives import CLUSTERED, own_advantage, own_words
+from pairbank.stats.analyses.introspection.model_pairs import pair_correlations, resampled_correlations
 from pairbank.stats.scored_table.delta_stack import stack_deltas
 from rated_tables import rated_table
 

@@ -14,9 +14,8 @@ import pytest
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from pairbank.stats.analyses.introspection.by_model import by_model, by_size
-from pairbank.stats.analyses.introspection.model_features import features_in_paper
-from pairbank.stats.analyses.introspection.model_figures import model_figures
+from pairbank.stats.analyses.introspection.figures import model_figures
+from pairbank.stats.analyses.introspection.model_features import by_model, by_size, features_in_paper
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.scored_table.delta_stack import stack_deltas
 from pairbank.stats.scored_table.frame import ScoredFrame

@@ -17,7 +17,7 @@ import pytest
 
 from pairbank.stats.analyses.introspection.model_features import features_in_paper, match_type
 from pairbank.stats.analyses.introspection.model_pairs import big_models, of_models
-from pairbank.stats.analyses.introspection.song_tables import (
+from pairbank.stats.analyses.introspection.tables import (
     by_match_type,
     consistency_by_self,
     consistency_by_similarity,

@@ -18,19 +18,151 @@ Standard errors are those of the delta method: every item has an influence on ea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pairbank.stats.analyses.introspection.model_pairs import complete_items, standardised
+from pairbank.stats.analyses.introspection.model_features import MATCH_TYPES, OTHER, match_type
+from pairbank.stats.analyses.introspection.model_pairs import complete_items, mean_over_prompts, standardised
+from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
-    from pairbank.stats.analyses.introspection.own.relatives import Comparison
+    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+    from pairbank.stats.analyses.introspection.model_pairs import PairCorrelations
     from pairbank.stats.scored_table.delta_stack import DeltaStack
+
+METHOD = "none"
+_SINGULAR = 1e-8
+_DIGITS = 10
+"""Numbers are rounded, so that the order of sums on another machine shows in no digit."""
+
+
+def partial_correlations(direct_direct: FloatArray, meta_direct: FloatArray) -> FloatArray:
+    """Return r of each model's answers with its own direct differences, given the direct differences of all others.
+
+    Args:
+        direct_direct: Correlations of direct differences, shape (models, models).
+        meta_direct: Correlations of direct differences (rows) with answers (columns), likewise.
+
+    Returns:
+        Shape (models,); NaN where the direct differences of some are linear combinations of the others' or an r is
+        undefined. The same as `pingouin.partial_corr`, which takes one model at a time.
+
+    >>> direct = np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> # by hand: 0.45 / sqrt(0.75 * 0.91), -.15 / sqrt(0.75 * 0.91)
+    >>> partial_correlations(direct, np.array([[0.6, 0.3], [0.3, 0.0]])).round(6).tolist()
+    [0.544705, -0.181568]
+    """
+    n_models = len(direct_direct)
+    values = np.full(n_models, np.nan)
+    for asked in range(n_models):
+        r = np.ones((n_models + 1, n_models + 1))
+        r[:-1, :-1], r[:-1, -1], r[-1, :-1] = direct_direct, meta_direct[:, asked], meta_direct[:, asked]
+        if np.isfinite(r).all() and np.linalg.eigvalsh(r)[0] > _SINGULAR:
+            inverse = np.linalg.inv(r)
+            values[asked] = -inverse[asked, -1] / np.sqrt(inverse[asked, asked] * inverse[-1, -1])
+    return values
+
+
+def mean_partial(found: PairCorrelations, *, n_items: int) -> Estimate:
+    """Return the mean over prompts and models, a value without an interval: it is above 0 under the null too.
+
+    Args:
+        found: The correlations of all pairs.
+        n_items: Items there were.
+    """
+    both = np.flatnonzero(~np.isnan(np.diag(found.meta_direct)) & ~np.isnan(np.diag(found.direct_direct)))
+    at = np.ix_(both, both)
+    if len(both) < 2:
+        why = f"{len(both)} models have both direct and prompted scores; at least 2 are compared"
+        return undefined(why, n=n_items, method=METHOD)
+    prompts = zip(found.direct_direct_by_prompt, found.meta_direct_by_prompt, strict=True)
+    by_model = mean_over_prompts(np.array([partial_correlations(direct[at], meta[at]) for direct, meta in prompts]))
+    if np.isnan(by_model).any():
+        why = f"the direct differences of the {len(both)} models on {n_items} items are linearly dependent"
+        return undefined(why, n=n_items, method=METHOD)
+    value = round(float(by_model.mean()), _DIGITS)
+    return without_interval(value, "no test: above 0 without privileged access too", n=n_items, method=METHOD)
+
+
+_UNRELATED = MATCH_TYPES.index(OTHER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One model beside one relative; all are positions in the list of models."""
+
+    asked: int
+    relative: int
+    yardsticks: tuple[int, ...]
+    """Models whose direct differences tell how reliable those of the two are; at least one."""
+
+
+def closest_relatives(
+    models: Sequence[str], features: Mapping[str, ModelFeatures | None], *, read: Sequence[int]
+) -> tuple[Comparison, ...]:
+    """Return each model beside its closest declared relatives.
+
+    Closest are the relatives of the first match type that occurs: seed variants, else base and instruct, else the
+    same family. Yardsticks are all other models but those that are closer to one of the two than the two are to each
+    other: what such a model shares with one of them would count as that one's reliability. A pair without a yardstick
+    is left out.
+
+    Args:
+        models: Names.
+        features: By name; None or absent where nothing is declared.
+        read: Positions of the models whose direct differences vary.
+
+    >>> from pairbank.stats.analyses.introspection.model_features import shipped_features
+    >>> names = ["HuggingFaceTB/SmolLM2-135M", "HuggingFaceTB/SmolLM2-360M", "openai-community/gpt2"]
+    >>> closest_relatives(names, shipped_features(), read=[0, 1, 2])[0]
+    Comparison(asked=0, relative=1, yardsticks=(2,))
+    """
+    kinds = {
+        (a, b): MATCH_TYPES.index(match_type(models[a], features.get(models[a]), models[b], features.get(models[b])))
+        for a in read
+        for b in read
+    }
+    found = []
+    for asked in read:
+        closest = min((kinds[asked, other] for other in read if other != asked), default=_UNRELATED)
+        if closest >= _UNRELATED:
+            continue
+        for relative in (other for other in read if other != asked and kinds[asked, other] == closest):
+            yardsticks = tuple(
+                k for k in read if k not in (asked, relative) and min(kinds[k, asked], kinds[k, relative]) >= closest
+            )
+            if yardsticks:
+                found.append(Comparison(asked=asked, relative=relative, yardsticks=yardsticks))
+    return tuple(found)
+
+
+def most_similar(direct_direct: FloatArray, *, read: Sequence[int], asked: Sequence[int]) -> tuple[Comparison, ...]:
+    """Return each asked model beside the one whose direct differences correlate most with its own, declared or not.
+
+    Args:
+        direct_direct: Correlations of the models' direct differences, shape (models, models).
+        read: Positions of the models whose direct differences vary.
+        asked: Positions of the models to compare.
+
+    >>> r = np.array([[1.0, 0.8, 0.3], [0.8, 1.0, 0.4], [0.3, 0.4, 1.0]])
+    >>> [found.relative for found in most_similar(r, read=[0, 1, 2], asked=[0, 1, 2])]
+    [1, 0, 1]
+    """
+    found = []
+    for model in asked:
+        others = [k for k in read if k != model]
+        if len(others) < 2:
+            continue
+        nearest = others[int(np.argmax(direct_direct[model, others]))]
+        yardsticks = tuple(k for k in others if k != nearest)
+        found.append(Comparison(asked=model, relative=nearest, yardsticks=yardsticks))
+    return tuple(found)
+
 
 LEAST_YARDSTICK = 0.1
 """A model whose direct differences correlate less than this with the yardsticks' has no known reliability."""
@@ -60,7 +192,7 @@ def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> Mo
         stack: The deltas of the models.
         comparisons: In the order of the models that are asked.
 
-    >>> from pairbank.stats.analyses.introspection.own.relatives import Comparison
+    >>> from pairbank.stats.analyses.introspection.relatives import Comparison
     >>> from pairbank.stats.scored_table.delta_stack import DeltaStack
     >>> rng = np.random.default_rng(7)
     >>> direct = rng.normal(size=9999) + rng.normal(size=(3, 9999))

@@ -9,20 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.markdown import html_as_text
+from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, rows_by_bin
 from pairbank.stats.analyses.close_pairs import EDIT_DISTANCE, close_pairs
-from pairbank.stats.analyses.people.figures import main_figure, people_figures, points_of
-from pairbank.stats.analyses.people.words import DEFINITIONS, answer, text
 from pairbank.stats.analyses.ranges import wide
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.paradigms import wider
+from pairbank.stats.figures.charts import heat_map, intervals
+from pairbank.stats.figures.figure import Figure
+from pairbank.stats.figures.scatters import scatter_panels
+from pairbank.stats.figures.shared import MOST_SERIES, bin_figures, file_name, first_cells, n_said, pages
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement
 from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import distance_filter
@@ -30,9 +35,168 @@ from pairbank.stats.measures.people.noise_ceiling import VARIANCES, Ceiling, cei
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
+from pairbank.stats.wording import n_items, number, value_range
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
+
+KEYS = ("model", "corpus", "method")
+
+
+def text(correlations: pd.DataFrame, ceilings: pd.DataFrame, notes: Sequence[str]) -> str:
+    """Return the finding, corpus by corpus.
+
+    Args:
+        correlations: Long table.
+        ceilings: A line a corpus.
+        notes: What stands before.
+    """
+    parts = [" ".join(notes)] if notes else []
+    whole = correlations[correlations["group_by"] == "all"]
+    for corpus, part in whole.groupby("corpus", sort=False):
+        n_pairs, n_models = sorted(set(part["n"])), part["model"].nunique()
+        groups = sorted(part.groupby("method", sort=False), key=lambda group: -np.nan_to_num(group[1]["value"].max()))
+        said = "; ".join(_method_said(str(method), rows) for method, rows in groups)
+        (ceiling,) = ceilings[ceilings["corpus"] == corpus].to_dict("records")
+        most = (
+            f"r could reach about {number(ceiling['ceiling_r'])} (an estimate)"
+            if ceiling["ceiling_r"] > 0
+            else ceiling["reason"]
+        )
+        n_said = f"{n_pairs[0]:,}" if len(n_pairs) == 1 else f"{n_pairs[0]:,} to {n_pairs[-1]:,}"
+        plural = "" if n_models == 1 else f", {n_models} models: smallest and largest r"
+        parts.append(f"**{html_as_text(str(corpus))}** ({n_said} rated pairs{plural}): {said}. Noise ceiling: {most}.")
+    parts.append(
+        "Pairs with identical sides are left out. The table `correlation` repeats r after the edit-distance filter of "
+        "Hu et al. 2026 where the items have an edit distance, `by_bin` within ten bins of minimalness, `choices` "
+        "counts who prefers which side."
+    )
+    return "\n\n".join(parts)
+
+
+def _method_said(method: str, rows: pd.DataFrame) -> str:
+    said = html_as_text(value_range(rows, ("model",)))
+    if said == "undefined":
+        return f"`{method}` undefined"
+    no_interval = " (no interval)" if len(rows) == 1 and rows["low"].isna().all() else ""
+    return f"`{method}` r = {said}{no_interval}"
+
+
+def answer(whole: pd.DataFrame) -> str:
+    """Return r with people by probability and by every other way, the smallest and the largest with whose they are.
+
+    Args:
+        whole: Rows of the whole corpora.
+    """
+    said = []
+    direct = whole[whole["method"] == DIRECT]
+    for part, who in ((direct, "log P (`direct`)"), (whole[whole["method"] != DIRECT], "the other methods")):
+        if part["value"].notna().any():
+            said.append(f"by {who} r = {value_range(part, KEYS)} ({n_items(part['n'])} rated pairs)")
+    if not said:
+        return "The differences of no method vary, so that none correlates with people's."
+    return html_as_text(f"Pearson r of a method's difference (good - bad) with people's: {'; '.join(said)}.")
+
+
+DEFINITIONS = """\
+- **pearson_human**: Pearson r of the method's difference (good - bad) with the human difference (mean judgment of the
+  better sentence - of the worse one, on the corpus's own scale), jackknife interval at level 0.95.
+- **edit-distance filter**: pairs at most at (and, as the paper words it, below) the 75th percentile of the Levenshtein
+  distance in characters over the rated pairs (Hu et al. 2026, section 5.1). Their 1,883 LI pairs are all those at most
+  at it, rated or not (1,884 with the defects of the source repaired). Where a study has the filter, every number is of
+  the rated ones among them, 1,792.
+- **bins**: ten equally sized bins by cosine distance (section 4.2) or edit distance; pairs of one distance share a bin.
+- **kappa_human**, **raw_agreement_human**: whether the method and people prefer the same side; items on which either
+  prefers neither are left out (`n_ties`). A corpus whose better side almost everyone prefers leaves kappa little room.
+- **ceiling**: the square root of the reliability of the human differences, 1 - mean(sd^2/n of both sides) / variance.
+"""
+
+
+SCATTER = "people_scatter"
+MOST_PANELS = 8
+MOST_POINTS = 1_500
+"""Of a scatter's panel; they are taken at equal steps."""
+
+
+def points_of(delta: FloatArray, human_delta: FloatArray, place: SummaryRow) -> pd.DataFrame:
+    """Return a method's difference and people's of each pair, at most `MOST_POINTS`."""
+    kept = np.unique(np.linspace(0, delta.size - 1, min(delta.size, MOST_POINTS)).round().astype(np.int64))
+    names = {"model": place.model, "corpus": place.corpus, "method": place.method}
+    return pd.DataFrame({**names, "delta": delta[kept], "human": human_delta[kept]})
+
+
+def main_figure(whole: pd.DataFrame) -> str:
+    """Return the name of the main figure: the scatter where its panels are few; empty = the first one."""
+    direct = whole[(whole["method"] == DIRECT) & whole["value"].notna()]
+    return SCATTER if 0 < len(direct) <= MOST_PANELS else ""
+
+
+def people_figures(whole: pd.DataFrame, points: Sequence[pd.DataFrame], by_bin: pd.DataFrame) -> Iterator[Figure]:
+    """Yield all figures.
+
+    Args:
+        whole: Correlations of the whole corpora.
+        points: What `points_of` gave.
+        by_bin: Correlations by bin.
+    """
+    yield from correlation_figures(whole, section="people", metric="pearson_human", x_label="Pearson r with people")
+    yield from _scatters(whole, points)
+    yield from bin_figures(by_bin, section="people", y_label="Pearson r with people")
+
+
+def _scatters(whole: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Iterator[Figure]:
+    """Yield a panel a corpus and model, as many figures as they need."""
+    direct = whole[(whole["method"] == DIRECT) & whole["value"].notna()].set_index(["corpus", "model"])
+    several = direct.index.get_level_values("model").nunique() > 1
+    parts = []
+    for part in points:
+        where = (part["corpus"].iloc[0], part["model"].iloc[0])
+        if part["method"].iloc[0] == DIRECT and where in direct.index:
+            r, n = float(direct.loc[where, "value"]), int(direct.loc[where, "n"])
+            name = ", ".join(where) if several else where[0]
+            parts.append(part.assign(panel=f"{name}\nr = {number(r)}, n = {n:,}"))
+    for nth, shown in pages(parts, MOST_PANELS):
+        yield Figure(
+            name=file_name(SCATTER, *([nth] if len(shown) < len(parts) else [])),
+            caption=(
+                "Difference of log P against the difference of people's mean ratings, good minus bad, of each pair (Hu "
+                f"et al. 2026, Figure 3a; {n_said(direct['n'])}). A panel shows at most {MOST_POINTS:,} pairs, r is of "
+                "all; lines mark no difference."
+            ),
+            draw=partial(
+                scatter_panels, pd.concat(shown, ignore_index=True), x="delta", y="human", panel="panel",
+                x_label="log P(good) - log P(bad), nats", y_label="people: good - bad", with_n=False,
+            ),
+        )  # fmt: skip
+
+
+def correlation_figures(found: pd.DataFrame, *, section: str, metric: str, x_label: str) -> Iterator[Figure]:
+    """Yield one figure of the whole corpora: intervals for one model, else models x methods for each corpus.
+
+    Args:
+        found: Long table with the columns of the summary.
+        section: Prefix of the file names.
+        metric: Which numbers to draw.
+        x_label: What they are.
+    """
+    shown = found[(found["metric"] == metric) & (found["group_by"] == "all") & found["value"].notna()]
+    if shown.empty:
+        return
+    if shown["model"].nunique() == 1 and shown["method"].nunique() <= MOST_SERIES:
+        yield Figure(
+            name=file_name(section, metric),
+            caption=f"{x_label} of {shown['model'].iloc[0]} ({n_said(shown['n'])}). Lines are 95% intervals.",
+            draw=partial(intervals, shown, rows="corpus", series="method", x_label=x_label, limits=(-1, 1), chance=0),
+        )
+        return
+    for corpus, part in shown.groupby("corpus", sort=False):
+        matrix = part.pivot_table(index="model", columns="method", values="value", sort=False)
+        yield Figure(
+            name=file_name(section, metric, corpus),
+            caption=f"{x_label} on {corpus}, by model and method ({n_said(part['n'])}).",
+            draw=partial(heat_map, first_cells(matrix), title=str(corpus), value_label=x_label, limits=(-1, 1)),
+        )
+
 
 _LEAST = 3
 _SPREADS = ("human_sd_good", "human_n_good", "human_sd_bad", "human_n_bad")
