@@ -80,6 +80,8 @@ class ModelInfo:
     """Of a model behind a server: hash of the tokenizer that made its tokens here."""
     served_sha256: str = ""
     """Of a model behind a server: hash of what the server calls it and of where it has it, which only shows in part."""
+    answers_sha256: str = ""
+    """Of a model behind a server: hash of its answers to fixed questions, which tell another one of the same name."""
 
     @property
     def slug(self) -> str:

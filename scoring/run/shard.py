@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pairbank.errors import ScoringError
+from pairbank.errors import ModelChangedError, ScoringError
 from pairbank.scoring.api.method import Answered, Method, WritingMethod
 from pairbank.scoring.api.model import Divisible
 from pairbank.scoring.methods.generated import generated_records
@@ -48,9 +48,15 @@ class Run:
         if not missing:
             return {name: table for name, table in tables.items() if table is not None}
         missing.sort(key=lambda m: isinstance(m, WritingMethod))
-        for method, table in zip(missing, self._computed(rows, missing, tell), strict=True):
-            write_shard(keys[method.name], table)
-            tables[method.name] = table
+        try:
+            for method, table in zip(missing, self._computed(rows, missing, tell), strict=True):
+                write_shard(keys[method.name], table)
+                tables[method.name] = table
+        except ModelChangedError as error:
+            ids = [str(row.get("item_id", "?")) for row in rows]
+            raise ModelChangedError(
+                f"items {ids[0]} to {ids[-1]} ({', '.join(m.name for m in missing)}): {error}"
+            ) from error
         return {name: table for name, table in tables.items() if table is not None}
 
     def missing(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> list[Method]:

@@ -33,6 +33,10 @@ class ScoringError(PairbankError, ValueError):
     """An item that cannot be scored with this model: over-long, empty target, NaN log-probability."""
 
 
+class ModelChangedError(ScoringError):
+    """A server that answers with another model than the one that was loaded."""
+
+
 class ModelLoadError(PairbankError, OSError):
     """A model that cannot be loaded, with what to do."""
 

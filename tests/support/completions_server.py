@@ -32,6 +32,20 @@ class RefusedError(Exception):
         self.status = status
 
 
+@dataclass(frozen=True, kw_only=True)
+class Value:
+    """A log-probability before it is sent."""
+
+    nats: float
+    token: int
+    place: int
+    """Of the token, in the prompt or behind it."""
+    prompt: list[int]
+    in_prompt: bool
+    n_now: int
+    """Questions under way."""
+
+
 @dataclass(kw_only=True)
 class CompletionsServer:
     """The server: `faults` are taken one a question of completions or chats, in order; `log` has every body."""
@@ -58,6 +72,8 @@ class CompletionsServer:
     tells_length: bool = True
     chat_logprobs: bool = True
     before_answer: Callable[[], None] = lambda: None
+    alters: Callable[[Value], Any] = lambda value: value.nats
+    """What is sent for a log-probability: a fault that is planted."""
 
     def __post_init__(self) -> None:
         self._lock, self._model_lock, self._n_now = threading.Lock(), threading.Lock(), 0
@@ -103,7 +119,13 @@ class CompletionsServer:
         choice: dict[str, Any] = {"index": 0, "prompt_logprobs": None, "logprobs": None}
         if "prompt_logprobs" in body and self.dialect in ("vllm", "vllm-2025", "constant", "processed"):
             choice["prompt_logprobs"] = [None] + [
-                {str(token): {"logprob": self._seen(float(logprobs[k, token])), "rank": 1, "decoded_token": "x"}}
+                {
+                    str(token): {
+                        "logprob": self._sent(self._seen(float(logprobs[k, token])), token, k + 1, ids, in_prompt=True),
+                        "rank": 1,
+                        "decoded_token": "x",
+                    }
+                }
                 for k, token in enumerate(ids[1:])
             ]
         wanted = body.get("logprob_token_ids") if self.dialect in ("vllm", "processed") else None
@@ -113,6 +135,10 @@ class CompletionsServer:
             told = [0.0] * len(ids) if self.dialect == "llama.cpp" else own
             choice["logprobs"] = {"token_logprobs": [*told, -1.0], "tokens": ["x"] * (len(ids) + 1)}
         return {"object": "text_completion", "model": self.name, "choices": [choice]}
+
+    def _sent(self, nats: float, token: int, place: int, prompt: list[int], *, in_prompt: bool) -> Any:  # noqa: ANN401
+        value = Value(nats=nats, token=token, place=place, prompt=prompt, in_prompt=in_prompt, n_now=self._n_now)
+        return self.alters(value)
 
     def _seen(self, value: float) -> float:
         return {"constant": -3.5, "processed": 2 * value - 4}.get(self.dialect, value)
@@ -126,8 +152,9 @@ class CompletionsServer:
             token = int(last.argmax())
             n_shown = len(wanted) if wanted else n_top or 0
             shown = [token, *(wanted or last.topk(n_shown).indices.tolist() if n_shown else [])]
-            tops.append({self._token(one, body): float(last[one]) for one in dict.fromkeys(shown)})
-            values.append(float(last[token]))
+            sent = {one: self._sent(float(last[one]), one, len(ids), ids, in_prompt=False) for one in shown}
+            tops.append({self._token(one, body): nats for one, nats in sent.items()})
+            values.append(sent[token])
             made.append(token)
             ids.append(token)
             if token == self.tokenizer.eos_token_id:

@@ -34,7 +34,7 @@ from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.api.thinking import BLOCKS, SWITCH, Thinking, thinking_characters
 from pairbank.scoring.models.generation import NEAR_TIE_NATS
 from pairbank.scoring.models.server.client import Client, ServerError
-from pairbank.scoring.models.server.scorer import first_choice
+from pairbank.scoring.models.server.ways import first_choice
 from pairbank.scoring.models.tokens.tokenizing import base_prompt
 
 CHAT = "/chat/completions"

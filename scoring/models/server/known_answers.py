@@ -2,32 +2,60 @@
 
 In: a client, the tokens. Out: the way to ask that gave log-probabilities (`ways`), and what was found out on the way.
 
-- A token that the server itself names as the most probable after a text must have the same log-probability when it
-  stands in the prompt (llama.cpp's server gives 0.0 for every token of a prompt).
-- What a word's log-probability is must depend on what stands before it.
+- After six texts, one of them long, the 20 most probable tokens have probabilities that sum to at most 1, and leave the
+  others no more than they can have: so log-probabilities are natural logarithms of one distribution.
+- Five of each 20, from likely to unlikely, have the same log-probability when they stand in the prompt (llama.cpp's
+  server gives 0.0 for every token of a prompt).
+- A token's log-probability depends on what stands before it, and on nothing behind it: a long text and its beginnings
+  agree. It is the same alone, in company and in another order.
 - Where the server tells its own tokens (`/tokenize`), they must be ours.
+
+The answers to two of the texts identify the model (`identity`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from pairbank.arrays import FloatArray
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.api.requests import EncodedRequest, Request
-from pairbank.scoring.models.batch_check import LOW_PRECISION_TOLERANCE_NATS
+from pairbank.scoring.models.batch_check import LONG_TEXT, LOW_PRECISION_TOLERANCE_NATS
 from pairbank.scoring.models.self_check import SELF_CHECK
 from pairbank.scoring.models.server.client import Client, ServerError, ServerGoneError
-from pairbank.scoring.models.server.scorer import COMPLETIONS, TOKEN_ID, first_choice
-from pairbank.scoring.models.server.ways import PLAIN, WAYS, Way
+from pairbank.scoring.models.server.identity import Probes, moved_nats
+from pairbank.scoring.models.server.ways import (
+    MOST_LAST_TOKENS,
+    PLAIN,
+    TOKEN_ID,
+    WAYS,
+    Asking,
+    Way,
+    checked,
+)
 from pairbank.scoring.models.tokens.causal_tokens import CausalTokens
+from pairbank.scoring.models.tokens.vocabulary import vocabulary_of
 
 TEXTS = (*SELF_CHECK, "Fran\N{LATIN SMALL LETTER C WITH CEDILLA}ois \N{EM DASH} 这本书很有意思。")
 """What both tokenizers cut: plain English, an accent, a dash, Chinese."""
+MOST_TOKENS = 160
+"""Of the long text."""
+BEGINNINGS = (8, 15, 33, 64, 120)
+"""Tokens of the long text that are also asked for alone."""
+N_TOP = {"echo": 5}
+"""Most probable tokens that a server tells: 20, of OpenAI's first API 5."""
+RANKS = (0, 1, 4, 9, 19)
+MOST_MASS, LEAST_MASS = 1.02, 0.95
+"""What the probabilities of all tokens may sum to; low precision moves it by less than .02."""
+FLOOR_NATS = {"float32": 0.01}
+OTHER_FLOOR_NATS = 0.1
+"""What batching is allowed to move a probe by at least: 2e-3 was seen in float32, 0.05 in bfloat16."""
+TOLERANCE_NATS = {"float32": 0.02}
+"""Between two ways to ask for one number, where the user stated the dtype."""
 LEAST_MOVED_NATS = 1e-6
 
 
@@ -38,26 +66,35 @@ class Found:
     way: Way
     measured: tuple[str, ...]
     """What of the model's facts was seen, not stated."""
+    probes: Probes
 
 
-def known_answers(client: Client, tokens: CausalTokens, served: str) -> Found:
+def known_answers(client: Client, tokens: CausalTokens, served: str, *, longest: int | None) -> Found:
     """Return the quickest way to ask that gives right answers.
+
+    Args:
+        client: of the server.
+        tokens: of the model.
+        served: what the server calls it.
+        longest: tokens that the server takes, where it or the user states it.
 
     Raises:
         ModelLoadError: none does, or the server cuts texts into other tokens.
     """
     measured = ["tokens"] if tokens_agree(client, tokens, served) else []
-    problems = {}
+    problems: dict[str, str] = {}
+    found: Probes | str
     for way in WAYS:
         try:
-            problem = _problem(client, tokens, served, way)
+            asking = Asking(client=client, served=served, way=way)
+            found = _tried(asking, tokens, longest)
         except ServerError as error:
             if error.status in (401, 403, 404) or (isinstance(error, ServerGoneError) and error.status is None):
                 raise
-            problem = str(error)
-        if problem is None:
-            return Found(way=way, measured=(f"log-probabilities ({way.name})", *measured))
-        problems[way.name] = problem
+            found = str(error)
+        if isinstance(found, Probes):
+            return Found(way=way, measured=(f"log-probabilities ({way.name})", *measured), probes=found)
+        problems[way.name] = found
     told = "; ".join(dict.fromkeys(problems.values()))
     raise ModelLoadError(
         f"{client.url} gives no log-probabilities of a prompt's tokens, so nothing can be scored with it ({told}). "
@@ -91,45 +128,113 @@ def tokens_agree(client: Client, tokens: CausalTokens, served: str) -> bool:
     return True
 
 
-def _problem(client: Client, tokens: CausalTokens, served: str, way: Way) -> str | None:
-    """Return what is wrong with this way, or None.
+def _tried(asking: Asking, tokens: CausalTokens, longest: int | None) -> Probes | str:
+    """Return what identifies the model, or what is wrong with this way to ask.
 
     Raises:
         ServerError: a refusal, or no log-probabilities in the answer.
     """
-    requests = tokens.encode([Request(context="", target=text, where="self-check") for text in SELF_CHECK])
-    values = _asked(client, served, way, requests)
+    most = MOST_TOKENS if longest is None else max(3, min(MOST_TOKENS, longest - 3))
+    requests = [
+        EncodedRequest(ids=one.ids[:most], start=one.start)
+        for one in tokens.encode([Request(context="", target=text, where="self-check") for text in (*TEXTS, LONG_TEXT)])
+    ]
+    *texts, long = requests
+    tolerance = TOLERANCE_NATS.get(tokens.info.dtype, LOW_PRECISION_TOLERANCE_NATS)
+    alone = asking.nats(requests, together=False)
+    beginnings = [EncodedRequest(ids=long.ids[:n], start=long.start) for n in BEGINNINGS if n < len(long.ids)]
+    company = asking.nats([*reversed(texts), *beginnings, long], together=True)
+    again = [*reversed(company[: len(texts)]), company[-1]]
+    of_beginnings = company[len(texts) : -1]
+    problem = (
+        _constant(asking, texts, alone)
+        or _moved(alone, again, tolerance)
+        or _looks_ahead(of_beginnings, alone[-1], tolerance)
+        or _wrong_logarithms(asking, tokens, [*requests[:3], texts[-1], *beginnings[::2], long], tolerance)
+    )
+    if problem is not None:
+        return problem
+    noise = max(moved_nats(one, other) for one, other in zip(alone, again, strict=True))
+    floor = FLOOR_NATS.get(tokens.info.dtype, OTHER_FLOOR_NATS)
+    return Probes(
+        requests=(texts[0], texts[-1]),
+        nats=np.concatenate([alone[0], alone[len(texts) - 1]]),
+        allowed_nats=min(LOW_PRECISION_TOLERANCE_NATS, max(floor, 4 * noise)),
+    )
+
+
+def _constant(asking: Asking, texts: Sequence[EncodedRequest], values: Sequence[FloatArray]) -> str | None:
     together = np.concatenate(values)
     if np.ptp(together) < LEAST_MOVED_NATS:
         known = " (as llama.cpp's server does: ggml-org/llama.cpp#27174)" if not together.any() else ""
         return f"it gives {together[0]:.1f} for every token{known}"
-    alone = EncodedRequest(ids=(requests[0].ids[0], requests[0].ids[-1]), start=1)
-    if abs(_asked(client, served, way, [alone])[0][0] - values[0][-1]) < LEAST_MOVED_NATS:
+    first, other = texts[0].ids, texts[3].ids
+    at = next(place for place, (one, two) in enumerate(zip(first, other, strict=False)) if one != two)
+    changed = EncodedRequest(ids=(*first[:at], other[at], *first[at + 1 :]), start=len(first) - 1)
+    if abs(asking.nats([changed], together=False)[0][0] - values[0][-1]) < LEAST_MOVED_NATS:
         return "a token's log-probability does not depend on what stands before it"
-    prompt = requests[0].ids[:-1]
-    body = {**PLAIN, "temperature": 0.0, "prompt": list(prompt), "logprobs": 1, "return_tokens_as_token_ids": True}
-    named = _named(first_choice(client.post(COMPLETIONS, {"model": served, **body})))
-    if named is None:
-        return None if way.name == "echo" else "it does not tell which token it made"
-    token, nats = named
-    asked = _asked(client, served, way, [EncodedRequest(ids=(*prompt, token, prompt[-1]), start=len(prompt))])[0][0]
-    if abs(asked - nats) > LOW_PRECISION_TOLERANCE_NATS:
-        return f"it makes token {token} with {nats:.2f} nats, and gives it {asked:.2f} nats in a prompt"
     return None
 
 
-def _asked(client: Client, served: str, way: Way, requests: Sequence[EncodedRequest]) -> list[FloatArray]:
-    found: dict[int, FloatArray] = {}
-    for question in way.questions(requests):
-        choice = first_choice(client.post(COMPLETIONS, {"model": served, **way.body(question)}))
-        found |= {member: way.read(question, requests[member], choice) for member in question.members}
-    return [found[number] for number in range(len(requests))]
+def _moved(alone: Sequence[FloatArray], again: Sequence[FloatArray], tolerance: float) -> str | None:
+    moved = max(moved_nats(one, other) for one, other in zip(alone, again, strict=True))
+    if moved > tolerance:
+        return f"its answers differ by {moved:.2f} nats when several questions are asked at once"
+    return None
 
 
-def _named(choice: Mapping[str, Any]) -> tuple[int, float] | None:
-    """Return the token made and its log-probability, where the server tells its id."""
-    logprobs = choice.get("logprobs") or {}
-    names, values = logprobs.get("tokens") or [], logprobs.get("token_logprobs") or []
-    if not names or not values or not str(names[0]).startswith(TOKEN_ID):
-        return None
-    return int(str(names[0]).removeprefix(TOKEN_ID)), float(values[0])
+def _looks_ahead(beginnings: Sequence[FloatArray], whole: FloatArray, tolerance: float) -> str | None:
+    """Hold the beginnings of a text to the whole: causal models give the same."""
+    moved = max((moved_nats(one, whole[: len(one)]) for one in beginnings), default=0.0)
+    if moved > tolerance:
+        return f"a token's log-probability changes by {moved:.2f} nats with what stands behind it"
+    return None
+
+
+def _wrong_logarithms(
+    asking: Asking, tokens: CausalTokens, requests: Sequence[EncodedRequest], tolerance: float
+) -> str | None:
+    """Hold the most probable tokens of several places to a distribution, and to what they have in a prompt."""
+    n_ids = vocabulary_of(tokens.tokenizer).n_ids
+    named: list[tuple[EncodedRequest, float]] = []
+    prompts = [request.ids[:-1] for request in requests]
+    for prompt, top in zip(prompts, _top(asking, prompts), strict=True):
+        if not top:
+            return None if asking.way.name == "echo" else "it does not tell which token it made"
+        ranked = sorted(top, key=lambda name: -top[name])
+        by_id = ranked[0].startswith(TOKEN_ID)  # else several tokens may have one name
+        mass = math.fsum(math.exp(nats) for nats in top.values())
+        most = mass + 1.1 * max(0, n_ids - len(top)) * math.exp(top[ranked[-1]]) if by_id else 1.0
+        if mass > MOST_MASS or most < LEAST_MASS:
+            return (
+                f"the probabilities of all tokens after a text sum to between {mass:.2f} and {most:.2f}, expected 1: "
+                "what it gives are not natural logarithms of the model's own distribution"
+            )
+        if by_id:
+            chosen = [
+                (name, int(name.removeprefix(TOKEN_ID))) for name in (ranked[r] for r in RANKS if r < len(ranked))
+            ]
+            named += [
+                (EncodedRequest(ids=(*prompt, token, prompt[-1]), start=len(prompt)), top[name])
+                for name, token in chosen
+            ]
+    asked = asking.nats([request for request, _ in named], together=True)
+    for (request, nats), values in zip(named, asked, strict=True):
+        if abs(values[0] - nats) > tolerance:
+            return (
+                f"it makes token {request.ids[-2]} with {nats:.2f} nats, and gives it {values[0]:.2f} nats in a prompt"
+            )
+    return None
+
+
+def _top(asking: Asking, prompts: Sequence[tuple[int, ...]]) -> list[dict[str, float]]:
+    """Return the most probable tokens after each prompt, named by their ids where the server does so."""
+    settings = {**PLAIN, "temperature": 0.0, "logprobs": N_TOP.get(asking.way.name, MOST_LAST_TOKENS)}
+    settings |= {"return_tokens_as_token_ids": True}
+    found: list[dict[str, float]] = [{} for _ in prompts]
+    for number, choice in asking.choices([settings | {"prompt": list(prompt)} for prompt in prompts], together=False):
+        logprobs = choice.get("logprobs")
+        tops = logprobs.get("top_logprobs") if isinstance(logprobs, dict) else None
+        if isinstance(tops, list) and tops and isinstance(tops[0], dict):
+            found[number] = {str(name): float(checked([value])[0]) for name, value in tops[0].items()}
+    return found

@@ -16,8 +16,10 @@ from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.models.options import LoadOptions, name_at, refuse_others
 from pairbank.scoring.models.server.chat import ChatScorer, ChatSettings, negotiated, shows_thinking, top_tokens
 from pairbank.scoring.models.server.client import Client, ServerError, client_for
+from pairbank.scoring.models.server.identity import identity_of
 from pairbank.scoring.models.server.known_answers import known_answers
-from pairbank.scoring.models.server.scorer import ServerScorer, first_choice
+from pairbank.scoring.models.server.scorer import ServerScorer
+from pairbank.scoring.models.server.ways import first_choice
 from pairbank.scoring.models.tokens.causal_tokens import CausalTokens
 from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for, thinking_for
 from pairbank.scoring.models.tokens.vocabulary import tokenizer_named, vocabulary_of
@@ -67,14 +69,21 @@ def _completions(client: Client, card: Mapping[str, Any], options: LoadOptions) 
         raise ModelLoadError(f"tokenizer {options['tokenizer']!r} is no fast one; character offsets need one")
     info = _info(client, card, options, tokenizer)
     tokens = CausalTokens(tokenizer=tokenizer, info=info)
-    found = known_answers(client, tokens, card["id"])
     told = _told_length(card)
+    limits = [limit for limit in (told, options["max_length"]) if limit is not None]
+    found = known_answers(client, tokens, card["id"], longest=min(limits, default=None))
     longest = told - found.way.room if told is not None else None
     if options["max_length"] is not None and longest is not None and not 1 <= options["max_length"] <= longest:
         raise ModelLoadError(f"max_length {options['max_length']} is out of range; {client.url} takes 1 to {longest}")
     measured = [*found.measured, *(["max_length"] if longest is not None and options["max_length"] is None else [])]
-    info = replace(info, max_length=options["max_length"] or longest, measured=", ".join(measured))
-    return ServerScorer(client, tokenizer, info, served=card["id"], way=found.way)
+    described = f"{info.served_sha256} {info.tokenizer_sha256} {info.bos_id}"
+    info = replace(
+        info,
+        max_length=options["max_length"] or longest,
+        measured=", ".join(measured),
+        answers_sha256=identity_of(found.probes, described),
+    )
+    return ServerScorer(client, tokenizer, info, served=card["id"], way=found.way, probes=found.probes)
 
 
 def _chat(client: Client, card: Mapping[str, Any], options: LoadOptions) -> ChatScorer:

@@ -10,7 +10,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pairbank.arrays import FloatArray
+from pairbank.errors import ModelChangedError
 from pairbank.scoring.api.model import (
     Ask,
     Continuation,
@@ -24,21 +27,26 @@ from pairbank.scoring.api.names import NEAR_TIE, OVER_LENGTH
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.generation import NEAR_TIE_NATS, too_long
 from pairbank.scoring.models.server.client import Client, ServerError
-from pairbank.scoring.models.server.ways import PLAIN, Way
+from pairbank.scoring.models.server.identity import Probes, moved_nats
+from pairbank.scoring.models.server.ways import COMPLETIONS, PLAIN, TOKEN_ID, Asking, Way, first_choice
 from pairbank.scoring.models.tokens.causal_tokens import CausalTokens
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
-
-COMPLETIONS = "/completions"
-TOKEN_ID = "token_id:"  # noqa: S105 - not a password
 
 
 class ServerScorer:
     """Scores with a model that a server runs. Build it with `pairbank.load_model`."""
 
     def __init__(
-        self, client: Client, tokenizer: PreTrainedTokenizerBase, info: ModelInfo, *, served: str, way: Way
+        self,
+        client: Client,
+        tokenizer: PreTrainedTokenizerBase,
+        info: ModelInfo,
+        *,
+        served: str,
+        way: Way,
+        probes: Probes,
     ) -> None:
         self.client = client
         self.tokenizer = tokenizer
@@ -46,6 +54,7 @@ class ServerScorer:
         self.served = served
         """What the server calls the model."""
         self.way = way
+        self.probes = probes
         self.stats = ScoringStats()
         self._tokens = CausalTokens(tokenizer=tokenizer, info=info)
 
@@ -77,6 +86,8 @@ class ServerScorer:
                 self.stats.n_sequence_tokens += len(requests[member].ids) - 1
             self.stats.n_computed_tokens += len(question.prompt)
             progress(len(question.members))
+        if questions:
+            self.refuse_another_model()
         self.stats.seconds += time.perf_counter() - began
         return [result for result in results if result is not None]
 
@@ -104,7 +115,25 @@ class ServerScorer:
         for number, answer in self.client.post_all(COMPLETIONS, bodies):
             found[asked[number]] = self._continuation(first_choice(answer))
             progress(1)
+        if asked:
+            self.refuse_another_model()
         return found
+
+    def refuse_another_model(self) -> None:
+        """Ask the probes again, after every unit and before anything of it is stored.
+
+        Raises:
+            ModelChangedError: the answers are not those given at load.
+        """
+        asking = Asking(client=self.client, served=self.served, way=self.way)
+        moved = moved_nats(self.probes.nats, np.concatenate(asking.nats(self.probes.requests, together=False)))
+        if moved > self.probes.allowed_nats:
+            raise ModelChangedError(
+                f"{self.info.name} at {self.client.url}: another model answers than at load; log-probabilities of "
+                f"fixed texts moved by up to {moved:.2f} nats (at most {self.probes.allowed_nats:.2f} expected). What "
+                "was scored since the last check is in doubt and is not stored; all that is stored was checked. See "
+                "which model the server runs, and run the same command again"
+            )
 
     def _continuation(self, choice: Mapping[str, Any]) -> Continuation:
         """Return the text of the tokens written, up to the one that ends a text, as the models here are read."""
@@ -127,18 +156,6 @@ class ServerScorer:
 def ended(choice: Mapping[str, Any], tokens: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> bool:
     """Return whether the last token written is one that ends a text."""
     return choice.get("finish_reason") == "stop" and bool(tokens) and tokens[-1] in tokenizer.all_special_ids
-
-
-def first_choice(answer: Any) -> Mapping[str, Any]:  # noqa: ANN401 - JSON is any
-    """Return the one choice of an answer.
-
-    Raises:
-        ServerError: there is none.
-    """
-    choices = answer.get("choices") if isinstance(answer, dict) else None
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise ServerError(f"the answer has no choice: {repr(answer)[:200]}; expected an OpenAI-compatible server")
-    return choices[0]
 
 
 def _lead_nats(top: Mapping[str, float]) -> float:

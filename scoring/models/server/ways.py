@@ -11,16 +11,18 @@ Prompts are token ids, so that the server adds and cuts nothing. Every setting t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from pairbank.arrays import FloatArray
 from pairbank.scoring.api.requests import EncodedRequest
-from pairbank.scoring.models.server.client import ServerError
+from pairbank.scoring.models.server.client import Client, ServerError
 
+COMPLETIONS = "/completions"
+TOKEN_ID = "token_id:"  # noqa: S105 - not a password
 STANDARD: Mapping[str, Any] = {
     "max_tokens": 1,
     "temperature": 1.0,
@@ -108,7 +110,7 @@ class Grouped:
     def read(self, question: Question, request: EncodedRequest, choice: Mapping[str, Any]) -> FloatArray:
         """Return the prompt's tokens, and the last one."""
         before = _prompt_nats(choice, question.prompt, request.start) if request.n_scored > 1 else []
-        token = f"token_id:{request.ids[-1]}"
+        token = f"{TOKEN_ID}{request.ids[-1]}"
         try:
             last = choice["logprobs"]["top_logprobs"][0][token]
         except (KeyError, IndexError, TypeError) as error:
@@ -165,6 +167,49 @@ WAYS: tuple[Way, ...] = (Grouped(), Whole(), Echo())
 """The quickest one first."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """One model of one server, asked in one way."""
+
+    client: Client
+    served: str
+    """What the server calls the model."""
+    way: Way
+
+    def nats(self, requests: Sequence[EncodedRequest], *, together: bool) -> list[FloatArray]:
+        """Return each request's log-probabilities in nats; `together`: asked at once, as far as the client may.
+
+        Raises:
+            ServerError: as `Client.post`; an answer that holds none.
+        """
+        questions = self.way.questions(requests)
+        bodies = [self.way.body(question) for question in questions]
+        found: dict[int, FloatArray] = {}
+        for number, choice in self.choices(bodies, together=together):
+            found |= {m: self.way.read(questions[number], requests[m], choice) for m in questions[number].members}
+        return [found[number] for number in range(len(requests))]
+
+    def choices(
+        self, bodies: Sequence[Mapping[str, Any]], *, together: bool
+    ) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Yield (number of the question, its one choice)."""
+        client = self.client if together else replace(self.client, concurrency=1)
+        for number, answer in client.post_all(COMPLETIONS, ({"model": self.served, **body} for body in bodies)):
+            yield number, first_choice(answer)
+
+
+def first_choice(answer: Any) -> Mapping[str, Any]:  # noqa: ANN401 - JSON is any
+    """Return the one choice of an answer.
+
+    Raises:
+        ServerError: there is none.
+    """
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise ServerError(f"the answer has no choice: {repr(answer)[:200]}; expected an OpenAI-compatible server")
+    return choices[0]
+
+
 def checked(values: Sequence[Any]) -> FloatArray:
     """Return log-probabilities, if they are some.
 
@@ -172,7 +217,7 @@ def checked(values: Sequence[Any]) -> FloatArray:
         ServerError: one that is missing, not finite, minus infinity as vLLM writes it, or above 0.
     """
     for value in values:
-        is_number = isinstance(value, int | float) and math.isfinite(value)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         if not is_number or not FLOOR_NATS < value <= CEILING_NATS:
             raise ServerError(
                 f"the server gave {value!r}, which is no log-probability of a token that can come; expected a number "
