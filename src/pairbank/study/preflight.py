@@ -42,7 +42,7 @@ class Plan:
     corpora: tuple[ChosenItems, ...]
     counts: Counts
     features: Mapping[str, ModelFeatures]
-    """Declared by the user, by model name."""
+    """Declared by the user or by the bank, by model name."""
     notes: tuple[str, ...]
     """What the report's head must say: corpora that are missing, columns that are not there to probe by."""
     warnings: tuple[str, ...]
@@ -91,10 +91,10 @@ def planned(
     methods = _methods(study)
     for name in (*study.analyses, *study.options):
         checked_options(name, study.options.get(name, {}))
-    features = all_features(study.models, [model for model in models if isinstance(model, ModelChoice)])
     corpora = corpora_of(study, data_dir, downloads)
     _check_embedders(study, corpora.found)
     held = _manifest(root)
+    declared = all_features(study.models, [model for model in models if isinstance(model, ModelChoice)])
     _check_bank(held, corpora.found, methods, mine={slug(name_of(model)) for model in models})
     return Plan(
         study=study,
@@ -102,7 +102,7 @@ def planned(
         models=tuple(models),
         corpora=corpora.found,
         counts=counts_for(study, corpora.found, unigrams, data_dir),
-        features=features,
+        features=_features(root, held, declared),
         notes=(*corpora.missing, *_unprobed(study, corpora.found)),
         warnings=(*_locked(corpora.found), *_unfitting(study, corpora.found)),
         stored={name: sorted(found) for name, found in held["scores"].items()},
@@ -204,6 +204,19 @@ def _check_bank(
                 f"corpus {one.name!r}: the bank has {model}, {what}; models of one bank are scored alike: choose "
                 "another folder with --out, or run with the same study and limit"
             )
+
+
+def _features(root: Path, held: Mapping[str, Any], declared: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
+    """Return what the bank and this run declare of models together; a contradiction is refused."""
+    from pairbank.cards.bank.declared import contradictions, declared_in, united
+
+    known = declared_in(held)
+    if found := list(contradictions(known, declared)):
+        raise StudyError(
+            f"{root} and this run declare different features: {'; '.join(found)}. Declare the same, or change those of "
+            f"the bank first: pairbank bank --out {root} --models LIST"
+        )
+    return united(declared, known)
 
 
 def _unprobed(study: Study, corpora: Sequence[ChosenItems]) -> list[str]:
