@@ -260,6 +260,7 @@ def _definition(work: _Corpus, name: str, signature: Mapping[str, Any]) -> int:
     definition: dict[str, Any] = {
         "name": name,
         "kind": layout.kind,
+        "unit": layout.unit_in_words,
         "presentations": list(layout.presentations),
         "options": list(layout.options),
         "correct": list(layout.correct),
