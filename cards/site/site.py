@@ -72,9 +72,9 @@ def write_site(
         OutputError: `out` holds something else.
     """
     source = open_source(str(bank), None if Path(bank).is_dir() else revision)
-    is_folder = isinstance(source, Folder)
-    with locked_where_writable(source.root) if is_folder else contextlib.nullcontext():
-        problems = _problems(source.root) if is_folder else []
+    root = source.root if isinstance(source, Folder) else None
+    with contextlib.nullcontext() if root is None else locked_where_writable(root):
+        problems = [] if root is None else _problems(root)
         return site_of(source, out, name=name, revision=revision, texts=texts, features=features, problems=problems)
 
 
