@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.errors import ModelLoadError
+from pairbank.errors import ModelLoadError, unknown_name
 from pairbank.scoring.api.model import Scorer, slug
 from pairbank.study.corpora import EDITS, ChosenItems, corpora_of, embedding_model
 from pairbank.study.counts import Counts, counts_for
@@ -58,6 +58,17 @@ def name_of(model: Asked) -> str:
     return model.name if isinstance(model, ModelChoice) else model.info.name
 
 
+def scored_by(model: Asked, plan: Plan) -> tuple[ChosenItems, ...]:
+    """Return the corpora of a run that a model is scored on: all, unless its list says which, or in which languages."""
+    if not isinstance(model, ModelChoice):
+        return plan.corpora
+    return _scope(model, plan.corpora)
+
+
+def _scope(model: ModelChoice, corpora: Sequence[ChosenItems]) -> tuple[ChosenItems, ...]:
+    return tuple(one for one in corpora if model.is_for(one.name, set(one.items["language"][:])))
+
+
 def planned(
     study: Study,
     models: Sequence[Asked],
@@ -92,6 +103,7 @@ def planned(
     for name in (*study.analyses, *study.options):
         checked_options(name, study.options.get(name, {}))
     corpora = corpora_of(study, data_dir, downloads)
+    _check_scopes(study, models, corpora.found)
     _check_embedders(study, corpora.found)
     held = _manifest(root)
     declared = all_features(study.models, [model for model in models if isinstance(model, ModelChoice)])
@@ -124,6 +136,22 @@ def _check_names(study: Study, models: Sequence[Asked]) -> None:
     if found := [f"{one.id}: {problem}" for one, problem in problems if problem]:
         raise StudyError(f"{study.name}: {len(found)} of {len(models)} models cannot be loaded. {' '.join(found)}")
     refuse_twins([name_of(model) for model in models], where=study.name)
+
+
+def _check_scopes(study: Study, models: Sequence[Asked], corpora: Sequence[ChosenItems]) -> None:
+    """Refuse names of corpora in a model list that nobody knows, and lists that leave out every corpus."""
+    from pairbank.builders.corpora.registry import CORPORA
+
+    choices = [model for model in models if isinstance(model, ModelChoice)]
+    here = [one.name for one in corpora]
+    for model in choices:
+        if unknown := [name for name in model.corpora if name not in here and name not in CORPORA]:
+            raise unknown_name(f"corpus (of model {model.name!r})", unknown[0], [*here, *CORPORA])
+    if len(choices) == len(models) and not any(_scope(model, corpora) for model in choices):
+        raise StudyError(
+            f"{study.name}: its corpora ({', '.join(here)}) are none that the model list names (corpora, languages); "
+            "choose others with --corpus, or change the list"
+        )
 
 
 def _check_folder(root: Path) -> None:
