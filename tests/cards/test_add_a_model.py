@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import datasets
 import pytest
@@ -112,7 +113,7 @@ def _numbers(path: Path, ids: list[str]) -> None:
 def with_imported_numbers(here: Path) -> Path:
     [items] = limited()
     _numbers(here / "theirs.csv", items["item_id"][:])
-    scores = {
+    scores: dict[str, str | dict[str, Any]] = {
         "slor_own": {"kind": "score", "direction": "higher", "label": "SLOR of ours"},
         "stars": {"kind": "rating", "direction": "higher", "scale": [1, 7]},
         "judge": {"kind": "decision", "answers": {"good": ["1"], "bad": ["2"]}},

@@ -16,7 +16,7 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
 from pairbank.scoring.models.fake import FakeScorer
 
-IMPORTED = {
+IMPORTED: dict[str, str | dict[str, Any]] = {
     "fluency": {"kind": "score", "direction": "higher"},
     "stars": {"kind": "rating", "direction": "higher", "scale": [1, 7]},
     "ppl": "perplexity",
