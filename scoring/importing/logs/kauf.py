@@ -92,13 +92,13 @@ def _items(file: Path, name: str) -> Iterator[LogRow]:
                 f"{file}, row {line}: item {row['ItemNum']} ({row['Voice']}) has a second {side} side"
             )
         pair[side] = (line, row["Sentence"])
-    for (number, voice, kind, *alone), pair in pairs.items():
-        if not alone and len(pair) < len(_SIDES):
+    for (number, voice, kind, *lone), pair in pairs.items():
+        if not lone and len(pair) < len(_SIDES):
             raise ScoreImportError(f"{file}: item {number} ({voice}) has one sentence; expected two")
         phenomenon = TYPES.get(kind, name)
         cells = {f"target_{side}": text for side, (_, text) in pair.items()}
         cells |= {"subset": name, "phenomenon": phenomenon, "paradigm": f"{phenomenon}, {voice}"}
-        cells |= {"pair_id": "-".join([number, *alone]), "task": "sentence" if alone else "sentence_pair"}
+        cells |= {"pair_id": "-".join([number, *lone]), "task": "sentence" if lone else "sentence_pair"}
         yield LogRow(file=file, line=min(line for line, _ in pair.values()), cells=cells)
 
 
