@@ -99,7 +99,7 @@ def test_a_dry_run_shows_the_difference_and_touches_nothing(hub: FakeHub, bank: 
     made = pairbank.publish(bank, REPO, dry_run=True, space=True, tell=told.append)
     assert hub.repos == {}
     assert "+ scores/starter/fake_1.parquet" in told[0]
-    assert "6 added, 0 changed, 0 removed, 0 unchanged" in told[0]
+    assert "7 added, 0 changed, 0 removed, 0 unchanged" in told[0]
     assert made.dry_run
     assert not made.revision
     assert files_of(bank) == before
