@@ -20,9 +20,11 @@ from pairbank.cards.bank.layout import (
     data_files,
     foreign_entries,
     items_path,
+    probe_files,
     read_manifest,
     scores_path,
 )
+from pairbank.cards.bank.probes import probe_problems
 from pairbank.cards.bank.redistribution import may_publish, reasons, text_columns
 from pairbank.cards.bank.tables import read_summary
 from pairbank.cards.bank.writing import is_unfinished
@@ -55,7 +57,7 @@ def check_bank(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as
         raise BankError(f"{root}: a change of this bank was cut off; run the command that was writing to it again")
     manifest = read_manifest(root)
     _stop_at(root, list(_file_problems(root, manifest, reports)))
-    found = [*table_problems(root, manifest), *rating_problems(root, manifest)]
+    found = [*table_problems(root, manifest), *rating_problems(root, manifest), *probe_problems(root, manifest)]
     _stop_at(root, [*found, *_card_problems(root, manifest)])
     if depth == "all":
         _stop_at(root, list(result_problems(root, manifest)))
@@ -100,7 +102,7 @@ def _file_problems(root: Path, manifest: Mapping[str, Any], reports: Reports) ->
     if reports == "free":
         recorded = {path: digest for path, digest in recorded.items() if not _is_report(path)}
         present = {path for path in present if not _is_report(path)}
-    wanted = {*data_files(manifest), CARD, *({CROISSANT} & recorded.keys())}
+    wanted = {*data_files(manifest), *probe_files(manifest), CARD, *({CROISSANT} & recorded.keys())}
     yield from (f"{path}: missing" for path in sorted((wanted | recorded.keys()) - present))
     yield from (f"{path}: not in the manifest" for path in sorted(present - recorded.keys()))
     known = sorted(path for path in present & recorded.keys() if not _is_report(path))

@@ -14,16 +14,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pairbank.cards.bank.declared import contradictions, declare, declared_in, united
 from pairbank.cards.bank.layout import (
     CARD,
     CROISSANT,
     MANIFEST,
+    PROBES,
     RATINGS,
     RECORD,
     REPORTS,
     SUMMARY,
     bank_files,
     items_path,
+    probe_paths,
     ratings_path,
     scores_path,
 )
@@ -41,6 +44,8 @@ from pairbank.scoring.signature import method_hashes
 
 if TYPE_CHECKING:
     import datasets
+
+    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 
 SHOWN = 12
 VERSION_FACTS = ("version", "subset", "repair")
@@ -87,7 +92,13 @@ def merge_banks(first: str | Path, second: str | Path, *, out: str | Path) -> Pa
 
 
 def _refuse_conflicts(a: _Side, b: _Side) -> None:
-    conflicts = [*_corpus_conflicts(a, b), *_rating_conflicts(a, b), *_score_conflicts(a, b)]
+    conflicts = [
+        *_corpus_conflicts(a, b),
+        *_rating_conflicts(a, b),
+        *_score_conflicts(a, b),
+        *_probe_conflicts(a, b),
+        *(f"{found} (in {a.name} and in {b.name})" for found in contradictions(*map(_declared, (a, b)))),
+    ]
     if conflicts:
         more = f"\n  ... and {len(conflicts) - SHOWN} more" if len(conflicts) > SHOWN else ""
         raise BankError(
@@ -207,6 +218,23 @@ def _score_conflicts(a: _Side, b: _Side) -> Iterator[str]:
         yield from _form_conflicts(name, a, b)
 
 
+def _probe_conflicts(a: _Side, b: _Side) -> Iterator[str]:
+    """Say where the banks have other probes of one model on one corpus."""
+    held = [side.manifest.get(PROBES, {}) for side in (a, b)]
+    for name in sorted(held[0].keys() & held[1].keys()):
+        for slug in sorted(held[0][name].keys() & held[1][name].keys()):
+            differ = signature_differences(held[0][name][slug], held[1][name][slug])
+            where = f"corpus {name!r}, probes of {slug!r}"
+            yield from (f"{where}: {key} is {x!r} in {a.name}, {y!r} in {b.name}" for key, x, y in differ[:3])
+            files = [[(side.root / path).read_bytes() for path in probe_paths(name, slug)] for side in (a, b)]
+            if not differ and files[0] != files[1]:
+                yield f"{where}: other numbers in {a.name} than in {b.name}"
+
+
+def _declared(side: _Side) -> dict[str, ModelFeatures]:
+    return declared_in(side.manifest)
+
+
 def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
     """Say where a model of one bank and one of the other cannot be splits of one config."""
     slugs = [min(side.manifest["scores"][name], default="") for side in (a, b)]
@@ -285,9 +313,19 @@ def _united(a: _Side, b: _Side) -> dict[str, Any]:
     }
     authors = list(dict.fromkeys(name for side in (a, b) for name in side.manifest.get("authors", [])))
     ratings = {**b.manifest.get(RATINGS, {}), **a.manifest.get(RATINGS, {})}
-    united = {"corpora": {name: corpora[name] for name in order}, "scores": scores, "command": "\n".join(commands)}
-    united |= {key: text for key, text in (said | {"authors": authors}).items() if text}
-    return united | ({RATINGS: ratings} if ratings else {})
+    manifest: dict[str, Any] = {
+        "corpora": {name: corpora[name] for name in order},
+        "scores": scores,
+        "command": "\n".join(commands),
+    }
+    manifest |= {key: text for key, text in (said | {"authors": authors}).items() if text}
+    probes: dict[str, dict[str, Any]] = {}
+    for side in (a, b):
+        for name, models in side.manifest.get(PROBES, {}).items():
+            probes[name] = {**models, **probes.get(name, {})}
+    manifest |= {key: table for key, table in ((RATINGS, ratings), (PROBES, probes)) if table}
+    declare(manifest, united(_declared(a), _declared(b)))
+    return manifest
 
 
 def _copy(source: Path, target: Path) -> None:

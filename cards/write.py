@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pairbank.cards.bank.check_results import differing
+from pairbank.cards.bank.declared import declare
 from pairbank.cards.bank.draft import Draft, check_old_scores, draft_of, state_licences, take_items, take_scored
 from pairbank.cards.bank.history import with_version
 from pairbank.cards.bank.layout import (
@@ -28,12 +29,14 @@ from pairbank.cards.bank.layout import (
     bank_files,
     data_files,
     items_path,
+    probe_files,
     ratings_path,
     read_manifest,
     scores_path,
     tables,
 )
 from pairbank.cards.bank.lock import locked_where_writable
+from pairbank.cards.bank.probes import take_probes
 from pairbank.cards.bank.ratings import drop_ratings, settle_ratings, take_ratings
 from pairbank.cards.bank.redistribution import (
     ids_and_scores,
@@ -54,6 +57,8 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
+    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+    from pairbank.stats.analyses.neuro import Probed
     from pairbank.stats.report.report import Report
 
 Texts = Literal["all", "redistributable"]
@@ -70,6 +75,8 @@ def write_bank(
     scored: Sequence[Scored] = (),
     ratings: Sequence[datasets.Dataset | pd.DataFrame] = (),
     reports: Mapping[str, Report] | None = None,
+    probed: Sequence[Probed] = (),
+    features: Mapping[str, ModelFeatures] | None = None,
     texts: Texts = "all",
     licences: Mapping[str, str] | None = None,
     command: str = "",
@@ -89,6 +96,9 @@ def write_bank(
         ratings: individual ratings of items, as `load_ratings` gives it, or a frame of your own with its columns;
             those of items that the bank holds are written, under the corpora of the items. Raters become numbers.
         reports: study name -> report, written under `reports/`.
+        probed: what `probe` found in the hidden states of models whose scores the bank has.
+        features: what is declared of models (family, size …), by name; reports and the site read it from the bank. It
+            takes the place of what the bank says of these models.
         texts: "redistributable" keeps ids and scores only of corpora whose terms forbid to publish their texts,
             so that the bank can be published; their results are computed before. It can't be undone in this folder.
         licences: corpus -> licence (`cc-by-4.0` …) of items of your own, which makes them publishable.
@@ -117,6 +127,8 @@ def write_bank(
         check_old_scores(draft)
         take_ratings(draft, ratings)
         settle_ratings(draft)
+        take_probes(draft.root, draft.manifest, probed)
+        declare(draft.manifest, features or {})
         state_licences(draft.manifest, licences or {})
         said = {"title": title, "authors": list(authors), "contact": contact}
         draft.manifest |= {name: text for name, text in said.items() if text}
@@ -209,7 +221,8 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
         "written_with": _versions(),
     }
     hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
-    manifest["history"] = with_version(manifest, hashes, version("pairbank"))
+    probes = {path: sha256_of_file(root / path) for path in probe_files(manifest)}
+    manifest["history"] = with_version(manifest, hashes | probes, version("pairbank"))
     bank = bank_in(root, manifest, summary)
     write_text(root / CARD, card_text(bank, hashes))
     write_text(root / CROISSANT, croissant_of(bank, hashes))

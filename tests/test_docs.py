@@ -24,7 +24,8 @@ from pairbank.study.declaration import study_names
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted((ROOT / "docs").glob("*.md"))
-PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")), *DOCS]
+OTHERS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/reports/README.md")
+PAGES = [*(ROOT / name for name in OTHERS), *DOCS]
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 
 
@@ -56,7 +57,9 @@ def parse(line: str) -> None:
         assert word in options or word == "--help", f"{line!r}: {command.name} has no option {word}"
         if word != "--help" and not options[word].is_flag:
             assert words, f"{line!r}: {word} needs a value"
-            words.pop(0)
+            value = words.pop(0)
+            known = value in {*ANALYSES, "length", "NAME"} or word != "--analysis"
+            assert known, f"{line!r}: no analysis {value!r}"
     many = any(p.nargs == -1 for p in arguments)
     assert many or n_given <= len(arguments), f"{line!r}: {n_given} arguments for {len(arguments)}"
 
@@ -68,6 +71,8 @@ def test_a_command_line_that_does_not_exist_is_found() -> None:
         parse("pairbank score li --modle gpt2")
     with pytest.raises(AssertionError, match="--out needs a value"):
         parse("pairbank score li --out")
+    with pytest.raises(AssertionError, match="no analysis 'peple'"):
+        parse("pairbank report scored.parquet --analysis peple")
     with pytest.raises(AssertionError, match="2 arguments for 1"):
         parse("pairbank browse one two")
 
@@ -89,6 +94,19 @@ def test_the_page_of_commands_is_what_their_help_says() -> None:
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     made = runpy.run_path(str(ROOT / "docs" / "commands.py"))["commands_page"]()
     assert page == made, "docs/commands.md is out of step; run: python docs/commands.py > docs/commands.md"
+
+
+def test_every_command_and_option_is_documented() -> None:
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    sections = re.split(r"^### ", page, flags=re.MULTILINE)[1:]
+    assert len(sections) > 20
+    for section in sections:
+        name, _, text = section.partition("\n\n")
+        assert text[0].isupper(), f"{name}: no description"
+        assert f"```sh\n{name}" in text, f"{name}: no example"
+        rows = re.findall(r"^\| `.*$", text, flags=re.MULTILINE)
+        meanings = {row: row.rstrip("| ").split(" | ")[-1] for row in rows}
+        assert [row for row, meaning in meanings.items() if len(meaning.split()) < 2] == [], name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)

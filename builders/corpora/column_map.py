@@ -185,7 +185,7 @@ class ColumnMap:
             name = differing[0]
             raise CorpusError(
                 f"{where}, row {good[0]} and {bad[0]}: {name} is {cells[name]!r} of the better side and "
-                f"{other[name]!r} of the worse one; expected the same, since it is said of the pair"
+                f"{other[name]!r} of the worse one; expected the same value, since the column describes the pair"
             )
         cells |= self._side(good[1], f"{where}, row {good[0]}", "good")
         cells |= self._side(bad[1], f"{where}, row {bad[0]}", "bad")

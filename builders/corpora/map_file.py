@@ -106,8 +106,8 @@ def _label(table: object, layout: str, where: str) -> Label:
         raise CorpusError(f'{where}: names no column; expected column = "NAME"')
     if layout == "pairs" and (len(sides) != 2 or not all(values)):
         raise CorpusError(
-            f'{where}: expected sides = ["ONE", "OTHER"], and under first and second the values of the label that '
-            "say that the one or the other is the better side"
+            f'{where}: expected sides = ["ONE", "OTHER"], and under first and second the label\'s values for '
+            "which the one or the other is the better side"
         )
     if layout == "sentences" and not all(values):
         raise CorpusError(f"{where}: expected under good and bad the values that mean acceptable, and not")

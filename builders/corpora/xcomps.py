@@ -77,7 +77,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     except ValueError as error:
         if isinstance(error, CorpusError):
             raise
-        raise CorpusError(f"{path}: not JSON ({error}); the file may be cut: get it again") from error
+        raise CorpusError(f"{path}: not JSON ({error}); the file may be cut: download it again") from error
     if not isinstance(table, dict):
         raise CorpusError(f"{path}: a {type(table).__name__}, expected one object, id -> row; get the file again")
     return table

@@ -50,7 +50,7 @@ def _check_size(path: Path, n_bytes: int) -> None:
     if n_bytes > MAX_UNPACKED_BYTES:
         raise CorpusError(
             f"{path}: unpacks to more than {MAX_UNPACKED_BYTES // 2**20:,} MiB, which no corpus does; the file is not "
-            "to be trusted: get it again, or unpack it yourself and give the folder"
+            "to be trusted: download it again, or unpack it yourself and give the folder"
         )
 
 
@@ -67,7 +67,10 @@ def read_zip_member(path: Path, name: str) -> str:
 
 def read_zip_bytes(path: Path, name: str) -> bytes:
     """Return one member's bytes; a damaged member is an error that names it."""
-    with open_zip(path) as archive, reading(f"{path}:{name}", CorpusError, saying="damaged", remedy="get it again"):
+    with (
+        open_zip(path) as archive,
+        reading(f"{path}:{name}", CorpusError, saying="damaged", remedy="download it again"),
+    ):
         _check_members(path, archive)
         try:
             return archive.read(name)
@@ -98,7 +101,7 @@ def member_texts(
     for name, data in member_bytes(path, pattern, counted):
         yield name, decode(data, f"{path}:{name}")
     if not n_fitting:
-        raise CorpusError(f"{path}: holds no file like {pattern}; check that it is the right archive, or get it again")
+        raise CorpusError(f"{path}: holds no file like {pattern}; check the archive, or download it again")
 
 
 def member_bytes(

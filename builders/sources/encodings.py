@@ -61,7 +61,9 @@ def encoding_of(path: Path, stated: str | None) -> tuple[str, tuple[str, ...]]:
             f"no encoding {stated!r}; expected one that Python knows, as utf-8, utf-16, cp1252"
         ) from error
     if marked and not stated.startswith(marked[:6].rstrip("-")):
-        raise CorpusError(f"{path}: begins with the mark of {marked.upper()}, yet {stated} is asked for; leave it out")
+        raise CorpusError(
+            f"{path}: begins with the byte-order mark of {marked.upper()}, not of {stated}; leave the encoding out"
+        )
     return marked or stated, (f"read as {stated}, as asked{_doubt(path, stated)}",)
 
 

@@ -174,7 +174,7 @@ def json_object(line: str, where: str) -> dict[str, Any]:
     except RepeatedKeyError as error:
         raise CorpusError(f"{where}: key {error.args[0]!r} stands there twice; leave one") from error
     except (ValueError, RecursionError) as error:
-        raise CorpusError(f"{where}: not JSON ({error}); the file may be cut: get it again") from error
+        raise CorpusError(f"{where}: not JSON ({error}); the file may be cut: download it again") from error
     if not isinstance(row, dict):
         raise CorpusError(f"{where}: {type(row).__name__}, expected a JSON object a line")
     if "\\ud" in line.lower():

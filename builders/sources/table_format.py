@@ -99,7 +99,7 @@ def json_rows(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     except RepeatedKeyError as error:
         raise CorpusError(f"{where}: key {error.args[0]!r} occurs twice in one object; leave one") from error
     except (ValueError, RecursionError) as error:
-        raise CorpusError(f"{where}: not JSON ({error}); the file may be cut: get it again") from error
+        raise CorpusError(f"{where}: not JSON ({error}); the file may be cut: download it again") from error
     if not isinstance(found, list):
         raise CorpusError(
             f"{where}: a {type(found).__name__}, expected a list of rows; write one object a line (.jsonl)"

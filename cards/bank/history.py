@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pairbank.cards.bank.layout import SUMMARY, items_path, scores_path
+from pairbank.cards.bank.layout import PROBES, SUMMARY, items_path, probe_paths, scores_path
 
 MOST_NAMES = 12
 """Corpora and models named in one line."""
@@ -37,6 +37,12 @@ def _changes(manifest: Mapping[str, Any], before: Mapping[str, str], now: Mappin
         for corpus, models in manifest["scores"].items()
         for slug, signature in models.items()
     }
+    probes = {
+        path: f"{signature['model']['name']} on {corpus}"
+        for corpus, models in manifest.get(PROBES, {}).items()
+        for slug, signature in models.items()
+        for path in probe_paths(corpus, slug)
+    }
     new = [path for path in now if path not in before]
     other = [path for path in now if path in before and before[path] != now[path]]
     gone = [path for path in before if path not in now]
@@ -45,7 +51,9 @@ def _changes(manifest: Mapping[str, Any], before: Mapping[str, str], now: Mappin
             yield f"{verb} items: {_few(named)}"
         if tables := [path for path in paths if path in scores]:
             yield f"{verb} {_counted(len(tables), 'scored table')}: {_few([scores[path] for path in tables])}"
-        rest = [path for path in paths if path not in corpora and path not in scores and path != SUMMARY]
+        if found := [probes[path] for path in paths if path in probes]:
+            yield f"{verb} probes: {_few(found)}"
+        rest = [path for path in paths if path not in corpora | scores | probes and path != SUMMARY]
         if rest:
             yield f"{verb} {_few(rest)}"
     if gone:

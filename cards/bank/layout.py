@@ -5,6 +5,7 @@ Any file system, `load_dataset` and the Hub accept them, whatever the names.
 README.md                              the dataset card; its `configs:` are what `load_dataset` reads
 data/<corpus>/items.parquet            config `<corpus>`, split `items`
 scores/<corpus>/<model>.parquet        config `<corpus>_scored`, one split a model
+probes/<corpus>/{layers,groups}/<model>.parquet   what probes found in hidden states; not among the configs
 ratings/<corpus>.parquet               config `<corpus>_ratings`, split `ratings`: individual ratings of its items
 results/summary.parquet                config `summary`, split `results`
 reports/<study>/                       report.md, CSV tables, figures and captions.json beside them
@@ -33,7 +34,8 @@ REPORTS = "reports"
 RECORD = ".published.json"
 """What was published last, and where; stays on this machine."""
 RATINGS = "ratings"
-FOLDERS = ("data", "scores", RATINGS, "results", REPORTS)
+PROBES = "probes"
+FOLDERS = ("data", "scores", RATINGS, PROBES, "results", REPORTS)
 NAME_BYTES = 96
 LEFT_OUT = "left out"
 """Value of `texts` in a corpus's facts where the bank holds its ids and scores only."""
@@ -72,6 +74,18 @@ def scores_path(corpus: str, slug: str) -> str:
 def ratings_path(corpus: str) -> str:
     """Return where the ratings of a corpus's items stand."""
     return f"{RATINGS}/{config_name(corpus)}.parquet"
+
+
+def probe_paths(corpus: str, slug: str) -> tuple[str, str]:
+    """Return where the probes of a model on a corpus stand: the table of layers, and that of groups."""
+    name = scores_path(corpus, slug).rpartition("/")[2]
+    return f"{PROBES}/{config_name(corpus)}/layers/{name}", f"{PROBES}/{config_name(corpus)}/groups/{name}"
+
+
+def probe_files(manifest: Mapping[str, Any]) -> list[str]:
+    """Return the paths of all files of probes that the manifest says the bank has."""
+    held = manifest.get(PROBES, {})
+    return sorted(path for corpus, models in held.items() for slug in models for path in probe_paths(corpus, slug))
 
 
 def tables(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pairbank.errors import BankError
 from pairbank.scoring.signature import signature_problems
+from pairbank.stats.analyses.introspection.model_features import features_from_entries
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _TEXTS = ("title", "description", "version", "subset", "human", "texts", "corpus")
@@ -36,7 +38,7 @@ def manifest_problems(manifest: Mapping[str, Any]) -> list[str]:
     corpora, scores, files = manifest["corpora"], manifest["scores"], manifest.get("files", {})
     ratings = manifest.get("ratings", {})
     tables = {"corpora": corpora, "scores": scores, "files": files, "written_with": manifest.get("written_with", {})}
-    tables |= {"ratings": ratings}
+    tables |= {"ratings": ratings, "probes": manifest.get("probes", {}), "features": manifest.get("features", {})}
     wrong = [f"{name} is {_short(x)}; expected a table" for name, x in tables.items() if not isinstance(x, dict)]
     if wrong:
         return wrong
@@ -55,6 +57,7 @@ def manifest_problems(manifest: Mapping[str, Any]) -> list[str]:
         if name not in corpora:
             found.append(f"ratings of {name[:80]!r}, which is none of the corpora")
         found += [f"ratings of {name[:80]!r}: {problem}" for problem in _rating_problems(facts)]
+    found += [*_probe_problems(manifest.get("probes", {})), *_feature_problems(manifest.get("features", {}))]
     for path, digest in files.items():
         if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
             found.append(f"files: {path[:80]!r} has {_short(digest)}; expected a sha256")
@@ -144,6 +147,33 @@ def _rating_problems(facts: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any
         yield f"alpha is {_short(alpha)}; expected value, low and high"
     elif not isinstance(alpha.get("reason", ""), str):
         yield f"alpha.reason is {_short(alpha['reason'])}; expected a text"
+
+
+def _probe_problems(probes: Mapping[str, Any]) -> Iterator[str]:
+    for corpus, models in probes.items():
+        if not isinstance(models, dict):
+            yield f"probes of {corpus[:80]!r} are {_short(models)}; expected a table"
+            continue
+        for slug, signature in models.items():
+            try:
+                named = (signature["corpus"]["name"], signature["model"]["slug"])
+                texts = (signature["corpus"]["items_sha256"], signature["model"]["name"])
+            except (KeyError, TypeError):
+                yield f"probes of {slug[:80]!r} on {corpus[:80]!r}: {_short(signature)} is no signature"
+                continue
+            if not is_slug(slug) or named != (corpus, slug) or not all(isinstance(text, str) for text in texts):
+                yield f"probes of {slug[:80]!r} on {corpus[:80]!r}: the signature is of another model or corpus"
+
+
+def _feature_problems(features: Mapping[str, Any]) -> Iterator[str]:
+    for name, entry in features.items():
+        if not isinstance(entry, dict):
+            yield f"features of {name[:80]!r} are {_short(entry)}; expected a table"
+            continue
+        try:
+            features_from_entries([{**entry, "name": name}])
+        except (BankError, TypeError) as error:
+            yield f"features of {name[:80]!r}: {error}"
 
 
 def _short(value: Any) -> str:  # noqa: ANN401 - JSON is any

@@ -18,6 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pairbank.cards.bank.declared import declared_in
 from pairbank.cards.bank.layout import SUMMARY, config_name, items_path, scores_path
 from pairbank.cards.bank.redistribution import is_left_out, may_publish, refuse_quoted_texts
 from pairbank.cards.bank.tables import read_table
@@ -62,7 +63,8 @@ def write_site(
         name: what `load_dataset` calls the bank, for the lines of Python; empty = the folder's own name, or the Hub's.
         revision: of the Hub's bank, or what is to stand on the page; None = the newest, or the manifest's hash.
         texts: "redistributable" shows ids and scores only of corpora whose texts may not be published.
-        features: declared features of models by name (family, size, type), before those that pairbank ships.
+        features: declared features of models by name (family, size, type), before those of the bank and those that
+            pairbank ships.
 
     Raises:
         BankError: there is no bank, a report quotes what may not be published, or a table is damaged.
@@ -81,7 +83,7 @@ def write_site(
         reports = write_reports(staged, source, list(manifest.get("files", {})))
         known_as = source.root.name if isinstance(source, Folder) else source.name
         shown = _Shown(name=name or known_as, revision=revision or source.revision, closed=closed)
-        facts = _facts(manifest, shown, corpora, features or {})
+        facts = _facts(manifest, shown, corpora, declared_in(manifest) | dict(features or {}))
         write_packed(staged / MANIFEST_PATH, facts | {"results": results, "reports": reports})
         for corpus in manifest["scores"]:
             write_packed(

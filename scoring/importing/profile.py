@@ -210,8 +210,8 @@ def imported_methods(
     if not chosen:
         raise ScoreImportError(
             f"{where}: no scores; map columns to direct_good and direct_bad (log-probabilities in nats), or to "
-            "prompt:presentation:option, or declare what they are (scores): looked for columns of these names, found "
-            f"{', '.join(header)}"
+            "prompt:presentation:option, or declare what they are (scores). Columns in the "
+            f"file: {', '.join(header)}"
         )
     return chosen
 

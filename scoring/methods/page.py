@@ -20,21 +20,26 @@ INTRODUCTION = f"""\
 
 Made from the registry by `pairbank methods --markdown`; do not edit by hand.
 
-A method's name is what `--method` and `methods=` take, and what its columns begin with. Behind the id of a forced
-choice in both orders or of a judgment, `@1shot` … `@8shot` puts answered examples before the question; behind any
-prompt's id, `@chat` sends a prompt that its paper sent as plain text through the model's chat template
-(`meta_question_simple@4shot`, `hl23_sent_comp_meta_instruct@chat`).
+The name of a method is the value of `--method` and `methods=`, and the prefix of its columns. Two suffixes change a
+prompt:
+
+- `@1shot` … `@8shot` (forced choices in both orders, judgments) puts answered examples before the question:
+  `meta_question_simple@4shot`;
+- `@chat` sends a prompt that its paper sent as plain text through the model's chat template:
+  `hl23_sent_comp_meta_instruct@chat`.
+
+Terms in the sections:
 
 - **Δ** is the column `m_delta` = `m_good` − `m_bad`, in nats unless said otherwise; log P(1) is the log-probability of
   the whole answer "1", teacher-forced.
 - **Counterbalanced**: exchanging better and worse side flips the sign of Δ and changes nothing else.
-- **Requests** are the strings scored (or written) an item.
-- **Its own accuracy** is that of its source; reports have both.
-- Every prompt's section ends with its first presentation, as a model without a chat template reads it. Slots stand in
-  braces (`{{good}}` is the whole better sentence, `{{target_good}}` its target); the answer options, of which each is
-  scored, between {OPEN} and {CLOSE}. `pairbank methods show METHOD --corpus CORPUS` fills in the slots.
+- **Requests** are the strings scored (or written) per item.
+- **Its own accuracy** is the definition of its source; reports have both.
+- Every prompt's section ends with its first presentation, as a model without a chat template reads it. Slots are in
+  braces (`{{good}}` is the whole better sentence, `{{target_good}}` its target). The answer options, each of which is
+  scored, are between {OPEN} and {CLOSE}. `pairbank methods show METHOD --corpus CORPUS` fills in the slots.
 
-Where a paper and its code differ, the notes say how, and which of them an id is."""
+If a paper and its code differ, the notes state how, and which of them an id follows."""
 BOTH_SIDES = {"direct": "log P(target_good | context_good) − log P(target_bad | context_bad)"}
 
 
@@ -103,14 +108,14 @@ def _presentations(prompt: Prompt) -> str:
 def _accuracy(prompt: Prompt) -> str:
     if prompt.kind == "prediction":
         return "none"
-    return {"averaged": "of Δ", "pooled": "every presentation a trial"}[prompt.accuracy]
+    return {"averaged": "of Δ", "pooled": "every presentation is a trial"}[prompt.accuracy]
 
 
 def _sending(prompt: Prompt) -> Iterator[str]:
     if prompt.system:
         yield f'- System message under a chat template: "{prompt.system}"'
     if not prompt.chat:
-        yield "- Plain text for every model, instruct models too, unless `@chat` is asked for"
+        yield "- Plain text for every model, instruct models too; with `@chat`, the chat template"
     if prompt.readout == "generation":
         yield f"- Written greedily, at most {prompt.max_new_tokens} tokens; answer: first match of `{prompt.pattern}`"
 

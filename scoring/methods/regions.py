@@ -60,9 +60,9 @@ class Regions(OfSides):
         """
         if scorer.info.pll or scorer.info.seq2seq_mode:
             raise ScoringError(
-                f"{REGIONS} needs a model that reads from left to right: the surprisal of a region is given what "
-                f"stands before it, and {scorer.info.name} ({scorer.info.architecture}) is given text on both sides of "
-                "it; score it with direct, or choose a causal model"
+                f"{REGIONS} needs a causal model, whose surprisal of a region depends on the preceding text alone. "
+                f"{scorer.info.name} ({scorer.info.architecture}) reads the text on both sides; "
+                "score it with direct, or choose a causal model"
             )
         return scorer
 

@@ -55,8 +55,8 @@ class LoadOptions(TypedDict, total=False):
     ]
     thinking: Annotated[
         Literal["auto", "off", "on"],
-        "Chat models that think before they answer: off, or on (written answers only); auto = off if the "
-        "template has a switch or opens a thinking block.",
+        "Thinking of chat models: off, or on (written answers only). auto = off if the template has a switch or "
+        "opens a thinking block.",
     ]
     thinking_tokens: Annotated[int, "With thinking on: maximum number of thinking tokens per answer."]
     reasoning_effort: Annotated[str | None, "Servers with --api chat: reasoning effort to request (low, medium …)."]

@@ -109,7 +109,7 @@ def check_chat_template(scorer: CausalScorer) -> None:
         if SELF_CHECK[0] not in text or not text.rstrip().endswith(stem):
             raise ModelLoadError(
                 f"{scorer.info.name}: its chat template does not render {SELF_CHECK[0]!r} and {stem!r} as they stand, "
-                f"but gives {text[:200]!r}; load the model with prompt_format='base', or mend the template"
+                f"but gives {text[:200]!r}; load the model with prompt_format='base', or correct the template"
             )
 
 

@@ -89,7 +89,7 @@ def word_marks(tokenizer: PreTrainedTokenizerBase, *, n_outputs: int, name: str)
     marks_ends = not begin and bool(rules["model"].get("end_of_word_suffix"))
     if not begin and not marks_ends:
         raise ScoringError(
-            f"{name}: no token of its vocabulary begins with a space, so that it is not told where a word begins; the "
+            f"{name}: no token of its vocabulary begins with a space, so the beginnings of words are unknown; the "
             "word-boundary correction is not defined for it: use the method direct"
         )
     return WordMarks(

@@ -138,7 +138,7 @@ class RayModel:
         while not self._ray.wait([*asked], timeout=1.0)[0]:
             now, is_room = time.monotonic(), has_room(self._ray, needs)
             if not is_room and now - began >= SILENT_S:
-                raise ModelLoadError(f"no node has had room for a worker ({needs}) for {SILENT_S:g} s; start one")
+                raise ModelLoadError(f"no node has had resources for a worker ({needs}) for {SILENT_S:g} s; start one")
             if now - said >= SAID_S:
                 said, why = now, "it loads, or others have the nodes" if is_room else "no node is large enough"
                 logger.warning("no worker (%s) has begun: %s", needs, why)

@@ -40,7 +40,7 @@ if missing := [x for x in ("builders", "scoring", "stats", "cards") if not (Path
 
     raise CheckoutError(
         f"{Path(__file__).parent}: {', '.join(missing)} should be symbolic links to the top-level folders of the same "
-        "names, and are not (git or an archive program wrote them as plain files). In a clone: git config "
+        "names. They are not: git or an archive program wrote plain files. In a clone: git config "
         "core.symlinks true && git checkout -- src (on Windows with developer mode switched on). Or install the wheel: "
         "pip install pairbank"
     )

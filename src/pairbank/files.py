@@ -200,7 +200,7 @@ _WHAT_TO_CHECK: dict[type[OSError], str] = {
 
 @contextlib.contextmanager
 def reading(
-    path: Path | str, error: type[PairbankError], *, saying: str = "cannot be read", remedy: str = "get it again"
+    path: Path | str, error: type[PairbankError], *, saying: str = "cannot be read", remedy: str = "download it again"
 ) -> Iterator[None]:
     """Raise as `error` what the operating system, a codec or a parser raises while a block reads a file.
 
@@ -209,7 +209,7 @@ def reading(
     >>> with reading("a.json", PairbankError, saying="not JSON"):
     ...     json.loads("?")
     Traceback (most recent call last):
-    pairbank.errors.PairbankError: a.json: not JSON (Expecting value: line 1 column 1 (char 0)); get it again
+    pairbank.errors.PairbankError: a.json: not JSON (Expecting value: line 1 column 1 (char 0)); download it again
 
     Args:
         path: the file, or a member of an archive, for the message.

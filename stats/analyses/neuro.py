@@ -144,6 +144,16 @@ class Probed:
     signature: Mapping[str, Any]
     """Model, corpus, method and seed."""
 
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return str(self.signature["model"]["name"])
+
+    @property
+    def corpus(self) -> str:
+        """The corpus's name."""
+        return str(self.signature["corpus"]["name"])
+
     def save(self, folder: str | Path) -> Path:
         """Write `neuro_layers.parquet`, `neuro_summary.csv` and `neuro.json` (the signature); return the folder."""
         root = Path(folder)

@@ -170,7 +170,7 @@ def binomial(successes: ArrayLike, trials: ArrayLike, terms: Mapping[str, ArrayL
     y, design, n_left_out = _design(np.asarray(successes, dtype=np.float64), {**terms, "trials": trials})
     design, of = design[:, :-1], design[:, -1]
     if (y < 0).any() or (y > of).any() or (of < 1).any():
-        raise BankError(f"{formula}: successes must lie between 0 and the trials, of which there is at least 1")
+        raise BankError(f"{formula}: successes must be between 0 and the trials, of which there is at least 1")
     names, n = (INTERCEPT, *terms), int(of.sum())
     if reason := _why_not(design, names):
         return _undetermined(formula, names, reason, n=n, n_left_out=n_left_out)

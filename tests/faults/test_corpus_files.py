@@ -91,7 +91,10 @@ def encodings_and_delimiters() -> Iterator[Case]:
     utf8 = table("good,bad").encode()
     yield csv("cp1252 asked for, UTF-8 found", utf8, options={"encoding": "cp1252"}, said="though it is UTF-8")
     yield csv(
-        "mark against what is asked", codecs.BOM_UTF8 + utf8, options={"encoding": "cp1252"}, refused="leave it out"
+        "mark against what is asked",
+        codecs.BOM_UTF8 + utf8,
+        options={"encoding": "cp1252"},
+        refused="leave the encoding",
     )
     yield csv("no such encoding", utf8, options={"encoding": "cp99999"}, refused="no encoding 'cp99999'")
     yield csv("encoding that is no text", utf8, options={"encoding": "base64"}, refused="no encoding 'base64'")

@@ -50,7 +50,10 @@ from pairbank.study.errors import StudyError
     ids=lambda problem: type(problem).__name__,
 )
 def test_what_a_damaged_file_raises_becomes_the_error_asked_for_with_its_path(problem: Exception) -> None:
-    with pytest.raises(BankError, match=r"^x\.bin: cannot be read \(.*\); get it again$"), reading("x.bin", BankError):
+    with (
+        pytest.raises(BankError, match=r"^x\.bin: cannot be read \(.*\); download it again$"),
+        reading("x.bin", BankError),
+    ):
         raise problem
 
 

@@ -114,7 +114,7 @@ def _rows(file: Path, part: str, texts: Sequence[str], sides: Sequence[Sides], r
             homes[text].append(one)
     if doubtful := [line for line, text in enumerate(plain, 1) if len(homes.get(text, ())) > 1]:
         raise ScoreImportError(
-            f"{file}: {part} has {len(plain):,} predictions and the corpus {len(sides):,} items, and the texts of "
+            f"{file}: {part} has {len(plain):,} predictions and the corpus {len(sides):,} items. The texts of "
             f"{len(doubtful):,} predictions are sides of several items (the first is number {doubtful[0]}, "
             f"{texts[doubtful[0] - 1][:60]!r}); give the .jsonl file that was scored as --items"
         )

@@ -56,7 +56,7 @@ def _read(file: Path) -> dict[str, Any]:
         try:
             found = read_eval_log(str(file)).model_dump(mode="json")
         except (ValueError, OSError, KeyError) as error:
-            raise ScoreImportError(f"{file}: not a log that inspect_ai reads ({error}); get it again") from error
+            raise ScoreImportError(f"{file}: not a log that inspect_ai reads ({error}); download it again") from error
     if not isinstance(found.get("eval"), dict) or "task" not in found["eval"]:
         raise ScoreImportError(f"{file}: JSON without eval.task; expected a log of inspect_ai")
     return found

@@ -70,7 +70,7 @@ class CausalTokens:
             reason = " ".join(str(error).split())[:300] or type(error).__name__
             raise ScoringError(
                 f"{self.info.name}: its chat template cannot render a prompt ({reason}); load the model with "
-                "prompt_format='base' (--prompt-format base), or mend the template"
+                "prompt_format='base' (--prompt-format base), or correct the template"
             ) from error
         return without_thinking(str(text)) if self.info.thinking == "off" else str(text)
 

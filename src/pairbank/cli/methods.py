@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.methods.fewshot import Pool
     from pairbank.scoring.prompts.prompt import Prompt
 
-app = typer.Typer(invoke_without_command=True, help="List the methods, or show the exact text of one.")
+app = typer.Typer(invoke_without_command=True)
 
 
 @app.callback()
@@ -34,10 +34,11 @@ def methods(
     prompts: Prompts = None,
     markdown: Annotated[bool, typer.Option(help="Print the page docs/methods.md.")] = False,  # noqa: FBT002
 ) -> None:
-    """List the methods: `direct`, its kin and every prompt, with paper, what it applies to, and its requests an item.
+    """List the methods, or show the exact text of one.
 
-    A method's name may end in @1shot … @8shot (answered examples before the question; forced choices and judgments)
-    or @chat (a plain-text prompt through the model's chat template).
+    The list has `direct`, linking functions and every prompt, with paper, tasks, languages and requests per item. Two
+    suffixes change a prompt. With @1shot … @8shot, answered examples precede the question (forced choices, judgments).
+    With @chat, a plain-text prompt goes through the model's chat template.
 
     Example: pairbank methods --task concept_pair
     """

@@ -36,11 +36,14 @@ def models(
     Example: pairbank models song-2025 --out song.toml
     """
     from pairbank.files import write_text
+    from pairbank.study.model_list import SCOPE
     from pairbank.study.shipped_lists import list_rows, shipped_list
 
     if name is not None:
         found = shipped_list(name)
-        answer(list=name, models=[{"id": one.id, "name": one.name, **one.options} for one in found.choices])
+        scopes = [{key: values for key in SCOPE if (values := getattr(one, key))} for one in found.choices]
+        shown = zip(found.choices, scopes, strict=True)
+        answer(list=name, models=[{"id": one.id, "name": one.name, **one.options, **scope} for one, scope in shown])
         if out is None:
             if not output().as_json:
                 sys.stdout.write(found.toml())
@@ -127,7 +130,7 @@ def say_plan(plan: Plan) -> None:
     import pandas as pd
 
     from pairbank.scoring.api.model import slug
-    from pairbank.study.preflight import name_of
+    from pairbank.study.preflight import name_of, scored_by
 
     names = [name_of(model) for model in plan.models]
     fitting = {one.name: _applying(plan.study, one.items) for one in plan.corpora}
@@ -141,7 +144,8 @@ def say_plan(plan: Plan) -> None:
             "in the bank": "yes" if slug(name) in plan.stored.get(one.name, ()) else "no",
         }
         for one in plan.corpora
-        for name in names
+        for name, model in zip(names, plan.models, strict=True)
+        if one in scored_by(model, plan)
     ]
     show(pd.DataFrame(rows), name="planned", whole=["corpus"])
     study = plan.study
@@ -160,7 +164,7 @@ def say_plan(plan: Plan) -> None:
             say(f"not asked of {corpus}, to none of whose items they apply: {', '.join(missing)}")
     say(f"analyses: {', '.join(study.analyses) or 'none'}; probes by: {', '.join(study.probe) or 'nothing'}")
     n_items = sum(len(one.items) for one in plan.corpora)
-    n_scores = sum(len(one.items) * len(fitting[one.name]) for one in plan.corpora) * len(names)
+    n_scores = sum(len(one.items) * len(fitting[one.name]) for model in plan.models for one in scored_by(model, plan))
     say(
         f"{n_items:,} items of {len(plan.corpora)} corpora, {len(names)} models, {len(study.methods)} methods: "
         f"at most {n_scores:,} scores of items"

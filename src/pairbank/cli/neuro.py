@@ -43,8 +43,8 @@ def neuro(
 ) -> None:
     """Probe every layer's hidden states for the acceptable sentence of each pair (He et al. 2025).
 
-    Five folds in which no sentence, and no pair, stands on both sides of a split (--folds plain: at random); F1, its
-    interval, and a control task. Default: a probe a subset.
+    Five folds; no sentence or pair is on both sides of a split (--folds plain: at random). Prints F1, its interval
+    and a control task. Default: one probe per subset.
 
     Example: pairbank neuro starter --model demo --out neuro
     """

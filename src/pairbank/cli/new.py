@@ -35,8 +35,8 @@ def new_corpus(
 ) -> None:
     """Scaffold a corpus: builder, test, registration.
 
-    In a checkout of pairbank that is a line of the registry and an entry of references.bib; anywhere else a package
-    that offers the corpus to pairbank.
+    In a checkout of pairbank, it adds a line to the registry and an entry to references.bib. Elsewhere, it writes a
+    package with an entry point.
 
     Example: pairbank new corpus my-corpus
     """

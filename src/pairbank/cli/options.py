@@ -289,6 +289,6 @@ def analysis_options(settings: list[str] | None, *, asked: Sequence[str]) -> dic
         if not (equals and dot):
             raise typer.BadParameter(f"{setting!r}: expected ANALYSIS.option=value, as in comparisons.margin=0.02")
         if name not in asked:
-            raise typer.BadParameter(f"{setting!r}: no --analysis {name} is asked for")
+            raise typer.BadParameter(f"{setting!r}: there is no --analysis {name}")
         found.setdefault(name, {})[option] = value
     return found

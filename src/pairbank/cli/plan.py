@@ -38,7 +38,7 @@ def plan(
     dtype: Annotated[str, typer.Option(help="Of the weights: bfloat16, float32, 8bit, 4bit …")] = "bfloat16",
     like: Annotated[
         str | None,
-        typer.Option(help="Local model that stands in for models that are not available: its tokenizer and shape."),
+        typer.Option(help="Local model to use for models that are not available: its tokenizer and shape."),
     ] = None,
     kind: Annotated[
         Literal["causal", "masked", "seq2seq"] | None, typer.Option(help="Kind of the models that --like represents.")

@@ -86,22 +86,25 @@ def report(
     Example: pairbank report BANK --analysis comparisons --out report
     """
     import pairbank
+    from pairbank.stats.analyses.neuro import neuro_section
     from pairbank.stats.report.report import N_RESAMPLES, SEED
     from pairbank.study.declaration import load_study
     from pairbank.study.model_list import all_features, load_list
     from pairbank.study.raters import as_frames, means_only, ratings_beside, ratings_of, wants_ratings
-    from pairbank.study.scored_files import scored_files
+    from pairbank.study.scored_files import features_beside, probes_beside, scored_files
 
     plan = None if study is None else load_study(study)
     asked = list(dict.fromkeys([*(plan.analyses if plan else ()), *(analysis or ())]))
     chosen: dict[str, dict[str, Any]] = {name: dict(own) for name, own in (plan.options if plan else {}).items()}
     for name, own in analysis_options(options, asked=asked).items():
         chosen.setdefault(name, {}).update(own)
-    features = all_features(plan.models if plan else (), [one for name in models or () for one in load_list(name)])
+    declared = all_features(plan.models if plan else (), [one for name in models or () for one in load_list(name)])
     with quiet_bars(), status("computing estimates"):
         files = scored_files(scored)
         tables = [pairbank.read_scored(path) for path in files]
         names = [table.corpus for table in tables]
+        features = features_beside(files, declared)
+        probed = probes_beside(files, tables, features)
         ratings: tuple[pd.DataFrame, ...] = ()
         if wants_ratings(asked) and not chosen.get("raters", {}).get("ratings"):
             held = ratings_beside(files, names) if data_dir is None else ratings_of(names, data_dir)
@@ -114,7 +117,9 @@ def report(
             notes=[text for text in (plan.description, *plan.notes) if text] if plan else (),
             analyses=asked,
             options=chosen,
+            sections=[neuro_section(probed)] if probed else [],
             features=features,
+            probed=[one.summary for one in probed],
             ratings=ratings,
             mean_ratings=means_only(names),
         )
@@ -137,6 +142,10 @@ def bank(
     title: Annotated[str, typer.Option(help="Title for card, site and citation.")] = "",
     author: Annotated[list[str] | None, typer.Option(help="Author of the bank; repeatable.")] = None,
     contact: Annotated[str, typer.Option(help="Contact for the card: an e-mail address or a URL.")] = "",
+    models: Annotated[
+        list[str] | None,
+        typer.Option(help="Model list whose features (family, size …) the bank keeps; repeatable."),
+    ] = None,
     data_dir: DataDir = None,
     ratings: Annotated[
         list[Path] | None,
@@ -147,13 +156,14 @@ def bank(
 
     With --data-dir, the bank also holds the individual ratings of corpora that have them.
 
-    Title, authors, contact and licences can be added later, without scored tables.
+    Title, authors, contact, licences and features of models can be added later, without scored tables.
 
     Example: pairbank bank scored.parquet --out my-bank
     Example: pairbank bank --out my-bank --title "Verbs of Zurich German" --author "A. Roe"
     """
     import pairbank
     from pairbank.files import read_parquet
+    from pairbank.study.model_list import all_features, load_list
     from pairbank.study.raters import as_frames, ratings_of
 
     with quiet_bars(), status("writing the bank"):
@@ -163,6 +173,7 @@ def bank(
             out,
             scored=tables,
             ratings=[*judged, *(read_parquet(path).to_pandas() for path in ratings or ())],
+            features=all_features((), [one for name in models or () for one in load_list(name)]),
             licences=licences(licence),
             command=command_line() if scored else "",
             title=title,

@@ -360,8 +360,8 @@ def bench(
 ) -> None:
     """Benchmark scoring against the bare forward pass, minicons and lm-evaluation-harness.
 
-    BLiMP sentences with --data-dir, else the starter corpus. Peers take part where they are installed. Each run of
-    theirs stands between two of ours; ratios over 1 are theirs over ours, in wall-clock and in CPU time.
+    BLiMP sentences with --data-dir, else the starter corpus. Other tools take part if they are installed. Each of
+    their runs is between two of pairbank's. Ratios are their wall-clock and CPU time relative to pairbank.
 
     Example: pairbank bench --model demo --pairs 200
     """

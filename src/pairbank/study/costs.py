@@ -75,7 +75,12 @@ def plans_of(
         if (name, shape.kind) not in counted:
             work = costs_of(study, TokensOnly(name), kind=shape.kind, data_dir=data_dir)
             counted[name, shape.kind] = work if n_items is None else as_many(work, n_items)
-        yield Planned(shape=replace(shape, name=choice.name), work=counted[name, shape.kind])
+        work = counted[name, shape.kind]
+        if choice.corpora or choice.languages:
+            corpora = corpora_of(study, data_dir, None).found
+            kept = [one.name for one in corpora if choice.is_for(one.name, set(one.items["language"][:]))]
+            work = {corpus: work[corpus] for corpus in kept}
+        yield Planned(shape=replace(shape, name=choice.name), work=work)
 
 
 def costs_of(study: Study, tokens: TokensOnly, *, kind: Kind, data_dir: str | Path | None = None) -> dict[str, Work]:

@@ -9,12 +9,12 @@ import datetime as dt
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, cast, get_type_hints
 from urllib.parse import urlsplit
 
-from pairbank.errors import ModelLoadError
+from pairbank.errors import ModelLoadError, UnknownNameError
 from pairbank.files import reading
 from pairbank.records import checked
 from pairbank.scoring.api.model import slug
@@ -34,6 +34,8 @@ from pairbank.stats.analyses.introspection.model_features import ModelFeatures, 
 from pairbank.study.errors import StudyError
 
 _FEATURES = tuple(f.name for f in fields(ModelFeatures))
+SCOPE = ("corpora", "languages")
+"""Keys of a list that say what a model is scored on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,24 @@ class ModelChoice:
     """What `load_model` is given, where it is not as usual."""
     features: ModelFeatures | None = None
     """What is declared about it."""
+    corpora: tuple[str, ...] = ()
+    """The corpora that it is scored on; none = those of its languages."""
+    languages: tuple[str, ...] = ()
+    """The languages that it is scored on (`zh` covers `zh-Hant`): corpora with items of others are left out; none =
+    all."""
+
+    def is_for(self, corpus: str, languages: Iterable[str]) -> bool:
+        """Return whether it is scored on a corpus whose items are in some languages.
+
+        >>> english = ModelChoice(id="org/m", languages=("en",))
+        >>> english.is_for("cola", ["en"]), english.is_for("comps", ["en-GB"]), english.is_for("xcomps", ["en", "zh"])
+        (True, True, False)
+        """
+        if self.corpora and corpus not in self.corpora:
+            return False
+        return not self.languages or all(
+            any(tag == known or tag.startswith(f"{known}-") for known in self.languages) for tag in languages
+        )
 
     @property
     def reference(self) -> str:
@@ -102,7 +122,7 @@ def choice_of(model: str, options: LoadOptions | None = None) -> ModelChoice:
 def with_defaults(choice: ModelChoice, options: LoadOptions) -> ModelChoice:
     """Return a choice with options for what its own do not say."""
     own = cast("LoadOptions", {**options, **choice.options})
-    return ModelChoice(id=choice.id, options=own, features=choice.features)
+    return replace(choice, options=own)
 
 
 def load_list(name: str) -> list[ModelChoice]:
@@ -187,7 +207,7 @@ def _choice(entry: Mapping[str, Any], *, where: str) -> ModelChoice:
     feature_hints = get_type_hints(ModelFeatures) | {"generation": str | int | float, "date": str | dt.date | int}
     if not ADDRESS.match(str(entry["id"])):  # what is done here; a server's model may be quantised in other ways
         hints["quantisation"] = Quantisation | None
-    known = {"id": str, "backend": str, **hints, **feature_hints}
+    known = {"id": str, "backend": str, **dict.fromkeys(SCOPE, tuple[str, ...]), **hints, **feature_hints}
     if unknown := sorted(entry.keys() - known.keys()):
         near = difflib.get_close_matches(unknown[0], known, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -199,6 +219,22 @@ def _choice(entry: Mapping[str, Any], *, where: str) -> ModelChoice:
     named = f"{values['backend']}:{values['id']}" if "backend" in values else values["id"]
     try:
         asked = reference_of(named)
-        return ModelChoice(id=asked.id, options=with_revision(options, asked.revision), features=features)
+        return ModelChoice(
+            id=asked.id,
+            options=with_revision(options, asked.revision),
+            features=features,
+            corpora=tuple(values.get("corpora", ())),
+            languages=_tags(values.get("languages", ()), where),
+        )
     except ModelLoadError as error:
         raise StudyError(f"{where}: {error}") from error
+
+
+def _tags(values: Iterable[str], where: str) -> tuple[str, ...]:
+    """Return languages as standard tags."""
+    from pairbank.builders.schema.language_tags import language_tag
+
+    try:
+        return tuple(language_tag(value) for value in values)
+    except UnknownNameError as error:
+        raise StudyError(f"{where}: languages: {error}") from error

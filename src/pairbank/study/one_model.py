@@ -88,9 +88,14 @@ def of_model(asked: Asked, plan: Plan, *, load: Load, progress: Tellers, taken: 
         progress: makes what is told of each task.
         taken: whether another model has had a name already, which is known for sure when a model is loaded.
     """
-    from pairbank.study.preflight import name_of
+    from pairbank.study.preflight import name_of, scored_by
 
     done = OfModel(name=name_of(asked))
+    corpora = scored_by(asked, plan)
+    if missing := [one.name for one in plan.corpora if one not in corpora]:
+        done.notes.append(f"Not scored by {done.name}: {', '.join(missing)}; the model list leaves them out.")
+    if not corpora:
+        return done
     try:
         scorer = load(asked) if isinstance(asked, ModelChoice) else asked
     except FAILURES as error:
@@ -102,9 +107,9 @@ def of_model(asked: Asked, plan: Plan, *, load: Load, progress: Tellers, taken: 
             reason = 'another model of this run has this name; give one of them another (name = "…" in a list)'
             done.failures.append(Failure(model=done.name, corpus="", reason=reason))
             return done
-        for chosen in plan.corpora:
+        for chosen in corpora:
             _score(done, chosen, plan, scorer, progress)
-        for chosen in plan.corpora if plan.study.probe else ():
+        for chosen in corpora if plan.study.probe else ():
             _probe(done, chosen, plan, scorer, progress)
         return done
     finally:

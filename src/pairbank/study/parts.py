@@ -39,11 +39,12 @@ def score_study_part(
         PairbankError: what loading or scoring raises; what is scored is stored.
     """
     from pairbank.scoring.score import PartScored, score_part
+    from pairbank.study.preflight import scored_by
 
     scorer = load(model) if isinstance(model, ModelChoice) else model
     study = plan.study
     n_units = n_units_of_all = 0
-    for chosen in plan.corpora:
+    for chosen in scored_by(model, plan):
         done = score_part(
             chosen.items,
             scorer,

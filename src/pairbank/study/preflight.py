@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.errors import ModelLoadError
+from pairbank.errors import ModelLoadError, unknown_name
 from pairbank.scoring.api.model import Scorer, slug
 from pairbank.study.corpora import EDITS, ChosenItems, corpora_of, embedding_model
 from pairbank.study.counts import Counts, counts_for
@@ -42,7 +42,7 @@ class Plan:
     corpora: tuple[ChosenItems, ...]
     counts: Counts
     features: Mapping[str, ModelFeatures]
-    """Declared by the user, by model name."""
+    """Declared by the user or by the bank, by model name."""
     notes: tuple[str, ...]
     """What the report's head must say: corpora that are missing, columns that are not there to probe by."""
     warnings: tuple[str, ...]
@@ -56,6 +56,17 @@ class Plan:
 def name_of(model: Asked) -> str:
     """Return what a model is, or will be, called in tables."""
     return model.name if isinstance(model, ModelChoice) else model.info.name
+
+
+def scored_by(model: Asked, plan: Plan) -> tuple[ChosenItems, ...]:
+    """Return the corpora of a run that a model is scored on: all, unless its list says which, or in which languages."""
+    if not isinstance(model, ModelChoice):
+        return plan.corpora
+    return _scope(model, plan.corpora)
+
+
+def _scope(model: ModelChoice, corpora: Sequence[ChosenItems]) -> tuple[ChosenItems, ...]:
+    return tuple(one for one in corpora if model.is_for(one.name, set(one.items["language"][:])))
 
 
 def planned(
@@ -91,10 +102,11 @@ def planned(
     methods = _methods(study)
     for name in (*study.analyses, *study.options):
         checked_options(name, study.options.get(name, {}))
-    features = all_features(study.models, [model for model in models if isinstance(model, ModelChoice)])
     corpora = corpora_of(study, data_dir, downloads)
+    _check_scopes(study, models, corpora.found)
     _check_embedders(study, corpora.found)
     held = _manifest(root)
+    declared = all_features(study.models, [model for model in models if isinstance(model, ModelChoice)])
     _check_bank(held, corpora.found, methods, mine={slug(name_of(model)) for model in models})
     return Plan(
         study=study,
@@ -102,7 +114,7 @@ def planned(
         models=tuple(models),
         corpora=corpora.found,
         counts=counts_for(study, corpora.found, unigrams, data_dir),
-        features=features,
+        features=_features(root, held, declared),
         notes=(*corpora.missing, *_unprobed(study, corpora.found)),
         warnings=(*_locked(corpora.found), *_unfitting(study, corpora.found)),
         stored={name: sorted(found) for name, found in held["scores"].items()},
@@ -124,6 +136,22 @@ def _check_names(study: Study, models: Sequence[Asked]) -> None:
     if found := [f"{one.id}: {problem}" for one, problem in problems if problem]:
         raise StudyError(f"{study.name}: {len(found)} of {len(models)} models cannot be loaded. {' '.join(found)}")
     refuse_twins([name_of(model) for model in models], where=study.name)
+
+
+def _check_scopes(study: Study, models: Sequence[Asked], corpora: Sequence[ChosenItems]) -> None:
+    """Refuse names of corpora in a model list that nobody knows, and lists that leave out every corpus."""
+    from pairbank.builders.corpora.registry import CORPORA
+
+    choices = [model for model in models if isinstance(model, ModelChoice)]
+    here = [one.name for one in corpora]
+    for model in choices:
+        if unknown := [name for name in model.corpora if name not in here and name not in CORPORA]:
+            raise unknown_name(f"corpus (of model {model.name!r})", unknown[0], [*here, *CORPORA])
+    if len(choices) == len(models) and not any(_scope(model, corpora) for model in choices):
+        raise StudyError(
+            f"{study.name}: its corpora ({', '.join(here)}) are none that the model list names (corpora, languages); "
+            "choose others with --corpus, or change the list"
+        )
 
 
 def _check_folder(root: Path) -> None:
@@ -204,6 +232,19 @@ def _check_bank(
                 f"corpus {one.name!r}: the bank has {model}, {what}; models of one bank are scored alike: choose "
                 "another folder with --out, or run with the same study and limit"
             )
+
+
+def _features(root: Path, held: Mapping[str, Any], declared: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
+    """Return what the bank and this run declare of models together; a contradiction is refused."""
+    from pairbank.cards.bank.declared import contradictions, declared_in, united
+
+    known = declared_in(held)
+    if found := list(contradictions(known, declared)):
+        raise StudyError(
+            f"{root} and this run declare different features: {'; '.join(found)}. Declare the same, or change those of "
+            f"the bank first: pairbank bank --out {root} --models LIST"
+        )
+    return united(declared, known)
 
 
 def _unprobed(study: Study, corpora: Sequence[ChosenItems]) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from pairbank.errors import CorpusFileNotFoundError
 from pairbank.study.corpora import ChosenItems
+from pairbank.study.scored_files import banks_of
 
 if TYPE_CHECKING:
     import datasets
@@ -112,8 +113,7 @@ def ratings_in(banks: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.
 
 def ratings_beside(files: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.Dataset, ...]:
     """Return the ratings in the banks whose scored tables these files are (`BANK/scores/CORPUS/MODEL.parquet`)."""
-    banks = [path.absolute().parents[2] for path in files if path.absolute().parent.parent.name == "scores"]
-    return ratings_in(banks, corpora)
+    return ratings_in(banks_of(files), corpora)
 
 
 def as_frames(ratings: Iterable[datasets.Dataset]) -> tuple[pd.DataFrame, ...]:

@@ -20,6 +20,7 @@ from pairbank.study.raters import as_frames, means_only
 
 if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
+    from pairbank.stats.analyses.neuro import Probed
     from pairbank.stats.report.report import Report
 
 
@@ -56,11 +57,19 @@ def carried_out(
         )
     used = {table.corpus for table in scored}
     others = _others(plan.out, used, {(table.corpus, table.model_slug) for table in scored})
-    made = _report(measured, done, [*scored, *others])
+    probed = _probed(measured, done, used)
+    made = _report(measured, done, [*scored, *others], probed)
     items = [one.items for one in corpora if one.name in used]
     judged = [ratings for name, ratings in plan.ratings.items() if name in used]
     folder = write_bank(
-        plan.out, corpora=items, scored=scored, ratings=judged, reports={plan.study.name: made}, command=command
+        plan.out,
+        corpora=items,
+        scored=scored,
+        ratings=judged,
+        reports={plan.study.name: made},
+        probed=[one for model in done for one in model.probed],
+        features=plan.features,
+        command=command,
     )
     return folder, made
 
@@ -93,15 +102,23 @@ def _others(root: Path, corpora: Collection[str], mine: Collection[tuple[str, st
     ]
 
 
-def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored]) -> Report:
+def _probed(plan: Plan, done: Sequence[OfModel], corpora: Collection[str]) -> list[Probed]:
+    """Return the probes of this run, and those that the bank holds of other models on its corpora, by size of model."""
+    from pairbank.cards.bank.probes import probes_in
+    from pairbank.stats.report.model_order import names_by_size
+
+    found = {(one.corpus, one.model): one for one in probes_in(plan.out, corpora=corpora)} if plan.study.probe else {}
+    found |= {(one.corpus, one.model): one for model in done for one in model.probed}
+    names = names_by_size(list(dict.fromkeys(model for _, model in found)), plan.features)
+    return [one for name in names for (_, model), one in found.items() if model == name]
+
+
+def _report(plan: Plan, done: Sequence[OfModel], scored: Sequence[Scored], probed: Sequence[Probed]) -> Report:
     """Return the report of all tables; its head says what failed and what was left out."""
     from pairbank.stats.analyses.neuro import neuro_section
-    from pairbank.stats.report.model_order import names_by_size
     from pairbank.stats.report.report import report
 
     study = plan.study
-    of_model = {model.name: model.probed for model in done}
-    probed = [one for name in names_by_size(list(of_model), plan.features) for one in of_model[name]]
     failures = [failure.note for model in done for failure in model.failures]
     left_out = said_once({model.name: model.notes for model in done})
     return report(

@@ -1,11 +1,17 @@
-"""Where scored tables are that a user names: in, files, banks and folders; out, the files, in the order given."""
+"""Where scored tables are that a user names: in, files, banks and folders; out, the files, and what banks add."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pairbank.errors import BankError
+
+if TYPE_CHECKING:
+    from pairbank.scoring.scored import Scored
+    from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+    from pairbank.stats.analyses.neuro import Probed
 
 
 def scored_files(places: Iterable[Path]) -> list[Path]:
@@ -19,6 +25,41 @@ def scored_files(places: Iterable[Path]) -> list[Path]:
         BankError: A folder with neither.
     """
     return [path for place in places for path in ([place] if not place.is_dir() else _in_folder(place))]
+
+
+def banks_of(files: Iterable[Path]) -> list[Path]:
+    """Return the banks whose scored tables some of these files are (`BANK/scores/CORPUS/MODEL.parquet`)."""
+    places = [path.absolute() for path in files]
+    return list(dict.fromkeys(path.parents[2] for path in places if path.parent.parent.name == "scores"))
+
+
+def features_beside(files: Iterable[Path], given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
+    """Return what is declared of models: by the user, and by the banks that files are of where the user says nothing.
+
+    Raises:
+        BankError: two of the banks contradict each other about a model of which the user declares nothing.
+    """
+    from pairbank.cards.bank.declared import contradictions, declared_in_bank, united
+
+    known: dict[str, ModelFeatures] = {}
+    for root in banks_of(files):
+        held = {name: one for name, one in declared_in_bank(root).items() if name not in given}
+        if found := list(contradictions(known, held)):
+            raise BankError(f"the banks declare different features: {'; '.join(found)}. Say which holds: --models LIST")
+        known = united(known, held)
+    return known | dict(given)
+
+
+def probes_beside(
+    files: Iterable[Path], tables: Sequence[Scored], features: Mapping[str, ModelFeatures]
+) -> list[Probed]:
+    """Return what the banks that files are of hold of probes of these tables, from small to large models."""
+    from pairbank.cards.bank.probes import probes_in
+    from pairbank.stats.report.model_order import from_small_to_large
+
+    found = {(one.corpus, one.model): one for root in banks_of(files) for one in probes_in(root)}
+    ordered, _ = from_small_to_large(tables, features)
+    return [found[table.corpus, table.model] for table in ordered if (table.corpus, table.model) in found]
 
 
 def _in_folder(folder: Path) -> list[Path]:

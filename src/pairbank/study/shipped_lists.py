@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
 from pairbank.scoring.models.options import LoadOptions, reference_of, with_revision
@@ -14,7 +14,7 @@ from pairbank.stats.analyses.introspection.model_features import (
     models_in_paper,
     papers,
 )
-from pairbank.study.model_list import ModelChoice
+from pairbank.study.model_list import SCOPE, ModelChoice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +48,12 @@ def shipped_list(name: str) -> ShippedList:
     """
     facts = models_in_paper(name)
     features, options = features_in_paper(name), facts["options"]
+    languages: Mapping[str, list[str]] = facts.get("languages", {})
     choices = [
-        _choice(shown, model_id, options.get(shown, {}), features[shown]) for shown, model_id in facts["names"].items()
+        replace(
+            _choice(shown, model_id, options.get(shown, {}), features[shown]), languages=tuple(languages.get(shown, ()))
+        )
+        for shown, model_id in facts["names"].items()
     ]
     return ShippedList(name=name, source=facts["source"], choices=choices, closed=tuple(facts["closed"]))
 
@@ -77,6 +81,9 @@ def _lines(choice: ModelChoice) -> Iterator[str]:
     yield f"id = {json.dumps(choice.id)}"
     for option, value in choice.options.items():
         yield f"{option} = {_value(value)}"
+    for key in SCOPE:
+        if values := getattr(choice, key):
+            yield f"{key} = {_value(list(values))}"
     for field in fields(ModelFeatures) if choice.features else ():
         value = getattr(choice.features, field.name)
         if value != field.default:
@@ -84,4 +91,4 @@ def _lines(choice: ModelChoice) -> Iterator[str]:
 
 
 def _value(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool | int) else repr(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool | int | list) else repr(value)

@@ -99,7 +99,7 @@ def test_one_subset_of_comps_needs_only_its_own_file(tmp_path: Path) -> None:
         (json.dumps(comps_row(1, property_phrase="")), r"comps_base\.jsonl, row 1: property_phrase is '', expected"),
         (json.dumps(comps_row(1, acceptable_concept=None)), r"row 1: acceptable_concept is None, expected a text"),
         (json.dumps({"id": 1}), r"comps_base\.jsonl, row 1: missing field\(s\) property, acceptable_concept"),
-        (json.dumps(comps_row(1))[:-20], r"comps_base\.jsonl, row 1: not JSON .* get it again"),
+        (json.dumps(comps_row(1))[:-20], r"comps_base\.jsonl, row 1: not JSON .* download it again"),
         (json.dumps(comps_row(1, similarity="high")), r"row 1: similarity is 'high', expected a number"),
         (
             json.dumps(comps_row(1)) + "\n" + json.dumps(comps_row(1)),
@@ -222,7 +222,7 @@ def test_all_of_xcomps_is_17_languages_with_typology(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"1": {"acceptable_sent": "A', r"comps_ko\.json: not JSON .* get it again"),
+        ('{"1": {"acceptable_sent": "A', r"comps_ko\.json: not JSON .* download it again"),
         ("[]", r"comps_ko\.json: a list, expected one object, id -> row"),
         ('{"1": "A b."}', r"comps_ko\.json, id '1': a str, expected a row"),
         ('{"1": {"acceptable_sent": "A b."}}', r"id '1': no text under unacceptable_sent, negative_sample_type; found"),

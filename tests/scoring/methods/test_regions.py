@@ -96,7 +96,7 @@ def test_regions_are_the_sums_over_their_tokens_in_the_whole_sentence(name: str,
 def test_models_that_see_both_sides_are_refused(kind: str, tmp_path: Path) -> None:
     model, tokenizer = masked_model("bert") if kind == "bert" else t5_model()
     loaded = pairbank.load_model(saved(model, tokenizer, tmp_path / kind))
-    with pytest.raises(ScoringError, match="regions needs a model that reads from left to right"):
+    with pytest.raises(ScoringError, match="regions needs a causal model"):
         pairbank.score(items(tmp_path / "own.jsonl"), loaded, methods=["regions"])
 
 

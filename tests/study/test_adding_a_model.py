@@ -1,0 +1,251 @@
+"""Adding a model to a bank changes nothing else: of each study, all that stood there stands there byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import pairbank
+from pairbank.cards.bank.probes import probes_in
+from pairbank.cli import app
+from pairbank.errors import BankError
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.stats.analyses.introspection.model_features import ModelFeatures
+from pairbank.study.declaration import study_names
+from pairbank.study.errors import StudyError
+from tiny_models import ARCHITECTURES, saved_model
+
+SHORT = {"demo": ("starter:plausibility",), "xcomps": ("starter:concepts",)}
+"""What runs without upstream files: English with ratings, and eighteen languages without."""
+CORPORA = SHORT | {
+    "demo-full": ("starter",),
+    "ewok-plausibility": ("starter:contexts",),
+    "ivanova-2024": ("starter:contexts",),
+    "grammaticality": ("scamp", "cola", "li", "sling"),
+    "direct-vs-prompted": ("blimp", "starter:minimal-pairs"),
+    "atlas": ("starter", "jblimp"),
+}
+OVER_MODELS = (
+    "agreement_summary",
+    "comparisons",
+    "introspection",
+    "self_contrast",
+    "prompting_kappa_range",
+    "mixed",
+    "multiverse",
+    "paradigms",
+)
+"""Sections whose rows are of several models at a time: means, ranges, ranks and regressions change with a model."""
+PROBED = """
+title = "Probed"
+methods = ["direct"]
+n_resamples = 20
+probe = ["corpus"]
+[[corpora]]
+name = "starter"
+subset = "minimal-pairs"
+limit = 1
+"""
+
+
+def _entry(folder: Path, name: str, size: float) -> str:
+    return (
+        f'[[models]]\nid = "{folder / name}"\nname = "Tiny {name}"\nfamily = "Tiny"\ngeneration = "1"\n'
+        f'size_billions = {size}\ntype = "base"\n'
+    )
+
+
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return a list of two models, and one of a third, smaller than both, so that it stands before them."""
+    root = tmp_path_factory.mktemp("lists")
+    for name in ("gpt2", "llama", "qwen2"):
+        saved_model(ARCHITECTURES[name], root / name)
+    texts = {"two": _entry(root, "gpt2", 0.002) + _entry(root, "qwen2", 0.003), "third": _entry(root, "llama", 0.001)}
+    for name, text in texts.items():
+        (root / f"{name}.toml").write_text(text, encoding="utf-8")
+    return {name: str(root / f"{name}.toml") for name in texts}
+
+
+def _run(study: str, models: str, out: Path, more: Sequence[str] = ()) -> None:
+    asked = [part for corpus in CORPORA.get(study, ()) for part in ("--corpus", corpus)]
+    arguments = ["run", study, "--models", models, "--out", str(out), *asked, *more]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+
+
+def _hashes(bank: Path) -> dict[str, str]:
+    """Return a hash of each file of items, scores, ratings and probes."""
+    folders = ("data", "scores", "ratings", "probes")
+    paths = sorted(path for name in folders for path in (bank / name).rglob("*.parquet"))
+    return {path.relative_to(bank).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def _lost(before: Path, after: Path) -> list[str]:
+    """Return the lines of the old report's tables that the new one does not have."""
+    found = []
+    for path in sorted(before.rglob("*.csv")):
+        new = after / path.relative_to(before)
+        if path.name.startswith(OVER_MODELS):
+            assert new.is_file(), path.name
+            continue
+        old, now = (pd.read_csv(one, dtype=str, keep_default_na=False) for one in (path, new))
+        assert set(old.columns) <= set(now.columns), path.name
+        lines = set(map(tuple, now[old.columns].to_numpy()))  # a wide table has a column per model
+        found += [f"{path.name}: {line}" for line in map(tuple, old.to_numpy()) if line not in lines]
+    return found
+
+
+def _summary(bank: Path) -> set[tuple[str, ...]]:
+    frame = pd.read_parquet(bank / "results" / "summary.parquet")
+    return {tuple(map(repr, row)) for row in frame.itertuples(index=False)}
+
+
+def _check_that_nothing_changed(study: str, lists: dict[str, str], folder: Path, more: Sequence[str] = ()) -> None:
+    bank, before = folder / "bank", folder / "before"
+    _run(study, lists["two"], bank, more)
+    shutil.copytree(bank, before)
+    _run(study, lists["third"], bank, more)
+    pairbank.check_bank(bank)
+    old, new = _hashes(before), _hashes(bank)
+    assert old.items() <= new.items()
+    assert len(new) > len(old)
+    assert _summary(before) < _summary(bank)
+    name = Path(study).stem
+    assert _lost(before / "reports" / name, bank / "reports" / name) == []
+
+
+@pytest.mark.parametrize("study", sorted(SHORT))
+def test_a_model_that_is_added_changes_no_row_of_the_others(study: str, lists: dict[str, str], tmp_path: Path) -> None:
+    _check_that_nothing_changed(study, lists, tmp_path, ["--limit", "1"])
+
+
+@pytest.mark.slow
+@pytest.mark.upstream
+@pytest.mark.parametrize("study", sorted({*study_names()} - {*SHORT}))
+def test_a_model_that_is_added_changes_no_row_of_any_study(
+    study: str, lists: dict[str, str], tmp_path: Path, shared: Path
+) -> None:
+    _check_that_nothing_changed(study, lists, tmp_path, ["--limit", "1", "--data-dir", str(shared / "corpora")])
+
+
+@pytest.fixture(scope="module")
+def probed(lists: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a probed bank of two models, one of a third, and the study."""
+    root = tmp_path_factory.mktemp("probed")
+    (root / "probed.toml").write_text(PROBED, encoding="utf-8")
+    for name in ("two", "third"):
+        _run(str(root / "probed.toml"), lists[name], root / name)
+    return root
+
+
+def _f1(bank: Path) -> dict[str, float]:
+    return {one.model: float(one.summary.query("metric == 'f1'")["value"].iloc[0]) for one in probes_in(bank)}
+
+
+def test_probes_of_a_bank_survive_a_model_a_merge_and_a_copy_without_texts(
+    probed: Path, lists: dict[str, str], tmp_path: Path
+) -> None:
+    two = _f1(probed / "two")
+    assert set(two) == {"Tiny gpt2", "Tiny qwen2"}
+    assert all(0 <= value <= 1 for value in two.values())
+    added = Path(shutil.copytree(probed / "two", tmp_path / "added"))
+    _run(str(probed / "probed.toml"), lists["third"], added)
+    merged = pairbank.merge_banks(probed / "two", probed / "third", out=tmp_path / "merged")
+    stripped = pairbank.strip_texts(merged, tmp_path / "stripped")
+    everything = two | _f1(probed / "third")
+    for bank in (added, merged, stripped):
+        pairbank.check_bank(bank)
+        assert _f1(bank) == everything, bank
+    table = pd.read_csv(added / "reports" / "probed" / "neuro_models.csv").set_index("model")["f1"]
+    assert table.to_dict() == pytest.approx(everything)
+
+
+def test_a_report_of_a_bank_has_its_probes_and_the_declared_order(probed: Path, tmp_path: Path) -> None:
+    merged = pairbank.merge_banks(probed / "two", probed / "third", out=tmp_path / "merged")
+    arguments = ["report", str(merged), "--out", str(tmp_path / "report")]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    table = pd.read_csv(tmp_path / "report" / "neuro_models.csv")
+    assert list(table["model"]) == ["Tiny llama", "Tiny gpt2", "Tiny qwen2"]
+    assert "from small to large" in (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
+
+
+def test_other_probes_of_the_same_model_are_no_bank_to_merge(probed: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(probed / "two", tmp_path / "other"))
+    manifest = json.loads((other / "manifest.json").read_text(encoding="utf-8"))
+    manifest["probes"]["starter"]["Tiny_gpt2"]["seed"] = 7
+    (other / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(BankError, match=r"probes of 'Tiny_gpt2': seed is 0 in .*, 7 in "):
+        pairbank.merge_banks(probed / "two", other, out=tmp_path / "merged")
+
+
+def test_a_damaged_file_of_probes_is_found(probed: Path, tmp_path: Path) -> None:
+    bank = Path(shutil.copytree(probed / "two", tmp_path / "bank"))
+    path = bank / "probes" / "starter" / "layers" / "Tiny_gpt2.parquet"
+    pd.read_parquet(path).assign(value=0.5).to_parquet(path)
+    with pytest.raises(BankError, match=r"probes/starter/layers/Tiny_gpt2\.parquet: changed"):
+        pairbank.check_bank(bank)
+    path.unlink()
+    with pytest.raises(BankError, match=r"probes/starter/layers/Tiny_gpt2\.parquet: missing"):
+        pairbank.check_bank(bank)
+
+
+def _features(**other: object) -> ModelFeatures:
+    values = {"family": "A", "generation": "1", "size_billions": 1.0, "type": "base"} | other
+    return ModelFeatures(**values)  # type: ignore[arg-type]
+
+
+def _bank(folder: Path, *names: str, **features: ModelFeatures) -> Path:
+    items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1)
+    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in names]
+    return pairbank.write_bank(folder, scored=scored, features=features)
+
+
+def _declared(bank: Path) -> dict[str, object]:
+    features = json.loads((bank / "manifest.json").read_text(encoding="utf-8")).get("features", {})
+    return {name: entry["size_billions"] for name, entry in features.items()}
+
+
+def test_what_is_declared_of_models_stays_in_the_bank_and_travels(tmp_path: Path) -> None:
+    first = _bank(tmp_path / "first", "fake-1", "fake-2", **{"fake-1": _features(), "nobody": _features()})
+    assert _declared(first) == {"fake-1": 1.0}
+    _bank(first, "fake-3", **{"fake-3": _features(size_billions=3)})
+    assert _declared(first) == {"fake-1": 1.0, "fake-3": 3}
+    second = _bank(tmp_path / "second", "fake-2", **{"fake-2": _features(size_billions=2)})
+    merged = pairbank.merge_banks(first, second, out=tmp_path / "merged")
+    assert _declared(merged) == {"fake-1": 1.0, "fake-2": 2, "fake-3": 3}
+    assert _declared(pairbank.strip_texts(merged, tmp_path / "stripped")) == _declared(merged)
+
+
+def test_banks_that_contradict_each_other_about_a_model_are_not_merged(tmp_path: Path) -> None:
+    one = _bank(tmp_path / "one", "fake-1", **{"fake-1": _features()})
+    two = _bank(tmp_path / "two", "fake-1", **{"fake-1": _features(type="instruct")})
+    with pytest.raises(BankError, match=r"model 'fake-1': type is 'base' and 'instruct'"):
+        pairbank.merge_banks(one, two, out=tmp_path / "merged")
+    known = _bank(tmp_path / "known", "fake-1", **{"fake-1": _features(training_tokens=1e9)})
+    merged = pairbank.merge_banks(one, known, out=tmp_path / "both")
+    manifest = json.loads((merged / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["features"]["fake-1"]["training_tokens"] == 1e9
+
+
+def test_a_run_that_contradicts_its_bank_is_refused_until_the_bank_says_otherwise(
+    probed: Path, lists: dict[str, str], tmp_path: Path
+) -> None:
+    bank = Path(shutil.copytree(probed / "two", tmp_path / "bank"))
+    other = tmp_path / "other.toml"
+    other.write_text(Path(lists["two"]).read_text(encoding="utf-8").replace("0.002", "7"), encoding="utf-8")
+    with pytest.raises(StudyError, match=r"size_billions is 0\.002 and 7"):
+        _run(str(probed / "probed.toml"), str(other), bank)
+    arguments = ["bank", "--out", str(bank), "--models", str(other)]
+    assert CliRunner().invoke(app, arguments, catch_exceptions=False).exit_code == 0
+    assert _declared(bank) == {"Tiny gpt2": 7, "Tiny qwen2": 0.003}
+    _run(str(probed / "probed.toml"), str(other), bank)
+    assert _f1(bank) == _f1(probed / "two")
