@@ -24,6 +24,7 @@ from pairbank.cards.bank.layout import (
     read_manifest,
     scores_path,
 )
+from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.probes import probe_problems
 from pairbank.cards.bank.redistribution import may_publish, reasons, text_columns
 from pairbank.cards.bank.tables import read_summary
@@ -44,10 +45,22 @@ SHOWN = 12
 def check_bank(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as written") -> dict[str, Any]:
     """Return the manifest of a bank that is whole: files, hashes, tables, signatures, results and the card's figures.
 
+    Waits for a process that is writing to the bank.
+
     Args:
         bank: the folder.
         depth: "all" computes every result anew from the tables; "quick" leaves that out.
         reports: "free" leaves them to the bank's owner, who may change them before it is written again.
+
+    Raises:
+        BankError: names every problem.
+    """
+    with locked_where_writable(Path(bank)):
+        return check_locked(bank, depth=depth, reports=reports)
+
+
+def check_locked(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as written") -> dict[str, Any]:
+    """Do what `check_bank` does, for the holder of the bank's lock.
 
     Raises:
         BankError: names every problem.
@@ -66,13 +79,13 @@ def check_bank(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as
 
 
 def check_publishable(bank: str | Path) -> dict[str, Any]:
-    """Return the manifest of a bank that is whole and holds no text that may not be published.
+    """Return the manifest of a bank that is whole and holds no text that may not be published; for its lock's holder.
 
     Raises:
         BankError: names every problem, or the corpora whose texts must be left out and the command that does it.
     """
     root = Path(bank)
-    manifest = check_bank(root)
+    manifest = check_locked(root)
     private = [name for name, facts in manifest["corpora"].items() if not may_publish(name, facts)]
     if held := [name for name in private if _holds_texts(root, manifest, name)]:
         raise BankError(
