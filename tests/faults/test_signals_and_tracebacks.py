@@ -35,19 +35,16 @@ pairbank.cli.main()
 """
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_command_that_is_terminated_says_so_and_leaves_nothing_half_written(
-    number: int, code: int, tmp_path: Path
-) -> None:
+def test_a_command_that_is_terminated_says_so_and_leaves_nothing_half_written(tmp_path: Path) -> None:
     (tmp_path / "own.csv").write_text("good,bad\nThe dog barks.,The dog bark.\n")
     argv = [sys.executable, "-c", SLOW, "score", "own.csv", "--model", "gpt2", "--out", "scored.parquet"]
     running = subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout is not None
     assert running.stdout.readline().strip() == STARTED
     assert len([*tmp_path.iterdir()]) == 2
-    running.send_signal(number)
+    running.send_signal(signal.SIGTERM)
     _, errors = running.communicate(timeout=60)
-    assert running.returncode == code
+    assert running.returncode == 143
     assert "what was scored is stored" in errors
     assert "Traceback" not in errors
     assert [path.name for path in tmp_path.iterdir()] == ["own.csv"]
