@@ -349,6 +349,8 @@ def test_profiles_are_found_by_name(tmp_path: Path) -> None:
     assert profile_names() == [
         "babylm",
         "every-eval-ever",
+        "hu-2024-dgl",
+        "hu-2024-dgl-sentences",
         "hu-frank-2024",
         "inspect-ai",
         "lm-eval",
