@@ -24,13 +24,14 @@ from pairbank.cards.bank.layout import (
     read_manifest,
     scores_path,
 )
+from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.probes import probe_problems
 from pairbank.cards.bank.redistribution import may_publish, reasons, text_columns
 from pairbank.cards.bank.tables import read_summary
 from pairbank.cards.bank.writing import is_unfinished
 from pairbank.cards.card.check_croissant import croissant_problems
 from pairbank.cards.card.check_figures import figure_problems
-from pairbank.cards.card.render import columns_of_configs, configs_of
+from pairbank.cards.card.render import columns_of_configs, configs_of, licences_of
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file
 
@@ -44,10 +45,22 @@ SHOWN = 12
 def check_bank(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as written") -> dict[str, Any]:
     """Return the manifest of a bank that is whole: files, hashes, tables, signatures, results and the card's figures.
 
+    Waits for a process that is writing to the bank.
+
     Args:
         bank: the folder.
         depth: "all" computes every result anew from the tables; "quick" leaves that out.
         reports: "free" leaves them to the bank's owner, who may change them before it is written again.
+
+    Raises:
+        BankError: names every problem.
+    """
+    with locked_where_writable(Path(bank)):
+        return check_locked(bank, depth=depth, reports=reports)
+
+
+def check_locked(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as written") -> dict[str, Any]:
+    """Do what `check_bank` does, for the holder of the bank's lock.
 
     Raises:
         BankError: names every problem.
@@ -66,13 +79,13 @@ def check_bank(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as
 
 
 def check_publishable(bank: str | Path) -> dict[str, Any]:
-    """Return the manifest of a bank that is whole and holds no text that may not be published.
+    """Return the manifest of a bank that is whole and holds no text that may not be published; for its lock's holder.
 
     Raises:
         BankError: names every problem, or the corpora whose texts must be left out and the command that does it.
     """
     root = Path(bank)
-    manifest = check_bank(root)
+    manifest = check_locked(root)
     private = [name for name, facts in manifest["corpora"].items() if not may_publish(name, facts)]
     if held := [name for name in private if _holds_texts(root, manifest, name)]:
         raise BankError(
@@ -176,6 +189,10 @@ def _head_problems(page: str, manifest: Mapping[str, Any]) -> Iterator[str]:
         return
     if sorted(paths) != data_files(manifest):
         yield f"{CARD}: its configs name {len(paths)} files, the bank has {len(data_files(manifest))}, or others"
+    licences = head.get("license")
+    expected = licences_of(manifest)
+    if sorted(map(str, licences if isinstance(licences, list) else [licences])) != expected:
+        yield f"{CARD}: its licence is {licences!r}, expected {expected!r}, the licences of the manifest's corpora"
 
 
 def _holds_texts(root: Path, manifest: Mapping[str, Any], corpus: str) -> bool:

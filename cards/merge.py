@@ -34,7 +34,7 @@ from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out
 from pairbank.cards.bank.tables import read_summary, read_table, summary_of, write_summary
 from pairbank.cards.bank.writing import refuse_other_folders, written_anew
-from pairbank.cards.check import check_bank
+from pairbank.cards.check import check_locked
 from pairbank.cards.hub.changes import LocalFile
 from pairbank.cards.write import finish
 from pairbank.errors import BankError
@@ -122,7 +122,7 @@ def _write_union(a: _Side, b: _Side, staged: Path) -> None:
     finish(staged, manifest, summary)
     if record := {**a.record, **b.record}:
         write_json(staged / RECORD, record)
-    check_bank(staged, depth="quick")
+    check_locked(staged, depth="quick")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +146,7 @@ def _place(place: str | Path) -> _Place:
 
 
 def _side(place: _Place) -> _Side:
-    manifest = check_bank(place.root)
+    manifest = check_locked(place.root)
     own = place.root / RECORD
     record = read_json(own) if own.is_file() and not place.record else place.record
     return _Side(name=place.name, root=place.root, manifest=manifest, record=record)

@@ -48,7 +48,7 @@ from pairbank.cards.bank.redistribution import (
 from pairbank.cards.bank.tables import add_models, read_summary, read_table, summary_of, write_summary, write_table
 from pairbank.cards.bank.writing import rewritten, written_anew
 from pairbank.cards.card.render import bank_in, card_text, croissant_of
-from pairbank.cards.check import check_bank
+from pairbank.cards.check import check_locked
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file, write_json, write_text
 from pairbank.scoring.scored import Scored
@@ -116,7 +116,7 @@ def write_bank(
     root = Path(folder)
     with rewritten(root) as staged:
         if (staged / MANIFEST).is_file():
-            check_bank(root, depth="quick", reports="free")
+            check_locked(root, depth="quick", reports="free")
         draft = draft_of(staged)
         for items in corpora:
             take_items(draft, items)
@@ -256,7 +256,7 @@ def strip_texts(bank: str | Path, out: str | Path) -> Path:
     if target.resolve() == source.resolve():
         raise BankError(f"{target} is not empty; choose a new folder for the bank without texts")
     with locked_where_writable(source), written_anew(target, purpose="the bank without texts") as staged:
-        manifest = check_bank(source, reports="free")
+        manifest = check_locked(source, reports="free")
         private = [name for name in manifest["corpora"] if not may_publish(name, manifest["corpora"][name])]
         refuse_quoted_texts(source, [(n, read_table(source / items_path(n))) for n in private])
         for path in (MANIFEST, *bank_files(source)):

@@ -12,6 +12,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ COPIES = (".csv", ".tsv", ".jsonl", ".xlsx")
 BOM = b"\xef\xbb\xbf"
 SHEET_ROWS, CELL_CHARACTERS = 1_048_576, 32_767
 """What Excel takes."""
+SHEET_CREATED = datetime(1980, 1, 1)  # noqa: DTZ001 - a workbook's times have no zone
+"""Stated by every workbook: with the time of writing, no two would have the same bytes."""
 
 
 def refuse_other_suffixes(path: Path) -> None:
@@ -130,6 +133,7 @@ def _sheet(path: Path, table: pa.Table, _bom: bool) -> None:  # noqa: FBT001 - a
     with replaced_atomically(path) as temporary:
         options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
         with xlsxwriter.Workbook(temporary, options) as book:
+            book.set_properties({"created": SHEET_CREATED})
             sheet = book.add_worksheet("scores")
             sheet.freeze_panes(1, 1)
             bold = book.add_format({"bold": True})

@@ -17,7 +17,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -42,7 +41,7 @@ _WITHHELD = "[text not passed on]"
 
 
 def export_results(
-    tables: Sequence[Scored], out: str | Path, *, organisation: str = "not stated", at: int | None = None
+    tables: Sequence[Scored], out: str | Path, *, organisation: str = "not stated", at: int = 0
 ) -> list[Path]:
     """Write scored tables in the schema; return the paths of the aggregate files.
 
@@ -50,13 +49,12 @@ def export_results(
         tables: scored tables, run or imported.
         out: a folder; files go below `data/` in it.
         organisation: who says so (`source_organization_name`).
-        at: seconds since 1970 for `retrieved_timestamp`; default: now.
+        at: seconds since 1970 for `retrieved_timestamp`; default: 0, so that the same tables give the same bytes.
 
     Raises:
         BankError: a table without a difference of two sides.
     """
-    when = str(int(time.time()) if at is None else at)
-    return [_export(table, Path(out), organisation=organisation, when=when) for table in tables]
+    return [_export(table, Path(out), organisation=organisation, when=str(at)) for table in tables]
 
 
 def _export(table: Scored, out: Path, *, organisation: str, when: str) -> Path:

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -69,3 +70,21 @@ def test_the_line_of_base_r_on_the_card_reads_what_is_exported(three_models: Pat
     assert int(n) == len(table)
     assert float(total) == pytest.approx(sum(table["direct_delta"].to_pylist()), abs=1e-9)
     assert int(n_missing) == table["human_good"].null_count
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "every-eval-ever"])
+def test_a_second_export_has_the_same_bytes_and_states_a_time_only_if_asked(kind: str, tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=3)
+    pairbank.score(items, FakeScorer(name="a"), methods=["direct"]).save(tmp_path / "a.parquet")
+
+    def exported(name: str, *more: str) -> dict[str, bytes]:
+        out = tmp_path / name
+        done = CliRunner().invoke(app, ["export", str(tmp_path / "a.parquet"), "--to", kind, "--out", str(out), *more])
+        assert done.exit_code == 0, done.output
+        return {path.relative_to(out).as_posix(): path.read_bytes() for path in sorted(out.rglob("*.*"))}
+
+    first = exported("first")
+    time.sleep(1.1)
+    assert exported("second") == first
+    dated = exported("dated", "--at", "1700000000")
+    assert any(b"1700000000" in data for data in dated.values()) == (kind != "xlsx")

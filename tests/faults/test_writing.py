@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -83,3 +85,17 @@ def test_who_lost_the_lock_writes_nothing(tmp_path: Path) -> None:
         (tmp_path / LOCK).write_text("{}")
         with pytest.raises(BankError, match="was taken over"):
             held.check()
+
+
+def test_a_check_waits_for_the_writer_and_finds_the_bank_whole(tmp_path: Path, scored_by: Score) -> None:
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1", methods=("direct",))])
+    card, aside = bank / "README.md", tmp_path / "aside"
+    with ThreadPoolExecutor() as pool:
+        with locked(bank):
+            card.rename(aside)  # between two files of a change
+            checked = pool.submit(pairbank.check_bank, bank)
+            time.sleep(0.3)
+            assert not checked.done()
+            aside.rename(card)
+        assert checked.result(timeout=60)["scores"].keys() == {"starter"}
+    assert not (bank / LOCK).exists()

@@ -43,6 +43,15 @@ def export(
         str, typer.Option(help="csv, tsv, jsonl or xlsx (one file per table), or every-eval-ever.")
     ] = EVERY_EVAL_EVER,
     organisation: Annotated[str, typer.Option(help="Source organisation, for every-eval-ever.")] = "not stated",
+    at: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            envvar="SOURCE_DATE_EPOCH",
+            show_envvar=False,
+            help="Time of the export in seconds since 1970, for every-eval-ever; 0 = not stated.",
+        ),
+    ] = 0,
     bom: Annotated[  # noqa: FBT002
         bool, typer.Option("--bom", help="Start .csv and .tsv files with a byte-order mark, for Excel.")
     ] = False,
@@ -67,7 +76,7 @@ def export(
         raise unknown_name("format", to, [*KINDS, EVERY_EVAL_EVER])
     with quiet_bars(), status("exporting"):
         tables = [pairbank.read_scored(path) for path in scored]
-        written = pairbank.export_results(tables, out, organisation=organisation)
+        written = pairbank.export_results(tables, out, organisation=organisation, at=at)
     for path, table in zip(written, tables, strict=True):
         answer(exported=[{"out": path, "model": table.model, "corpus": table.corpus, "methods": table.methods}])
         say(f"{path}: {table.model} on {table.corpus}, {', '.join(table.methods)}")
