@@ -234,7 +234,7 @@ def complexity_correlations(
 
     Returns:
         A row a model and method, and one for its best layers (`what`): `rho` (Spearman), `p` (two-sided, languages
-        permuted), `least_significant` (|rho| from which p < .05), `least_with_power` (detected with a power of 0.80), the
+        permuted), `least_significant` (|rho| from which p < .05), `least_with_power` (power of 0.80), the
         mean of each type, and why there is no number.
     """
     named = [(str(what), rows) for what, rows in cells.groupby("method", sort=False)]
