@@ -50,6 +50,23 @@ def text_said(table: pd.DataFrame, *, margin: float) -> str:
     return "\n\n".join(parts)
 
 
+def not_compared(biased: pd.DataFrame) -> str:
+    """Return which models are not compared, and why; "" where all are.
+
+    Args:
+        biased: One row per corpus, model and method with position bias.
+    """
+    if biased.empty:
+        return ""
+    names = [f"`{row['model']}` by `{row['method']}`" for row in biased.to_dict("records")]
+    names = list(dict.fromkeys(names))
+    shown = "; ".join(names[:MOST_NAMED]) + (f"; and {len(names) - MOST_NAMED:,} more" * (len(names) > MOST_NAMED))
+    return (
+        f"Not compared because of position bias: {shown}. These models pick the same option throughout, so their "
+        "accuracy is near one half whatever they know."
+    )
+
+
 def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: float) -> str:
     tested = part[part["p_mid"].notna()]
     by_holm, by_bh = int((tested["p_mid_holm"] < SIGNIFICANCE).sum()), int((tested["p_mid_bh"] < SIGNIFICANCE).sum())
