@@ -19,10 +19,10 @@ INTRODUCTION = """\
 
 Made from the builders by `pairbank corpora --markdown`; do not edit by hand.
 
-Every corpus comes in the same columns, one row a choice between a better and a worse side, with
-`pairbank.load_corpus(name)`. No row is left out: the column `flags` says which rows need care, and why. A corpus's
-own columns are listed with it. `data_dir=` (`--data-dir`) names a folder with the files, or a root that holds one
-folder a corpus; without it they are downloaded from the pinned address."""
+`pairbank.load_corpus(name)` returns any corpus in the same columns, with one row per choice between a better and a
+worse side. No row is left out: the column `flags` marks rows that need care, with the reason. Each section lists the
+corpus's own columns. `data_dir=` (`--data-dir`) names a folder with the files, or a root with one folder per corpus;
+without it, pairbank downloads them from the pinned address."""
 
 
 def cached(corpus: Corpus) -> Cached:

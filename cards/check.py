@@ -31,7 +31,7 @@ from pairbank.cards.bank.tables import read_summary
 from pairbank.cards.bank.writing import is_unfinished
 from pairbank.cards.card.check_croissant import croissant_problems
 from pairbank.cards.card.check_figures import figure_problems
-from pairbank.cards.card.render import columns_of_configs, configs_of
+from pairbank.cards.card.render import columns_of_configs, configs_of, licences_of
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file
 
@@ -189,6 +189,10 @@ def _head_problems(page: str, manifest: Mapping[str, Any]) -> Iterator[str]:
         return
     if sorted(paths) != data_files(manifest):
         yield f"{CARD}: its configs name {len(paths)} files, the bank has {len(data_files(manifest))}, or others"
+    licences = head.get("license")
+    expected = licences_of(manifest)
+    if sorted(map(str, licences if isinstance(licences, list) else [licences])) != expected:
+        yield f"{CARD}: its licence is {licences!r}, expected {expected!r}, the licences of the manifest's corpora"
 
 
 def _holds_texts(root: Path, manifest: Mapping[str, Any], corpus: str) -> bool:

@@ -28,7 +28,8 @@ from pairbank.cards.hub.benchmark import eval_results, eval_yaml, results_path
 from pairbank.cards.hub.changes import EVAL, Base, Changes, LocalFile, compared
 from pairbank.cards.hub.repository import Remote, Repository, why_unreachable, with_retries
 from pairbank.cards.hub.space import space_files
-from pairbank.cards.site.site import write_site
+from pairbank.cards.site.site import site_of
+from pairbank.cards.site.source import open_source
 from pairbank.errors import PublishError
 from pairbank.files import read_json, sha256_of_file, sha256_of_text, write_json
 
@@ -117,7 +118,7 @@ def _with_space(work: _Work, repo_id: str, made: Published) -> Published:
     is_private = with_retries(f"read {repo_id}", lambda: work.read(Repository(api=work.api, repo_id=repo_id))).private
     repository = Repository(api=work.api, repo_id=repo_id, kind="space")
     with tempfile.TemporaryDirectory() as folder:
-        site = write_site(work.root, Path(folder) / "site", name=repo_id, revision=revision)
+        site = site_of(open_source(str(work.root)), Path(folder) / "site", name=repo_id, revision=revision)
         # the site holds what the bank does: whoever may not read the one may not read the other
         alike = replaced(work, private=True) if is_private else work
         shown = alike.publish(repository, space_files(repo_id, site), "Publish the site")

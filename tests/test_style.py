@@ -16,7 +16,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 CAPTIONS = ROOT / "docs" / "gallery.md"
-PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {CAPTIONS})]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "reports" / "README.md",
+    *sorted({*(ROOT / "docs").glob("*.md")} - {CAPTIONS}),
+]
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 GOLDEN_PAGES = [CAPTIONS, *sorted((ROOT / "tests" / "golden").glob("**/*.md"))]
 PACKAGES = ("builders", "scoring", "stats", "cards", "src")
@@ -27,6 +31,7 @@ WORDS_OF_A_PARAGRAPH = 100
 
 PHRASES = {
     r"an? (?:row|column|line|file|table|number|model|item) an? (?:item|method|model|column|row|corpus)": "one … per …",
+    r"one (?:row|column|folder|file|line|number|score|answer|sentence) an? \w+": "one … per …",
     r"nobody needs": "readable without …",
     r"what single raters said|(?:of|by) single raters": "individual ratings",
     r"(?:what )?would fool": "common artefacts",

@@ -140,7 +140,7 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
     tasks = {task for facts in corpora.values() for task in facts.get("tasks", [])}
     head = DatasetCardData(
         language=sorted({tag.split("-")[0] for tag in tags if re.match(r"[a-z]{2,3}(-|$)", tag)}),
-        license=sorted({hub_values.hub_licence(licence_id(n, facts)) for n, facts in corpora.items()}),
+        license=licences_of(bank.manifest),
         pretty_name=pretty_name(bank.manifest),
         size_categories=[hub_values.size_category(sum(facts["n_items"] for facts in corpora.values()))],
         annotations_creators=hub_values.annotations_creators(bank.manifest),
@@ -160,6 +160,11 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
     } | {"shell": _shell}
     body = environment.from_string(template).render(**_facts(bank, name))
     return str(DatasetCard(f"---\n{head.to_yaml()}\n---\n\n{body}"))
+
+
+def licences_of(manifest: Mapping[str, Any]) -> list[str]:
+    """Return the Hub's ids of the corpora's licences, for the YAML head."""
+    return sorted({hub_values.hub_licence(licence_id(n, facts)) for n, facts in manifest["corpora"].items()})
 
 
 def pretty_name(manifest: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
@@ -19,16 +19,18 @@ import pyarrow.parquet as pq
 
 from pairbank.cards.bank.declared import declared_in
 from pairbank.cards.bank.layout import SUMMARY, config_name, items_path, scores_path
+from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out, may_publish, refuse_quoted_texts
 from pairbank.cards.bank.tables import read_table
 from pairbank.cards.card.add_model import commands_for, is_on_hub
 from pairbank.cards.card.citations import bibtex_of
+from pairbank.cards.check import check_locked
 from pairbank.cards.site.columns import SUFFIX, write_packed
 from pairbank.cards.site.corpus_data import CorpusWritten, write_corpus
 from pairbank.cards.site.report_pages import write_reports
 from pairbank.cards.site.results_data import write_results
 from pairbank.cards.site.source import Folder, Source, manifest_of, open_source
-from pairbank.errors import OutputError
+from pairbank.errors import OutputError, PairbankError
 from pairbank.files import write_bytes
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, find_features
 
@@ -54,6 +56,8 @@ def write_site(
 ) -> Path:
     """Write a bank as a website; return its folder.
 
+    The page of a bank that is not whole (`check_bank`) starts with what is wrong with it.
+
     Args:
         bank: a bank's folder, or ORG/NAME of one on the Hub.
         out: a new or empty folder, or one with a site in it, which is replaced as a whole.
@@ -68,6 +72,23 @@ def write_site(
         OutputError: `out` holds something else.
     """
     source = open_source(str(bank), None if Path(bank).is_dir() else revision)
+    root = source.root if isinstance(source, Folder) else None
+    with contextlib.nullcontext() if root is None else locked_where_writable(root):
+        problems = [] if root is None else _problems(root)
+        return site_of(source, out, name=name, revision=revision, texts=texts, features=features, problems=problems)
+
+
+def site_of(
+    source: Source,
+    out: str | Path,
+    *,
+    name: str,
+    revision: str | None = None,
+    texts: Texts = "redistributable",
+    features: Mapping[str, ModelFeatures] | None = None,
+    problems: Sequence[str] = (),
+) -> Path:
+    """Write the site as `write_site` does, of a bank that was checked and, if it is a folder, whose lock is held."""
     manifest = manifest_of(source)
     with _replaced(Path(out)) as staged:
         _copy_app(staged)
@@ -81,7 +102,7 @@ def write_site(
         known_as = source.root.name if isinstance(source, Folder) else source.name
         shown = _Shown(name=name or known_as, revision=revision or source.revision, closed=closed)
         facts = _facts(manifest, shown, corpora, declared_in(manifest) | dict(features or {}))
-        write_packed(staged / MANIFEST_PATH, facts | {"results": results, "reports": reports})
+        write_packed(staged / MANIFEST_PATH, facts | {"results": results, "reports": reports, "problems": problems})
         for corpus in manifest["scores"]:
             write_packed(
                 staged / "data" / "corpora" / config_name(corpus) / f"signatures{SUFFIX}", manifest["scores"][corpus]
@@ -97,6 +118,16 @@ class _Shown:
     revision: str
     closed: set[str]
     """Corpora whose texts were left out."""
+
+
+def _problems(root: Path) -> list[str]:
+    """Return what `check_bank` would find, but for results computed anew; no line names the folder."""
+    try:
+        check_locked(root, depth="quick", reports="free")
+    except PairbankError as error:
+        lines = str(error).replace(f"{root}: ", "").replace(f"{root}/", "").splitlines()
+        return [line.strip() for line in lines]
+    return []
 
 
 def _in_order(manifest: Mapping[str, Any]) -> list[str]:

@@ -2,7 +2,8 @@
 
 How a file has them says what can be known. A column `NAME` holds one answer an item; with `NAME:shown_first`, it is
 known which side the question showed first, and with `NAME:good_first` and `NAME:bad_first` both orders were asked: only
-then is there a position bias to measure. `NAME_good` and `NAME_bad` hold a yes or no about each side by itself.
+then is there a position bias to measure. `NAME_good` and `NAME_bad` hold a yes or no about each side by itself; of
+single sentences there is `NAME_good` alone.
 
 m_good and m_bad are the shares of the answers that choose each side (a tie is half of one for each, an unparsed answer
 none), m_delta their difference: 1, -1, 0 for a tie, between them where two orders disagree. m_answers holds the answers
@@ -61,6 +62,15 @@ SIDES_JUDGED = Asking(
     kind="judgment",
     words="yes or no about each side by itself; difference = 1 if yes to good - 1 if yes to bad",
 )
+SENTENCE_JUDGED = Asking(
+    columns=("_good",),
+    presentations=("good",),
+    options=JUDGED,
+    correct=(0,),
+    kind="judgment",
+    layout={"sides": ["good"]},
+    words="yes or no about a single sentence",
+)
 BOTH_ORDERS = Asking(
     columns=(":good_first", ":bad_first"),
     presentations=ORDERS,
@@ -84,7 +94,7 @@ NO_ORDER = Asking(
     layout={"counterbalanced": False, "orders": "unknown"},
     words="which of two sides, the order shown not stated; difference = 1 for good, -1 for bad, 0 for a tie",
 )
-ASKINGS = (SIDES_JUDGED, BOTH_ORDERS, ONE_ORDER, NO_ORDER)
+ASKINGS = (SIDES_JUDGED, SENTENCE_JUDGED, BOTH_ORDERS, ONE_ORDER, NO_ORDER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +141,18 @@ class ImportedDecisions:
             },
         }
 
-    def part(self, chunk: Chunk, _two_sided: BoolArray) -> Mapping[str, Any]:
-        """Return shares, answers and flags of some rows; null where an answer that is needed is missing."""
+    def part(self, chunk: Chunk, two_sided: BoolArray) -> Mapping[str, Any]:
+        """Return shares, answers and flags of some rows; null where an answer that is needed is missing.
+
+        Raises:
+            ScoreImportError: an answer that is none of those declared, or one side alone of a pair.
+        """
+        if self.asking is SENTENCE_JUDGED and two_sided.any():
+            where = chunk.where(int(two_sided.argmax()))
+            raise ScoreImportError(
+                f"{where}: a pair, and {self.name} has no answers about its worse side: "
+                f"map {self.name}_bad too, or {self.name} where one answer chooses a side"
+            )
         cells = [chunk.column(name) for name in self.numbers]
         rows = [self._row(chunk, row, [column[row] for column in cells]) for row in range(len(chunk))]
         return {name: [found.get(name) for found in rows] for name in self.columns}
@@ -190,9 +210,9 @@ class ImportedDecisions:
 
     def _shares(self, answers: Sequence[str | None]) -> tuple[float | None, float | None]:
         asking = self.asking
-        if asking is SIDES_JUDGED:
-            good, bad = (None if answer == UNPARSED else float(answer == JUDGED[0]) for answer in answers)
-            return good, bad
+        if asking.options == JUDGED:
+            shares = [None if answer == UNPARSED else float(answer == JUDGED[0]) for answer in answers]
+            return shares[0], shares[1] if asking is SIDES_JUDGED else None
         asked = [(answer, asking.options[k]) for answer, k in zip(answers, asking.correct, strict=True) if answer]
         if all(answer == UNPARSED for answer, _ in asked):
             return None, None
@@ -214,7 +234,7 @@ def asking_of(score: DeclaredScore, names: frozenset[str], where: str) -> Asking
         raise ScoreImportError(f"{where}: {score.name} needs {ways}; map them to columns")
     asking = fitting[0]
     said = score.answers.keys() - {TIE_ANSWER, UNPARSED}
-    expected = ({*JUDGED},) if asking is SIDES_JUDGED else ({*SIDES},) if asking is NO_ORDER else ({*SIDES}, {*SHOWN})
+    expected = ({*JUDGED},) if asking.options == JUDGED else ({*SIDES},) if asking is NO_ORDER else ({*SIDES}, {*SHOWN})
     if said and said not in expected:
         ways = " or ".join(" and ".join(sorted(one)) for one in expected)
         remedy = f"; map {score.name}:shown_first to the column that says it" if said == {*SHOWN} else ""

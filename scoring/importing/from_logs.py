@@ -35,6 +35,8 @@ TABLE = "table"
 READERS = {
     "babylm": "pairbank.scoring.importing.logs.babylm",
     "every-eval-ever": "pairbank.scoring.importing.logs.every_eval_ever",
+    "hu-2024-dgl": "pairbank.scoring.importing.logs.dgl",
+    "hu-2024-dgl-sentences": "pairbank.scoring.importing.logs.dgl",
     "inspect-ai": "pairbank.scoring.importing.logs.inspect_ai",
     "lm-eval": "pairbank.scoring.importing.logs.lm_eval",
     "minicons": "pairbank.scoring.importing.logs.minicons",

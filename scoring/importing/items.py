@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from pairbank.builders.corpora.cells import check_on_scale, count_in, number_in
+from pairbank.builders.corpora.corpus_map import LABEL
 from pairbank.builders.corpora.tabular_items import SENTENCES, TabularOptions, TextIds, tabular_item
-from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, features
+from pairbank.builders.schema.columns import COLUMNS, ONE_SIDED_TASKS, TASKS, Item, features
 from pairbank.builders.schema.flags import DUPLICATE_PAIR, IDENTICAL_SIDES, NOT_NFC
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.schema.validation import Validator
@@ -52,17 +53,20 @@ class OwnItems:
         self._pairs: list[IntArray] = []
         self._identical: list[BoolArray] = []
         self._not_nfc: list[BoolArray] = []
+        self._labels: list[int | None] = []
+        """Whether each item is acceptable, 1 or 0, where a reader says so."""
 
-    def add(self, chunk: Chunk) -> None:
-        """Add the items of some rows.
+    def add(self, chunk: Chunk) -> BoolArray:
+        """Add the items of some rows; return which of them have a worse side.
 
         Raises:
             ScoreImportError: the file has no sentences.
             CorpusError: a sentence that is missing, or a rating that is no number.
         """
-        if not {"target_good", "target_bad"} <= chunk.cells.keys():
+        needed = ("target_good",) if self._how.task in ONE_SIDED_TASKS else ("target_good", "target_bad")
+        if not chunk.cells.keys() >= {*needed}:
             raise ScoreImportError(
-                f"{chunk.where(0)}: no sentences; map columns to target_good and target_bad, or give the corpus "
+                f"{chunk.where(0)}: no sentences; map columns to {' and '.join(needed)}, or give the corpus "
                 "(items=, --items) and a column of item_id"
             )
         columns = self._columns(chunk)
@@ -70,26 +74,34 @@ class OwnItems:
         self._pairs.append(np.array([hash(texts) for texts in pairs], dtype=np.int64))
         self._ids.append(np.array([hash(item_id) for item_id in columns["item_id"]], dtype=np.int64))
         self._identical.append(np.array([texts[:2] == texts[2:] for texts in pairs], dtype=np.bool_))
-        self._not_nfc.append(np.array([not all(map(_is_nfc, texts)) for texts in pairs], dtype=np.bool_))
+        self._not_nfc.append(
+            np.array([not all(_is_nfc(text or "") for text in texts) for texts in pairs], dtype=np.bool_)
+        )
         kinds = {column.name: _NUMBERS.get(column.name, pa.string()) for column in COLUMNS}
-        self._parts.append(pa.table({name: pa.array(columns[name], kind) for name, kind in kinds.items()}))
+        table = pa.table({name: pa.array(columns[name], kind) for name, kind in kinds.items()})
+        self._parts.append(table)
+        self._labels += [None if label is None else int(label) for label in chunk.column(LABEL.name)]
+        two_sided: BoolArray = table["target_bad"].is_valid().to_numpy()
+        return two_sided
 
     def _columns(self, chunk: Chunk) -> dict[str, Cells]:
         """Return the schema's columns for some rows."""
         how, n = self._how, len(chunk)
         found: dict[str, Any] = {name: chunk.column(name) for name in ITEM_NAMES}
-        sides = zip(found["target_good"], found["target_bad"], strict=True)
-        for row, (good, bad) in enumerate(sides):
-            if not good or not bad or good.isspace() or bad.isspace():
-                self._item(chunk, row)  # raises, and says what is missing
-        found["subset"] = [subset or "all" for subset in found["subset"]]
-        found["language"] = self._languages(chunk)
         found["task"] = [task or how.task for task in found["task"]]
         if unknown := {*found["task"]} - {*TASKS}:
             self._item(chunk, next(row for row, task in enumerate(found["task"]) if task in unknown))  # raises
+        sides = zip(found["target_good"], found["target_bad"], found["task"], strict=True)
+        for row, (good, bad, task) in enumerate(sides):
+            one_sided = bad is None and task in ONE_SIDED_TASKS
+            if not (good or "").strip() or not (one_sided or (bad or "").strip()):
+                self._item(chunk, row)  # raises, and says what is missing
+        found["subset"] = [subset or "all" for subset in found["subset"]]
+        found["language"] = self._languages(chunk)
         context = found["context_good"] = [text or "" for text in found["context_good"]]
         found["context_bad"] = [
-            before if text is None else text for text, before in zip(found["context_bad"], context, strict=True)
+            before if text is None and bad is not None else text
+            for text, before, bad in zip(found["context_bad"], context, found["target_bad"], strict=True)
         ]
         for name, read in _NUMBERS_IN.items():
             cells = found[name]
@@ -162,7 +174,10 @@ class OwnItems:
             for _ in Validator(self._how.corpus).checked(_items(table)):
                 pass
         table = table.append_column("flags", flag_column(flags, pairs.size))
-        kinds = features()
+        is_labelled = any(label is not None for label in self._labels)
+        if is_labelled:
+            table = table.append_column(LABEL.name, pa.array(self._labels, pa.int32()))
+        kinds = features([LABEL] if is_labelled else ())
         digest = hashlib.sha256(f"{fingerprint} {self._how}".encode()).hexdigest()
         info = datasets.DatasetInfo(features=kinds)
         return datasets.Dataset(table.cast(kinds.arrow_schema), info=info, fingerprint=digest)

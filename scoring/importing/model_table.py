@@ -48,11 +48,7 @@ class ModelTable:
 
     def add(self, chunk: Chunk) -> None:
         """Add some rows."""
-        two_sided: BoolArray = np.ones(len(chunk), dtype=np.bool_)
-        if self._theirs is None:
-            self._own.add(chunk)
-        else:
-            two_sided = self._theirs.add(chunk, self.model)
+        two_sided = self._own.add(chunk) if self._theirs is None else self._theirs.add(chunk, self.model)
         for method in self.methods:
             schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in method.columns.items()])
             self.parts[method.name].append(part_table(method.part(chunk, two_sided), schema))

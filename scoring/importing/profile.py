@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pairbank.builders.corpora.tabular import MAPPABLE, SYNONYMS
-from pairbank.builders.schema.columns import TASKS, Task
+from pairbank.builders.schema.columns import ONE_SIDED_TASKS, TASKS, Task
 from pairbank.builders.sources.references import references
 from pairbank.errors import unknown_name
 from pairbank.scoring.api.names import DIRECT
@@ -201,6 +201,8 @@ def imported_methods(
     chosen: list[Imported] = []
     for name, method in (profile.sides | profile.answers).items():
         missing = [number for number in method.numbers if number not in names]
+        if profile.task in ONE_SIDED_TASKS and missing == [f"{name}_bad"]:
+            missing = []
         if len(missing) < len(method.numbers) or any(score.name == name for score in profile.scores):
             if missing:
                 raise ScoreImportError(f"{where}: {name} lacks {', '.join(missing)}; map them to columns")

@@ -28,12 +28,16 @@ if TYPE_CHECKING:
 def cache_dir() -> Path:
     """Return the folder of downloads, prepared corpora, stored scores and the converted demo model.
 
-    `PAIRBANK_CACHE` names it; else it is `pairbank` under the user's cache folder.
+    `PAIRBANK_CACHE` names it; else it is `pairbank` under the user's cache folder. It is made for its owner alone, for
+    it holds private sentences; a folder that is there already keeps its permissions, so that a group can share one.
     """
     named = os.environ.get("PAIRBANK_CACHE")
-    if named:
-        return Path(named).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pairbank"
+    folder = Path(named or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pairbank").expanduser()
+    with contextlib.suppress(OSError):  # whoever writes there names the fault
+        if not folder.exists():
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700)
+    return folder
 
 
 def sha256_of_file(path: Path) -> str:

@@ -64,7 +64,7 @@ def pair_counts(deltas: ArrayLike) -> PairCounts:
     """
     given = np.asarray(deltas, dtype=np.float64)
     if given.ndim != 2:
-        raise BankError(f"deltas have shape {given.shape}; expected one row a model, one column an item")
+        raise BankError(f"deltas have shape {given.shape}; expected one row per model, one column per item")
     n_models = len(given)
     n, only, gain, squares = (np.zeros((n_models, n_models)) for _ in range(4))
     for start in range(0, given.shape[1], _BLOCK):

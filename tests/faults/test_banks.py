@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -276,6 +277,14 @@ EDITS: dict[str, tuple[Edit, str]] = {
     "a card with configs that are none": (
         of_bytes("README.md", lambda b: b.replace(b"\nconfigs:", b"\nconfigs: [1]\nother:", 1)),
         "its configs are none|YAML head",
+    ),
+    "a card with another licence": (
+        of_bytes("README.md", lambda b: re.sub(rb"\nlicense:\n(- .*\n)+", b"\nlicense: cc0-1.0\n", b, count=1)),
+        r"README.md: its licence is 'cc0-1.0', expected \['",
+    ),
+    "a card whose licence is a table": (
+        of_bytes("README.md", lambda b: re.sub(rb"\nlicense:\n(- .*\n)+", b"\nlicense: {a: b}\n", b, count=1)),
+        "README.md: its licence is {'a': 'b'}, expected",
     ),
     # the manifest
     "a manifest that is a list": (of_bytes("manifest.json", lambda _: b"[]", hashes=False), "lacks corpora or scores"),

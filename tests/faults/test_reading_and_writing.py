@@ -25,7 +25,7 @@ from pairbank.builders.sources.archives import member_texts
 from pairbank.builders.sources.readers import delimited, read_delimited, read_json_lines, read_rating
 from pairbank.cli import app
 from pairbank.errors import BankError, CorpusError, OutputError, PairbankError
-from pairbank.files import reading, replaced_atomically, write_text
+from pairbank.files import cache_dir, reading, replaced_atomically, write_text
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.run.store import shard_key
@@ -233,3 +233,21 @@ def test_a_study_whose_corpora_are_names_is_told_how_to_write_them(tmp_path: Pat
     (tmp_path / "mine.toml").write_text('title = "T"\ncorpora = ["starter"]\nmethods = ["direct"]\n')
     with pytest.raises(StudyError, match=r"corpora holds 'starter', expected a table for each: \[\[corpora\]\]"):
         load_study(str(tmp_path / "mine.toml"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+def test_the_cache_is_made_for_its_owner_alone_and_a_folder_that_is_there_is_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PAIRBANK_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home" / "cache"))
+    assert cache_dir() == tmp_path / "home" / "cache" / "pairbank"
+    assert cache_dir().stat().st_mode & 0o777 == 0o700
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o775)
+    (tmp_path / "file").touch()
+    for place in (shared, tmp_path / "file", tmp_path / "file" / "below"):
+        monkeypatch.setenv("PAIRBANK_CACHE", str(place))
+        assert cache_dir() == place
+    assert shared.stat().st_mode & 0o777 == 0o775

@@ -141,7 +141,7 @@ def test_a_run_into_a_bank_with_other_models_reports_on_all_of_them(tmp_path: Pa
     assert _models(bank, "mine") == {"one", "two", "three"}
     pairbank.check_bank(bank)
     for name in ("one", "two", "three"):
-        assert f"Accuracy (95 % intervals): {name}" in runs[-1].output
+        assert f"Accuracy (95% intervals): {name}" in runs[-1].output
 
 
 @pytest.mark.ci

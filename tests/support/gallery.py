@@ -106,16 +106,14 @@ def page() -> str:
     parts = [
         "# Gallery of figures",
         (
-            "Each kind of figure, and the command that makes it. Scores and ratings are drawn, not measured, for the "
-            "starter corpus and three made-up models: the page shows what figures look like, and no result. "
-            "`make gallery` makes it anew."
+            "Each kind of figure, and the command that makes it. Scores and ratings of the starter corpus are "
+            "simulated for three invented models: the figures show no results. `make gallery` writes this page."
         ),
         (
-            "Reports write every figure three times: PNG at 300 dpi; SVG, whose text is text; PDF, whose fonts are "
-            "embedded (TrueType). Widths are those of one (3.5 inches) and two columns (7.2 inches) of a journal, "
-            "colours Okabe and Ito's. A dark line is no difference, a dashed one chance. Each model has a line, a mark "
-            "or a panel; nothing here is a mean over models. `captions.json` beside the figures has a caption that can "
-            "be quoted."
+            "Reports write every figure in three formats: PNG (300 dpi), SVG (with text as text) and PDF (with "
+            "embedded TrueType fonts). Widths are one (3.5 inches) or two columns (7.2 inches) of a journal; colours "
+            "are those of Okabe and Ito. Solid line: no difference; dashed: chance. Each model has its own "
+            "line, mark or panel; no figure shows a mean over models. `captions.json` has a caption for each figure."
         ),
     ]
     for analysis, figures in sections().items():

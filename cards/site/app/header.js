@@ -15,7 +15,8 @@ export function header(site) {
       h("h1", {}, isolated(site.title)),
       site.authors.length ? h("p.pb-authors", {}, site.authors.flatMap((name, k) => [k ? ", " : "", isolated(name)])) : null,
       h("p.pb-lead", {}, "What language models say about linguistic judgment items, ", h("b", {}, "directly"), " (the log-probability of a string) and ", h("b", {}, "when asked"), " (of an answer to a question), beside what people say."),
-      h("p.pb-sizes", {}, sizes.join(" · "))),
+      h("p.pb-sizes", {}, sizes.join(" · ")),
+      problems(site.problems ?? [])),
     h("div.pb-about", {},
       h("p.pb-note", {}, "Bank ", h("code", {}, site.revision.slice(0, 12)), `, written by pairbank ${site.pairbank}`),
       versions(site),
@@ -25,6 +26,12 @@ export function header(site) {
         h("button.pb-button", { type: "button", "data-copy": "pb-bibtex" }, "Copy BibTeX"))),
       h("button.pb-button", { type: "button", "data-copy": "link" }, "Copy link to this view")),
   );
+}
+
+// What is wrong with a bank that is not whole.
+function problems(lines) {
+  if (!lines.length) return null;
+  return h("details.pb-notice", { open: true }, h("summary", {}, "This bank is not whole: do not rely on its numbers"), h("ul", {}, lines.map((line) => h("li", {}, isolated(line)))));
 }
 
 // The signatures are read when they are asked for.

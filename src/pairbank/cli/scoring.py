@@ -274,8 +274,8 @@ def cut(
 ) -> None:
     """Restrict scored tables to their common items and methods.
 
-    Others' logs are often of more or fewer items, and of other methods; no number is computed or filled in. Import them
-    with --items, by the corpus that was scored.
+    Imported logs often have more or fewer items, and other methods. No number is computed or filled in. Import logs
+    with --items, the corpus that was scored.
 
     Example: pairbank cut my-bank/scores/blimp/*.parquet imported/other.parquet --out alike
     """

@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,16 @@ def test_a_table_of_some_of_the_items_says_where_they_stand(tmp_path: Path) -> N
     shown = decoded(others["direct~some"])
     assert [shown[k] for k in places] == some["direct_delta"].to_pylist()
     assert shown.count(None) == len(ids) - 2
+
+
+def test_the_page_of_a_bank_that_is_not_whole_says_what_is_wrong_with_it(tmp_path: Path, hard_bank: Path) -> None:
+    bank = Path(shutil.copytree(hard_bank, tmp_path / "bank"))
+    assert unpacked(pairbank.write_site(bank, tmp_path / "whole") / "data/site.json.gz")["problems"] == []
+    (bank / "README.md").write_text("Mine.", encoding="utf-8")
+    found = unpacked(pairbank.write_site(bank, tmp_path / "site") / "data/site.json.gz")["problems"]
+    assert found[1] == "README.md: changed since the bank was written (its sha256 is not the manifest's)"
+    assert str(tmp_path) not in " ".join(found)
+    assert not (bank / ".pairbank-lock").exists()
 
 
 def test_small_pieces_share_files_and_large_ones_have_their_own(tmp_path: Path, hard_site: Path) -> None:

@@ -292,7 +292,7 @@ def without(*names: str) -> dict[str, Any]:
         (without("model"), {}, r"which model\? name its column .* or the model \(model=\)"),
         (without(ANSWERS[3]), {}, rf"{QUESTION} lacks {ANSWERS[3]}; map them to columns"),
         (without("direct_good", "direct_bad", *ANSWERS), {}, r"no scores; map columns to direct_good and direct_bad"),
-        (without("direct_good", "direct_bad", *ANSWERS), {}, r"found model, pair_id, good, bad"),
+        (without("direct_good", "direct_bad", *ANSWERS), {}, r"Columns in the file: model, pair_id, good, bad"),
         (pairs(), {"direct_good": "lp"}, r"no column 'lp' for direct_good; found model, pair_id"),
         (pairs(), {"direct_god": "lp"}, r"columns: no name 'direct_god'; did you mean 'direct_good'"),
         (pairs(), {f"{QUESTION}:good_first:3": "lp"}, r"did you mean 'meta_question_simple:good_first:"),
@@ -349,6 +349,8 @@ def test_profiles_are_found_by_name(tmp_path: Path) -> None:
     assert profile_names() == [
         "babylm",
         "every-eval-ever",
+        "hu-2024-dgl",
+        "hu-2024-dgl-sentences",
         "hu-frank-2024",
         "inspect-ai",
         "lm-eval",

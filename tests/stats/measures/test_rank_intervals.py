@@ -69,7 +69,7 @@ def test_all_intervals_hold_the_true_ranks_together_often_enough(shares: list[fl
 
 
 def test_what_is_no_table_of_models_is_refused() -> None:
-    with pytest.raises(BankError, match="expected one row a model"):
+    with pytest.raises(BankError, match="expected one row per model"):
         pair_counts([1.0, 2.0])
     with pytest.raises(BankError, match="no corpora"):
         mean_rank_intervals([])

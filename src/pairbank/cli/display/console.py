@@ -58,8 +58,8 @@ def say_report(made: Report) -> None:
     if not len(made.accuracy):
         say("\nNo item is a choice between two sides: there are scores, but no accuracy and no agreement.")
     for heading, table in (
-        ("Accuracy (95 % intervals)", made.accuracy),
-        ("Agreement with direct and with people (95 % intervals)", made.agreement),
+        ("Accuracy (95% intervals)", made.accuracy),
+        ("Agreement with direct and with people (95% intervals)", made.agreement),
     ):
         for model, part in table.groupby("model", sort=False):
             if not output().as_json:
