@@ -18,7 +18,7 @@ from pairbank.stats.estimates.ties import signs
 from pairbank.stats.measures.accuracy import chosen_options
 
 if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray
+    from pairbank.arrays import FloatArray
     from pairbank.scoring.api.layout import MethodLayout
     from pairbank.stats.scored_table.method_scores import MethodScores
 
@@ -66,7 +66,7 @@ def choices_of(scores: MethodScores) -> FloatArray | None:
     if not (layout.has_logprobs and layout.is_judged):
         return scores.decisions if layout.has_decisions else None
     found = np.full(scores.logprobs_nats.shape, np.nan)
-    known: BoolArray = ~np.isnan(scores.logprobs_nats).all(axis=(1, 2))
+    known = np.asarray(~np.isnan(scores.logprobs_nats).all(axis=(1, 2)), dtype=np.bool_)
     if known.any():
         found[known] = chosen_options(scores.logprobs_nats[known], layout)
     return found
