@@ -38,6 +38,7 @@ READERS = {
     "hu-2024-dgl": "pairbank.scoring.importing.logs.dgl",
     "hu-2024-dgl-sentences": "pairbank.scoring.importing.logs.dgl",
     "inspect-ai": "pairbank.scoring.importing.logs.inspect_ai",
+    "kauf-2023": "pairbank.scoring.importing.logs.kauf",
     "lm-eval": "pairbank.scoring.importing.logs.lm_eval",
     "minicons": "pairbank.scoring.importing.logs.minicons",
     "multiblimp-checkpoints": "pairbank.scoring.importing.logs.multiblimp_checkpoints",

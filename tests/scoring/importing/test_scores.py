@@ -353,6 +353,7 @@ def test_profiles_are_found_by_name(tmp_path: Path) -> None:
         "hu-2024-dgl-sentences",
         "hu-frank-2024",
         "inspect-ai",
+        "kauf-2023",
         "lm-eval",
         "minicons",
         "multiblimp-checkpoints",
