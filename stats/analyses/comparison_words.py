@@ -43,9 +43,9 @@ def answer_said(table: pd.DataFrame, *, margin: float) -> str:
     return said + (_named(tested) if len(tested) else "")
 
 
-def text_said(table: pd.DataFrame, *, margin: float) -> str:
-    """Return what is said of every corpus and kind of comparison."""
-    parts = _families(table, margin=margin)
+def text_said(table: pd.DataFrame, *, margin: float, apart: str = "") -> str:
+    """Return what is said of every corpus and kind of comparison, and of those `apart` that are not compared."""
+    parts = [*_families(table, margin=margin), *filter(None, [apart])]
     parts.append("Comparisons are paired, on the items that both have scored; pairs with identical sides are left out.")
     return "\n\n".join(parts)
 

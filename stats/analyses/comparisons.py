@@ -129,7 +129,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, marg
     return Section(
         id="comparisons",
         title="Differences between models and between methods",
-        text="\n\n".join(filter(None, (text_said(found, margin=margin), apart))),
+        text=text_said(found, margin=margin, apart=apart),
         answer="\n\n".join(filter(None, (answer_said(found, margin=margin), apart))),
         definitions=DEFINITIONS,
         tables={"first": first_table(found), "comparisons": found} | ({"position_bias": left_out} if biased else {}),
