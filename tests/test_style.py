@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CAPTIONS = ROOT / "docs" / "gallery.md"
 PAGES = [
     ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
     ROOT / "docs" / "reports" / "README.md",
     *sorted({*(ROOT / "docs").glob("*.md")} - {CAPTIONS}),
 ]

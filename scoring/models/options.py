@@ -85,7 +85,9 @@ class LoadOptions(TypedDict, total=False):
         "answers, and choices from top log-probabilities).",
     ]
     concurrency: Annotated[int, "Servers: number of concurrent requests."]
-    timeout_s: Annotated[int, "Servers: timeout per request, in seconds."]
+    timeout_s: Annotated[
+        int, "Servers: timeout of the first try, in seconds; it doubles with every try that times out."
+    ]
 
 
 DEFAULTS: LoadOptions = {
@@ -112,7 +114,7 @@ DEFAULTS: LoadOptions = {
     "served_model": None,
     "api": "completions",
     "concurrency": 64,
-    "timeout_s": 600,
+    "timeout_s": 60,
 }
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, Self
 
 import torch
 
-Fault = Literal["429", "500", "503", "cut", "half", "garbled", "slow", "html", "nan", "lacks"]
+Fault = Literal["429", "500", "503", "cut", "half", "garbled", "slow", "html", "nan", "lacks", "echoed"]
 Dialect = Literal["vllm", "vllm-2025", "echo", "llama.cpp", "nothing", "constant", "processed"]
 MOST_LOGPROBS = 20
 MOST_LAST_TOKENS = 128
@@ -249,6 +249,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
             try:
                 made = _spoilt(self.plan.answer(verb, self.path, dict(self.headers.items()), body), fault)
+                made = {"error": {"message": f"overloaded, {self.plan.key}"}} if fault == "echoed" else made
                 self._send(200, made, {"Content-Encoding": "gzip"} if fault == "garbled" else {}, fault=fault)
             except RefusedError as refusal:
                 self._send(refusal.status, {"error": {"message": str(refusal)}})

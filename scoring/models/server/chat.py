@@ -173,8 +173,8 @@ class ChatScorer:
         settings |= {"top_p": 1.0} if self.settings.takes_temperature else {}
         bodies = ({"model": self.served, "messages": messages_of(text, chat=True), **settings} for text, _, _ in first)
         found: dict[int, FloatArray] = {}
-        for number, answer in self.client.post_all(CHAT, bodies):
-            top = top_tokens(first_choice(answer), 0)
+        for number, choice in self.client.post_all(CHAT, bodies, lambda _, answer: first_choice(answer)):
+            top = top_tokens(choice, 0)
             for member in groups[number]:
                 _, option, where = self._asked[requests[member].ids[0], requests[member].ids[1]]
                 found[member] = np.array([self._nats(top, option, where)])
@@ -209,8 +209,8 @@ class ChatScorer:
             {"model": self.served, "messages": messages_of(ask.text, chat=ask.chat), **settings} for ask in prompts
         )
         found: dict[int, Continuation] = {}
-        for number, answer in self.client.post_all(CHAT, bodies):
-            found[number] = _continuation(answer)
+        for number, made in self.client.post_all(CHAT, bodies, lambda _, answer: _continuation(answer)):
+            found[number] = made
             progress(1)
         return [found[number] for number in range(len(prompts))]
 

@@ -1,18 +1,21 @@
 """HTTP to a server: many questions at once, each asked again where the server or the line failed.
 
-In: an address, and JSON bodies. Out: JSON answers. The key comes from the environment (`KEY_VARIABLE`), goes to this
-address alone (redirects are not followed) and stands in no message. Safe in threads.
+In: an address, and JSON bodies. Out: JSON answers, or what `read` makes of them. The key comes from the environment
+(`KEY_VARIABLE`), goes to this address alone (redirects are not followed) and stands in no message. Safe in threads.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 import httpx2
@@ -20,12 +23,21 @@ import httpx2
 from pairbank.errors import ModelLoadError, ScoringError
 
 KEY_VARIABLE = "PAIRBANK_API_KEY"
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
 TRIES = 6
+MALFORMED_TRIES = 2
+"""For an answer that came whole and cannot be read: a passing fault gives a right one at the second try."""
+LONGEST_TIMEOUTS = 10
+"""The timeout doubles with every try that ran into it, up to this many times the first one."""
+SAY_SECONDS = 10.0
+"""Between two messages about requests that are repeated: many fail at once."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 """Before the second try, and before any later one; a pause is twice the one before, or longer if the server asks."""
 PASSING = (408, 409, 425, 429)
 """Refusals that are worth another try, beside all of 500 and above."""
 SHOWN_CHARACTERS = 300
+_AGAIN = "see that the server runs, and run the same command again"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -36,6 +48,10 @@ class ServerError(ScoringError):
         super().__init__(message)
         self.status = status
         """Of the HTTP answer, where there was one."""
+
+
+class ServerRefusalError(ServerError):
+    """A question that the server refuses, and would refuse again."""
 
 
 class ServerGoneError(ServerError):
@@ -51,17 +67,24 @@ class Client:
     concurrency: int
     """Questions under way at once."""
     timeout_s: float
-    """Longest wait for an answer."""
+    """Longest wait for an answer, at the first try."""
     key: str = field(default="", repr=False)
+    _said: list[float] = field(default_factory=list, repr=False, compare=False)
+    """When a repeated request was last reported."""
 
     def _http(self) -> httpx2.Client:
         """Return connections; whoever opens them closes them."""
         return httpx2.Client(
             headers={"Authorization": f"Bearer {self.key}"} if self.key else {},
-            timeout=httpx2.Timeout(self.timeout_s, connect=min(10.0, self.timeout_s), pool=None),
+            timeout=self._timeout(0),
             limits=httpx2.Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency),
             trust_env=urlsplit(self.url).hostname not in LOOPBACK,  # no proxy stands before this machine itself
         )
+
+    def _timeout(self, n_timeouts: int) -> httpx2.Timeout:
+        """Return how long to wait after so many tries that waited in vain: a busy server may need longer."""
+        longest = self.timeout_s * min(LONGEST_TIMEOUTS, 2**n_timeouts)
+        return httpx2.Timeout(longest, connect=min(10.0, self.timeout_s), pool=None)
 
     def get(self, path: str) -> Any:  # noqa: ANN401 - JSON is any
         """Return what stands at a path, or None where the server has nothing there."""
@@ -82,21 +105,28 @@ class Client:
         with self._http() as http:
             return self._asked(http, "POST", path, body, threading.Event())
 
-    def post_all(self, path: str, bodies: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Any]]:
-        """Yield (number of the question, answer) as answers come; bodies are made as there is room for them.
+    def post_all(
+        self, path: str, bodies: Iterable[Mapping[str, Any]], read: Callable[[int, Any], T]
+    ) -> Iterator[tuple[int, T]]:
+        """Yield (number of the question, what `read` makes of the answer) as answers come.
+
+        Bodies are made as there is room for them. A question whose answer `read` refuses with a ServerError is asked
+        once more.
 
         Raises:
-            ServerError: as `post`; no further question is asked then, and none is still under way.
+            ServerError: as `post`, or the answer was refused twice; no further question is asked then, and none is
+                still under way.
         """
         stop = threading.Event()
-        under_way: dict[Future[Any], int] = {}
+        under_way: dict[Future[T], int] = {}
         numbered = enumerate(bodies)
         pool = ThreadPoolExecutor(self.concurrency, "pairbank-server")
         http = self._http()
 
         def ask(n: int) -> None:
             for number, body in islice(numbered, n):
-                under_way[pool.submit(self._asked, http, "POST", path, body, stop)] = number
+                asked = pool.submit(self._asked, http, "POST", path, body, stop, read=partial(read, number))
+                under_way[asked] = number
 
         try:
             ask(self.concurrency)
@@ -113,32 +143,53 @@ class Client:
             http.close()
 
     def _asked(
-        self, http: httpx2.Client, verb: str, path: str, body: Mapping[str, Any] | None, stop: threading.Event
+        self,
+        http: httpx2.Client,
+        verb: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+        stop: threading.Event,
+        *,
+        read: Callable[[Any], Any] = lambda answer: answer,
     ) -> Any:  # noqa: ANN401 - JSON is any
-        """Ask until there is an answer, a refusal that will not pass, or no try left."""
+        """Ask until there is an answer that can be read, a refusal that will not pass, or no try left."""
         address = self.root + path if path in ("/tokenize", "/version") else self.url + path
-        problem, status, pause_s = "", None, FIRST_PAUSE_S
+        problem, status, pause_s, n_timeouts, n_malformed = "", None, FIRST_PAUSE_S, 0, 0
         for n_tries in range(1, TRIES + 1):
             asked_for_s = 0.0
             try:
-                answer = http.request(verb, address, json=body)
-            except httpx2.RequestError as error:
-                problem, status = f"{type(error).__name__}: {error}", None
-            else:
+                answer = http.request(verb, address, json=body, timeout=self._timeout(n_timeouts))
                 if answer.status_code == httpx2.codes.OK:
-                    return self._json(answer)
+                    return read(self._json(answer))
                 problem, status = f"{answer.status_code}: {self.shown(answer.text)}", answer.status_code
                 if status < httpx2.codes.INTERNAL_SERVER_ERROR and status not in PASSING:
-                    raise ServerError(self._refusal(path, problem, status), status=status)
+                    raise ServerRefusalError(self._refusal(path, problem, status), status=status)
                 asked_for_s = _seconds(answer.headers.get("retry-after", ""))
-            if n_tries < TRIES and stop.wait(min(LONGEST_PAUSE_S, max(pause_s, asked_for_s))):
-                break
+            except httpx2.RequestError as error:
+                problem, status = f"{type(error).__name__}: {error}", None
+                n_timeouts += isinstance(error, httpx2.TimeoutException)
+            except ServerRefusalError:
+                raise
+            except ServerError as error:
+                problem, status = self.without_key(str(error)), None
+                n_malformed += 1
+                if n_malformed == MALFORMED_TRIES:
+                    raise ServerError(problem) from error
+            pause_now_s = min(LONGEST_PAUSE_S, max(pause_s, asked_for_s))
+            if n_tries < TRIES:
+                self._say(f"{problem}; {path} is repeated in {pause_now_s:.1f} s (try {n_tries + 1} of {TRIES})")
+                if stop.wait(pause_now_s):
+                    break
             pause_s *= 2
-        raise ServerGoneError(
-            f"{self.url}: no answer to {path} after {n_tries} tries ({problem}); what was scored before is stored: "
-            "see that the server runs, and run the same command again",
-            status=status,
-        )
+        message = f"no answer to {path} after {n_tries} tries ({problem}); what was scored before is stored: {_AGAIN}"
+        raise ServerGoneError(f"{self.url}: {message}", status=status)
+
+    def _say(self, message: str) -> None:
+        """Warn of a repeated request, unless another was reported just now."""
+        now = time.monotonic()
+        if not self._said or now - self._said[-1] > SAY_SECONDS:
+            self._said[:] = [now]
+            logger.warning("%s: %s", self.url, self.without_key(message))
 
     @property
     def root(self) -> str:
@@ -147,7 +198,11 @@ class Client:
 
     def shown(self, text: str) -> str:
         """Return the beginning of what a server said, without the key, should it have said that."""
-        return (text.replace(self.key, "[key]") if self.key else text)[:SHOWN_CHARACTERS]
+        return self.without_key(text)[:SHOWN_CHARACTERS]
+
+    def without_key(self, text: str) -> str:
+        """Return a message without the key, which a server may have put into its answer."""
+        return text.replace(self.key, "[key]") if self.key else text
 
     def _json(self, answer: httpx2.Response) -> Any:  # noqa: ANN401
         try:

@@ -95,7 +95,7 @@ def known_answers(client: Client, tokens: CausalTokens, served: str, *, longest:
         if isinstance(found, Probes):
             return Found(way=way, measured=(f"log-probabilities ({way.name})", *measured), probes=found)
         problems[way.name] = found
-    told = "; ".join(dict.fromkeys(problems.values()))
+    told = client.without_key("; ".join(dict.fromkeys(problems.values())))
     raise ModelLoadError(
         f"{client.url} gives no log-probabilities of a prompt's tokens, so nothing can be scored with it ({told}). "
         "Serve the model with vLLM, load it here by its folder or Hub id, or ask for written answers alone (--api chat)"

@@ -55,7 +55,7 @@ def load(address: str, options: LoadOptions) -> ServerScorer | ChatScorer:
         card = _card(client, options["served_model"])
         return _chat(client, card, options) if is_chat else _completions(client, card, options)
     except ServerError as error:
-        raise ModelLoadError(str(error)) from error
+        raise ModelLoadError(client.without_key(str(error))) from error
 
 
 def _completions(client: Client, card: Mapping[str, Any], options: LoadOptions) -> ServerScorer:

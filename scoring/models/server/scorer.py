@@ -76,13 +76,19 @@ class ServerScorer:
         results: list[FloatArray | None] = [None] * len(requests)
         questions = self.way.questions(requests)
         bodies = ({"model": self.served, **self.way.body(question)} for question in questions)
-        for number, answer in self.client.post_all(COMPLETIONS, bodies):
-            question, choice = questions[number], first_choice(answer)
-            for member in question.members:
-                try:
-                    results[member] = self.way.read(question, requests[member], choice)
-                except ServerError as error:
-                    raise ServerError(f"{self.info.name} at {self.client.url}: {error}") from error
+
+        def read(number: int, answer: object) -> list[FloatArray]:
+            question = questions[number]
+            try:
+                choice = first_choice(answer)
+                return [self.way.read(question, requests[member], choice) for member in question.members]
+            except ServerError as error:
+                raise ServerError(f"{self.info.name} at {self.client.url}: {error}") from error
+
+        for number, values in self.client.post_all(COMPLETIONS, bodies, read):
+            question = questions[number]
+            for member, nats in zip(question.members, values, strict=True):
+                results[member] = nats
                 self.stats.n_sequence_tokens += len(requests[member].ids) - 1
             self.stats.n_computed_tokens += len(question.prompt)
             progress(len(question.members))
@@ -112,8 +118,9 @@ class ServerScorer:
             "return_tokens_as_token_ids": True,
         }
         bodies = ({"model": self.served, **settings, "prompt": list(inputs[i])} for i in asked)
-        for number, answer in self.client.post_all(COMPLETIONS, bodies):
-            found[asked[number]] = self._continuation(first_choice(answer))
+        read = self._continuation
+        for number, made in self.client.post_all(COMPLETIONS, bodies, lambda _, answer: read(first_choice(answer))):
+            found[asked[number]] = made
             progress(1)
         if asked:
             self.refuse_another_model()
@@ -125,7 +132,7 @@ class ServerScorer:
         Raises:
             ModelChangedError: the answers are not those given at load.
         """
-        asking = Asking(client=self.client, served=self.served, way=self.way)
+        asking = Asking(client=self.client, served=self.served, way=self.way, is_known=True)
         moved = moved_nats(self.probes.nats, np.concatenate(asking.nats(self.probes.requests, together=False)))
         if moved > self.probes.allowed_nats:
             raise ModelChangedError(

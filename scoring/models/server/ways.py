@@ -11,7 +11,7 @@ Prompts are token ids, so that the server adds and cuts nothing. Every setting t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -176,6 +176,9 @@ class Asking:
     """What the server calls the model."""
     way: Way
 
+    is_known: bool = False
+    """Whether this way gave right answers before: then a malformed one is a passing fault, and asked for again."""
+
     def nats(self, requests: Sequence[EncodedRequest], *, together: bool) -> list[FloatArray]:
         """Return each request's log-probabilities in nats; `together`: asked at once, as far as the client may.
 
@@ -183,19 +186,33 @@ class Asking:
             ServerError: as `Client.post`; an answer that holds none.
         """
         questions = self.way.questions(requests)
-        bodies = [self.way.body(question) for question in questions]
         found: dict[int, FloatArray] = {}
-        for number, choice in self.choices(bodies, together=together):
-            found |= {m: self.way.read(questions[number], requests[m], choice) for m in questions[number].members}
+
+        def read(number: int, answer: object) -> None:
+            choice = first_choice(answer)
+            found.update({m: self.way.read(questions[number], requests[m], choice) for m in questions[number].members})
+
+        for number, answer in self._answers(
+            [self.way.body(question) for question in questions],
+            read if self.is_known else lambda _, answer: answer,
+            together=together,
+        ):
+            if not self.is_known:
+                read(number, answer)
         return [found[number] for number in range(len(requests))]
 
     def choices(
         self, bodies: Sequence[Mapping[str, Any]], *, together: bool
     ) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """Yield (number of the question, its one choice)."""
-        client = self.client if together else replace(self.client, concurrency=1)
-        for number, answer in client.post_all(COMPLETIONS, ({"model": self.served, **body} for body in bodies)):
+        for number, answer in self._answers(bodies, lambda _, answer: answer, together=together):
             yield number, first_choice(answer)
+
+    def _answers(
+        self, bodies: Sequence[Mapping[str, Any]], read: Callable[[int, Any], Any], *, together: bool
+    ) -> Iterator[tuple[int, Any]]:
+        client = self.client if together else replace(self.client, concurrency=1)
+        return client.post_all(COMPLETIONS, ({"model": self.served, **body} for body in bodies), read)
 
 
 def first_choice(answer: Any) -> Mapping[str, Any]:  # noqa: ANN401 - JSON is any

@@ -231,14 +231,46 @@ def test_an_answer_that_does_not_come_is_asked_for_again(
         ("html", "something else than JSON"),
         ("nan", r"-9999\.0, which is no log-probability"),
         ("lacks", "no log-probability of the token asked for"),
+        ("echoed", r"the answer has no choice: .*overloaded, \[key\]"),
     ],
 )
-def test_an_answer_that_is_none_is_an_error(fault: Fault, message: str, serve: Serve, tmp_path: Path) -> None:
-    server, tokenizer = serve("gpt2")
+def test_an_answer_that_is_none_is_asked_for_once_more_and_then_an_error(
+    fault: Fault,
+    message: str,
+    serve: Serve,
+    here: Here,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv(client.KEY_VARIABLE, "sk-secret-777")
+    server, tokenizer = serve("gpt2", key="sk-secret-777")
     there = pairbank.load_model(server.url, tokenizer=tokenizer)
-    server.faults.append(fault)
-    with pytest.raises(ScoringError, match=message):
-        pairbank.score(corpus(tmp_path, ENGLISH), there)
+    items = corpus(tmp_path, ENGLISH)
+    server.fails = lambda _body, _n_before: fault
+    with pytest.raises(ScoringError, match=message) as error:
+        pairbank.score(items, there)
+    assert "is repeated in 0.0 s (try 2 of 6)" in caplog.text
+    assert "sk-secret" not in f"{error.value}{caplog.text}"
+    seen: list[dict[str, Any]] = []  # each question fails the first time that it is asked from here on
+
+    def once(body: dict[str, Any], _n_before: int) -> Fault | None:
+        is_new = body not in seen
+        seen.append(body)
+        return fault if is_new else None
+
+    server.fails = once
+    found = pairbank.score(items, there)["direct_delta"][:]
+    np.testing.assert_allclose(found, pairbank.score(items, here["gpt2"][1])["direct_delta"][:], atol=1e-4)
+
+
+def test_the_timeout_doubles_with_every_try_that_ran_into_it(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("completions_server.SLOW_S", 1.4)
+    server, _ = serve("gpt2")
+    server.fails = lambda _body, _n_before: "slow"
+    asked = client.client_for(server.url, concurrency=1, timeout_s=0.5)
+    assert asked.post("/completions", {"model": server.name, "prompt": [1, 2], "max_tokens": 1})["choices"]
+    assert len(server.log) == 3
 
 
 def test_a_server_killed_in_the_middle_costs_a_shard_and_no_more(
