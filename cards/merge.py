@@ -38,7 +38,7 @@ from pairbank.cards.check import check_locked
 from pairbank.cards.hub.changes import LocalFile
 from pairbank.cards.write import finish
 from pairbank.errors import BankError
-from pairbank.files import cache_dir, read_json, write_json
+from pairbank.files import cache_dir, read_json, real_path, write_json
 from pairbank.scoring.scored import read_scored
 from pairbank.scoring.signature import method_hashes
 
@@ -78,11 +78,11 @@ def merge_banks(first: str | Path, second: str | Path, *, out: str | Path) -> Pa
     target = Path(out)
     refuse_other_folders(target)
     roots = [_place(place) for place in (first, second)]
-    if target.resolve() in [place.root.resolve() for place in roots]:
+    if real_path(target) in [real_path(place.root) for place in roots]:
         raise BankError(f"{target} is not empty; choose a new folder for the merged bank")
     with contextlib.ExitStack() as locks:
         # in one order, so that two processes that merge the same banks do not wait for each other
-        for root in sorted({place.root.resolve() for place in roots}):
+        for root in sorted({real_path(place.root) for place in roots}):
             locks.enter_context(locked_where_writable(root))
         a, b = (_side(place) for place in roots)
         _refuse_conflicts(a, b)

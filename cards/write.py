@@ -50,7 +50,7 @@ from pairbank.cards.bank.writing import rewritten, written_anew
 from pairbank.cards.card.render import bank_in, card_text, croissant_of
 from pairbank.cards.check import check_locked
 from pairbank.errors import BankError
-from pairbank.files import sha256_of_file, write_json, write_text
+from pairbank.files import real_path, sha256_of_file, write_json, write_text
 from pairbank.scoring.scored import Scored
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ def strip_texts(bank: str | Path, out: str | Path) -> Path:
     """
     source, target = Path(bank), Path(out)
     read_manifest(source)
-    if target.resolve() == source.resolve():
+    if real_path(target) == real_path(source):
         raise BankError(f"{target} is not empty; choose a new folder for the bank without texts")
     with locked_where_writable(source), written_anew(target, purpose="the bank without texts") as staged:
         manifest = check_locked(source, reports="free")

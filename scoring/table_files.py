@@ -7,6 +7,7 @@ in a cell.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -130,7 +131,7 @@ def _sheet(path: Path, table: pa.Table, _bom: bool) -> None:  # noqa: FBT001 - a
 
     if len(table) >= SHEET_ROWS:
         raise OutputError(f"{path}: {len(table):,} rows, and a sheet takes {SHEET_ROWS - 1:,}; write .parquet or .csv")
-    with replaced_atomically(path) as temporary:
+    with replaced_atomically(path) as temporary, _as_os_error():
         options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
         with xlsxwriter.Workbook(temporary, options) as book:
             book.set_properties({"created": SHEET_CREATED})
@@ -146,6 +147,17 @@ def _sheet(path: Path, table: pa.Table, _bom: bool) -> None:  # noqa: FBT001 - a
                         sheet.write_string(number, column, cell)
                     elif cell is not None and math.isfinite(cell):
                         sheet.write_number(number, column, cell)
+
+
+@contextlib.contextmanager
+def _as_os_error() -> Iterator[None]:
+    """Raise the operating system's error that the library wraps as one of its own."""
+    from xlsxwriter.exceptions import FileCreateError
+
+    try:
+        yield
+    except FileCreateError as error:
+        raise next((one for one in error.args if isinstance(one, OSError)), OSError(str(error))) from error
 
 
 def _check_length(cell: str, where: str) -> None:

@@ -21,6 +21,8 @@ from pairbank.files import reading
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_ESCAPE = re.compile(r"_x((?![Dd][89A-Fa-f])[0-9A-Fa-f]{4})_")
+"""How a workbook writes what XML cannot have, and `_x005F_` for an underscore that would look like it."""
 _REFERENCE = re.compile(r"([A-Z]{1,3})(\d+)")
 _LAST_COLUMN = 16_384
 _BUILT_IN_DATES = frozenset(str(n) for n in (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
@@ -73,7 +75,15 @@ def rows_of_workbook(data: bytes, where: str, sheet: str | None = None) -> Itera
             if text := _text(cell, strings, dates, where):
                 cells[_column(cell.get("r"), place, where)] = text
         if cells:
-            yield int(row.get("r") or number), [cells.get(place, "") for place in range(max(cells) + 1)]
+            yield _row_number(row.get("r"), number, where), [cells.get(place, "") for place in range(max(cells) + 1)]
+
+
+def _row_number(stated: str | None, number: int, where: str) -> int:
+    if stated is None:
+        return number
+    if not (stated.isdecimal() and len(stated) < 8):
+        raise CorpusError(f"{where}: a row has the number {stated[:40]!r}; {_REMEDY}")
+    return int(stated)
 
 
 def _members(data: bytes, where: str) -> dict[str, bytes]:
@@ -83,6 +93,8 @@ def _members(data: bytes, where: str) -> dict[str, bytes]:
         wanted = [info for info in archive.infolist() if info.filename.endswith((".xml", ".rels"))]
         if sum(info.file_size for info in wanted) > MAX_UNPACKED_BYTES:
             raise CorpusError(f"{where}: unpacks to more than {MAX_UNPACKED_BYTES // 2**20:,} MiB; {_REMEDY}")
+        if any(info.flag_bits & 1 for info in archive.infolist()):
+            raise CorpusError(f"{where}: is protected by a password; save it without one")
         return {info.filename: archive.read(info) for info in wanted}
 
 
@@ -121,7 +133,8 @@ def _shared_strings(members: dict[str, bytes], where: str) -> list[str]:
 def _plain(element: ET.Element) -> str:
     """Return the text of its runs; what is only a reading aid (furigana) is left out."""
     aids = {text for aid in element.iter(f"{_MAIN}rPh") for text in aid.iter(f"{_MAIN}t")}
-    return "".join(text.text or "" for text in element.iter(f"{_MAIN}t") if text not in aids)
+    text = "".join(text.text or "" for text in element.iter(f"{_MAIN}t") if text not in aids)
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
 
 
 def _date_styles(members: dict[str, bytes], where: str) -> frozenset[str]:
@@ -155,7 +168,12 @@ def _text(cell: ET.Element, strings: list[str], dates: frozenset[str], where: st
             f"{where}, cell {cell.get('r')}: a date or time ({text}), perhaps a number that the spreadsheet turned "
             "into one; format the column as text or number, type the value again, and save the workbook"
         )
-    return _short(text) if kind == "n" and text else text
+    if kind != "n" or not text:
+        return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    try:
+        return _short(text)
+    except ValueError as error:
+        raise CorpusError(f"{where}, cell {cell.get('r')}: {text[:40]!r} is no number; {_REMEDY}") from error
 
 
 def _short(text: str) -> str:

@@ -7,15 +7,16 @@ runs on a server, and the page asks no other host for anything.
 from __future__ import annotations
 
 import contextlib
+import glob
 import re
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-import pyarrow.parquet as pq
 
 from pairbank.cards.bank.declared import declared_in
 from pairbank.cards.bank.layout import SUMMARY, config_name, items_path, scores_path
@@ -31,7 +32,7 @@ from pairbank.cards.site.report_pages import write_reports
 from pairbank.cards.site.results_data import write_results
 from pairbank.cards.site.source import Folder, Source, manifest_of, open_source
 from pairbank.errors import OutputError, PairbankError
-from pairbank.files import write_bytes
+from pairbank.files import read_parquet, write_bytes
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, find_features
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 FORMAT = 2
 """Of the files below `data/`; a page reads those of its own format only."""
 MANIFEST_PATH = f"data/site{SUFFIX}"
+LEFT_AFTER_S = 3600.0
+"""Age of a temporary folder after which its writer is taken to have been killed."""
 _STEP = re.compile(r"(?:^|[@/_-])step[_-]?(\d+)$")
 Texts = Literal["redistributable", "all"]
 """Which corpora keep their texts: those that may be published, or all, for a page that only its owner sees."""
@@ -148,7 +151,7 @@ def _closed(source: Source, manifest: Mapping[str, Any]) -> set[str]:
 def _summary(source: Source, manifest: Mapping[str, Any]) -> pd.DataFrame | None:
     if not any(manifest["scores"].values()):
         return None
-    frame: pd.DataFrame = pq.read_table(source.path(SUMMARY)).to_pandas()
+    frame: pd.DataFrame = read_parquet(source.path(SUMMARY)).to_pandas()
     return frame
 
 
@@ -257,6 +260,9 @@ def _replaced(out: Path) -> Iterator[Path]:
         first = min(path.name for path in out.iterdir())
         raise OutputError(f"{out} exists and is no site (it holds {first}); choose a new or empty folder for the site")
     out.parent.mkdir(parents=True, exist_ok=True)
+    for left in out.parent.glob(f".{glob.escape(out.name)}.*"):  # of a writer that was killed
+        if left.is_dir() and time.time() - left.stat().st_mtime > LEFT_AFTER_S:
+            shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as beside:
         staged = Path(beside) / "new"
         staged.mkdir()

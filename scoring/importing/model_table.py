@@ -86,7 +86,7 @@ class ModelTable:
         self.parts.clear()
         if self._theirs is None:
             table = self._own.dataset(f"{origin['sha256']} {self.model}")
-            manifest = _manifest_of(table, how, version_=str(origin["sha256"])[:12])
+            manifest = _manifest_of(table, how, version_=corpus_signature(table, {})["items_sha256"][:12])
         else:
             order, table, manifest = self._theirs.found()
             parts = {name: part.take(pa.array(order)) for name, part in parts.items()}

@@ -105,7 +105,7 @@ def load_profile(name: str) -> ImportProfile:
         path = Path(str(resources.files("pairbank.scoring.importing") / "profiles" / f"{name}.toml"))
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ScoreImportError(f"{path}: not TOML ({error})") from error
     return _profile(table, path)
 

@@ -230,6 +230,11 @@ def reading(
         raise error(f"{path}: {saying} ({_reason(problem)}); {to_do}") from problem
 
 
+def real_path(path: Path) -> Path:
+    """Return an absolute path without links; of links in a circle what is left (`Path.resolve` gives a traceback)."""
+    return Path(os.path.realpath(path))
+
+
 _WHAT_TO_DO = {
     errno.ENOSPC: "make room",
     errno.EDQUOT: "make room",

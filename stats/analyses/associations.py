@@ -252,7 +252,7 @@ def _text(made: dict[str, pd.DataFrame]) -> str:
 
 
 def _predicted_said(part: pd.DataFrame) -> str:
-    """Say what people's differences are predicted by, where they are at all: R^2 is above 0 for nothing."""
+    """Say what people's differences are predicted by, where they are at all: R^2 is above 0 by chance."""
     first = part.iloc[0]
     of = f"({len(part)} predictors, {first['n']:,} items)"
     if not first["p_all"] < SIGNIFICANCE:

@@ -214,7 +214,7 @@ def _wholes(summary: pd.DataFrame) -> pd.Series[float]:
 
 
 def _answer(models: pd.DataFrame) -> str:
-    """Return what probes find at best, at a layer chosen elsewhere, and for nothing; of many models the range."""
+    """Return what probes find at best, at a layer chosen elsewhere, and by chance; of many models the range."""
     known = models[models["f1"].notna()]
     if known.empty:
         return ""
@@ -224,7 +224,7 @@ def _answer(models: pd.DataFrame) -> str:
     return html_as_text(
         f"A probe of {who} tells the better sentence with F1 {shown['f1']} at its best layer ({_corpora(known)}), "
         f"{shown['f1_chosen']} at the layer that the other folds choose. With exchanged labels the best layer reaches "
-        f"{shown['f1_control']}, which is what a maximum over layers gives for nothing."
+        f"{shown['f1_control']}, the chance level of a maximum over layers."
     )
 
 

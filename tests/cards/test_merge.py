@@ -46,6 +46,19 @@ def test_splits_of_one_corpus_are_united_and_other_corpora_come_along(
     assert read_manifest(merged) == read_manifest(whole)
 
 
+def test_two_groups_scores_of_the_same_items_merge(tmp_path: Path) -> None:
+    """Each group imports a file of its own; the items are the same, so they are one corpus."""
+    banks = []
+    for group, shift in (("closed-1", 0.0), ("closed-2", 1.0), ("closed-3", 2.5)):
+        rows = [f"{group},A {k} sleeps.,A {k} sleep.,{-10.5 - shift},{-12.25 - k}" for k in range(5)]
+        path = tmp_path / f"{group}.csv"
+        path.write_text("\n".join(["model,good,bad,direct_good,direct_bad", *rows]) + "\n")
+        banks.append(written(tmp_path / group, *pairbank.import_scores(path, corpus="verbs")))
+    both = pairbank.merge_banks(banks[0], banks[1], out=tmp_path / "both")
+    manifest = read_manifest(pairbank.merge_banks(both, banks[2], out=tmp_path / "all"))
+    assert sorted(manifest["scores"]["verbs"]) == ["closed_1", "closed_2", "closed_3"]
+
+
 def test_merged_banks_keep_both_titles_and_name_each_author_once(tmp_path: Path, scored_by: Score) -> None:
     a = pairbank.write_bank(tmp_path / "a", scored=[scored_by("fake-1")], title="Verbs", authors=["A. Roe", "B. Low"])
     b = pairbank.write_bank(tmp_path / "b", scored=[scored_by("fake-2")], title="Nouns", authors=["B. Low", "C. Day"])

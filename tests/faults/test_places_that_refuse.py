@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import resource
 from collections.abc import Callable, Iterator
@@ -57,6 +58,15 @@ def test_a_full_disk_is_one_error_with_the_path_and_the_remedy_and_leaves_nothin
     monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))
     with pytest.raises(PairbankError, match=rf"{tmp_path}.*{REMEDY}"):
         pairbank.load_corpus("starter", limit=1)
+
+
+@pytest.mark.usefixtures("little_room")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # XlsxWriter leaves its own file open
+def test_a_full_disk_is_the_same_error_for_a_workbook(tmp_path: Path, table: Scored) -> None:
+    with pytest.raises(PairbankError, match=rf"{tmp_path}.*(File too large|larger files).*{REMEDY}"):
+        table.save(tmp_path / "scored.xlsx")
+    gc.collect()
+    assert all_of(tmp_path) == []
 
 
 def test_a_full_disk_leaves_an_old_bank_as_it_was(tmp_path: Path, scored_by: Score, table: Scored) -> None:

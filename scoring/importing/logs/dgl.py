@@ -56,7 +56,12 @@ _ASKED_TEMPLATE = DeclaredScore(
     label=f"{_QUESTION}; the published script sends [SENTENCE] in place of the sentence",
 )
 _SAMPLED = DeclaredScore(
-    name="sampled", kind="score", direction="higher", unit="share of the answers that accept", label=_QUESTION
+    name="sampled",
+    kind="rating",
+    direction="higher",
+    unit="share of ten sampled answers that accept",
+    label=_QUESTION,
+    scale=(0.0, 1.0),
 )
 
 

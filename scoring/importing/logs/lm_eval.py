@@ -288,7 +288,7 @@ def _gold(
             return chosen if line["acc"] == 1 else 1 - chosen
         raise ScoreImportError(f"{where}: options are contexts, and acc does not say which is right")
     target = str(line.get("target")).strip()
-    if target.isdecimal() and int(target) < len(options):
+    if target.isdecimal() and len(target) < 5 and int(target) < len(options):
         return int(target)
     texts = [option.strip() for option in options]
     if target in texts:

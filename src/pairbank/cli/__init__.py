@@ -6,7 +6,10 @@ message and exit code 1, no traceback.
 
 from __future__ import annotations
 
+import io
 import logging
+import os
+import signal
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
@@ -90,14 +93,40 @@ app.add_typer(new.app, name="new", rich_help_panel="Data")
 
 
 def main() -> None:
-    """Run the command line; our errors and the operating system's end it with one message and exit code 1."""
+    """Run the command line; our errors and the operating system's end it with one message and exit code 1.
+
+    SIGTERM (of `scancel`, `docker stop`) is taken as Ctrl+C: locks and temporary files are removed; exit code 143.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name that its encoding lacks must not end a command
+            stream.reconfigure(errors="backslashreplace")
+    terminated = _terminable()
     try:
         app()
+    except (SystemExit, KeyboardInterrupt):
+        if terminated():
+            raise SystemExit(128 + signal.SIGTERM) from None
+        raise
     except PairbankError as error:
         _end_with(str(error))
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""
         _end_with(f"{what}{error.strerror or error}; check the place, and run it again")
+
+
+def _terminable() -> Callable[[], bool]:
+    """Make SIGTERM interrupt this process, once; return whether it has."""
+    process, received = os.getpid(), []
+
+    def interrupt(number: int, _frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if os.getpid() != process:  # a child that inherited this
+            signal.raise_signal(number)
+        received.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    return lambda: bool(received)
 
 
 def _end_with(message: str) -> NoReturn:

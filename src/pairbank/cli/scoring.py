@@ -299,6 +299,7 @@ def cut(
 def _refuse_overwriting(paths: Sequence[Path], read: Sequence[Path]) -> None:
     """Refuse to write one table over another, or over a file that was read."""
     from pairbank.errors import BankError
+    from pairbank.files import real_path
 
     for place, path in enumerate(paths):
         if path in paths[:place]:
@@ -307,8 +308,8 @@ def _refuse_overwriting(paths: Sequence[Path], read: Sequence[Path]) -> None:
                 f"{first} and {read[place]} are of one model and corpus, and both would be {path}; nothing was "
                 "written: give the model of one another name (import --model NAME)"
             )
-    inputs = {path.resolve() for path in read}
-    if over := [path for path in paths if path.resolve() in inputs]:
+    inputs = {real_path(path) for path in read}
+    if over := [path for path in paths if real_path(path) in inputs]:
         raise BankError(f"{over[0]} is one of the files to cut; nothing was written: give another folder (--out)")
 
 

@@ -131,7 +131,7 @@ def _chosen(known: CorpusChoice | None, name: str, subset: str | None) -> Corpus
 def _parsed(text: str, where: str, name: str) -> Study:
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise StudyError(f"{where}: not TOML ({error})") from error
     choices = table.pop("corpora", None)
     if not isinstance(choices, list) or not choices:
@@ -140,6 +140,8 @@ def _parsed(text: str, where: str, name: str) -> Study:
         raise StudyError(f"{where}: corpora holds {odd[0]!r}, expected a table for each: [[corpora]] and name = NAME")
     corpora = [record_of(CorpusChoice, choice, where=f"{where}, corpora", error=StudyError) for choice in choices]
     study = record_of(Study, {"name": name} | table | {"corpora": corpora}, where=where, error=StudyError)
+    if study.seed < 0:
+        raise StudyError(f"{where}: seed = {study.seed}; expected 0 or a positive whole number")
     declared_features(study.models)
     choices_of(study.models, where=where)
     return study

@@ -234,7 +234,7 @@ def complexity_correlations(
 
     Returns:
         A row a model and method, and one for its best layers (`what`): `rho` (Spearman), `p` (two-sided, languages
-        permuted), `least_significant` (|rho| from which p < .05), `least_with_power` (seen in four of five cases), the
+        permuted), `least_significant` (|rho| from which p < .05), `least_with_power` (power of 0.80), the
         mean of each type, and why there is no number.
     """
     named = [(str(what), rows) for what, rows in cells.groupby("method", sort=False)]
@@ -345,7 +345,5 @@ def power_said(rows: pd.DataFrame) -> str:
         return f"with {of} languages no correlation could have been significant at 0.05"
     seen = f"with {of} languages p < .05 needs |rho| of {number(least.max())}"
     return (
-        seen
-        if power.isna().all()
-        else f"{seen}, and a true one of some {number(power.max())} is seen in four cases of five"
+        seen if power.isna().all() else f"{seen}, and the minimum detectable one (80% power) is {number(power.max())}"
     )

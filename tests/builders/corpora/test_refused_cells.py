@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,49 @@ def test_a_rating_that_a_spreadsheet_made_a_date_is_refused_with_its_cell(tmp_pa
 def test_other_number_formats_are_numbers(tmp_path: Path, number_format: str) -> None:
     rows = read(workbook(tmp_path / "rated.xlsx", 6.25, number_format)).rows
     assert [row["human_good"] for row in rows] == [6.5, 6.25]
+
+
+def edited(path: Path, old: str, new: str) -> Path:
+    """Return a workbook with one place of its parts changed."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert any(old in text for text in parts.values())
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text.replace(old, new))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('<row r="2"', '<row r="two"', "a row has the number 'two'"),
+        ('<row r="2"', f'<row r="{"9" * 5000}"', "a row has the number '9999"),
+        ("<v>6.25</v>", "<v>six</v>", "cell C3: 'six' is no number"),
+    ],
+)
+def test_an_odd_workbook_is_refused_with_the_place(tmp_path: Path, old: str, new: str, said: str) -> None:
+    with pytest.raises(CorpusError, match=said):
+        read(edited(workbook(tmp_path / "rated.xlsx", 6.25, "0.00"), old, new))
+
+
+def test_a_workbook_with_a_password_is_refused(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "rated.xlsx", 6.25, "0.00")
+    data = bytearray(path.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # the flag of each member, in both headers
+        at = data.find(signature)
+        while at >= 0:
+            data[at + offset] |= 1
+            at = data.find(signature, at + 1)
+    path.write_bytes(data)
+    with pytest.raises(CorpusError, match="protected by a password; save it without one"):
+        read(path)
+
+
+def test_what_a_workbook_writes_escaped_is_read_as_it_was(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "rated.xlsx", 6.25, "0.00")
+    edited(path, "The hen clucks.", "The_x0020_hen_x005F_x0041_ clucks_xD800_.")
+    assert read(path).rows[0]["target_good"] == "The hen_x0041_ clucks_xD800_."
 
 
 @pytest.mark.parametrize("rating", ["0", "9", "7.5"])

@@ -86,6 +86,7 @@ def test_sentences_have_labels_people_and_the_answers_of_each_system(made_up: Pa
     assert data["human_good"][:] == [0.75, 0.25, 0.75, 0.25]
     assert data["human_n"][:] == [2] * 4
     assert data["sampled_good"][:] == [0.5] * 4
+    assert tables["text-davinci-002"].signature["methods"]["sampled"]["layout"]["kind"] == "rating"
     assert data["asked_without_sentence_good"][:] == [1.0, 0.0, None, 1.0]
     assert data["asked_without_sentence_unparsed"][:] == [0, 0, 1, 0]
     assert tables["gpt-4"].dataset["asked_good"][:] == [1.0, 0.0, 1.0, 0.0]
@@ -151,6 +152,21 @@ def test_the_correlations_that_the_notebook_prints_come_out(pairs: Imports, sent
         seen = np.array([(delta, accepted[text]) for text, delta in sides.items() if text in accepted])
         assert len(seen) == 80
         assert np.corrcoef(seen.T)[0, 1] == pytest.approx(printed[table.model], abs=1e-7)
+
+
+@pytest.mark.upstream
+def test_the_pairs_are_those_that_hu_and_frank_scored(pairs: Imports, shared: Path) -> None:
+    """The 75 pairs of Hu & Frank 2024, five of them made of two rows, and the ten of the control."""
+    path = shared / "published" / "hu_frank_2024_syntax.csv"
+    if not path.is_file():
+        pytest.skip(f"{path} is absent")
+    theirs = pd.read_csv(path, usecols=["dataset", "sentence_grammatical", "sentence_ungrammatical"], low_memory=False)
+    theirs = theirs[theirs["dataset"] == "dgl"]
+    data = pairs.tables[0].dataset.to_pandas()
+    data = data[data["phenomenon"] != "Plural Attraction control"]
+    mine = set(zip(data["target_good"], data["target_bad"], strict=True))
+    assert len(mine) == 75
+    assert mine == set(zip(theirs["sentence_grammatical"], theirs["sentence_ungrammatical"], strict=True))
 
 
 @pytest.mark.upstream

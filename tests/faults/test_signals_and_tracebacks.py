@@ -1,0 +1,107 @@
+"""SIGTERM ends a command as Ctrl+C does, with exit code 143; and what used to end in a traceback is one error."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import pairbank
+from pairbank.cards.bank.layout import SUMMARY
+from pairbank.cards.site import site
+from pairbank.cli import app
+from pairbank.errors import PairbankError
+
+STARTED = "started"
+SLOW = f"""
+import sys, time
+import pairbank, pairbank.cli
+from pairbank.files import replaced_atomically
+
+def slow(*_arguments, **_options):
+    with replaced_atomically(__import__("pathlib").Path(sys.argv[-1])) as temporary:
+        temporary.write_text("half")
+        print({STARTED!r}, flush=True)
+        time.sleep(60)
+
+pairbank.load_model = slow
+pairbank.cli.main()
+"""
+
+
+def test_a_command_that_is_terminated_says_so_and_leaves_nothing_half_written(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("good,bad\nThe dog barks.,The dog bark.\n")
+    argv = [sys.executable, "-c", SLOW, "score", "own.csv", "--model", "gpt2", "--out", "scored.parquet"]
+    running = subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    assert running.stdout.readline().strip() == STARTED
+    assert len([*tmp_path.iterdir()]) == 2
+    running.send_signal(signal.SIGTERM)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 143
+    assert "what was scored is stored" in errors
+    assert "Traceback" not in errors
+    assert [path.name for path in tmp_path.iterdir()] == ["own.csv"]
+
+
+def test_what_a_killed_site_left_is_removed_an_hour_later(tmp_path: Path) -> None:
+    table = tmp_path / "own.csv"
+    table.write_text("good,bad\nThe dog barks.,The dog bark.\n")
+    items = pairbank.load_corpus(table)
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[pairbank.score(items, pairbank.load_model("fake:a"))])
+    for name, age_s in (("old", site.LEFT_AFTER_S + 60), ("new", 0.0)):
+        folder = tmp_path / f".page.{name}"
+        (folder / "new").mkdir(parents=True)
+        os.utime(folder, (time.time() - age_s,) * 2)
+    pairbank.write_site(bank, tmp_path / "page")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".page")) == [".page.new"]
+
+
+def test_a_name_that_the_terminal_cannot_write_ends_no_command(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("good,bad,phenomenon\nThe dog barks.,The dog bark.,İstanbul\n", encoding="utf-8")
+    argv = [sys.executable, "-m", "pairbank", "score", "own.csv", "--model", "fake:a", "--out", "scored.parquet"]
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run([*argv, "--wrong", "3"], cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "scored.parquet").is_file()
+
+
+@pytest.mark.parametrize("verb", ["strip {0} --out {1}/a", "merge {0} {0} --out {1}/a"])
+def test_links_in_a_circle_are_one_error(verb: str, tmp_path: Path) -> None:
+    table = tmp_path / "own.csv"
+    table.write_text("good,bad\nThe dog barks.,The dog bark.\n")
+    scored = pairbank.score(pairbank.load_corpus(table), pairbank.load_model("fake:a"))
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    for name, target in (("a", "b"), ("b", "a")):
+        (tmp_path / name).symlink_to(tmp_path / target)
+    result = CliRunner().invoke(app, verb.format(bank, tmp_path).split())
+    assert isinstance(result.exception, PairbankError | OSError), repr(result.exception)
+
+
+@pytest.mark.parametrize(
+    "verb", ["run {0} --model fake:a --out {1}/bank", "score {1}/own.csv --prompts {0} --out {1}/o"]
+)
+def test_a_file_that_is_nested_too_deeply_is_one_error(verb: str, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("good,bad\nThe dog barks.,The dog bark.\n")
+    path = tmp_path / "deep.toml"
+    path.write_text(f"a = {'[' * 5000}{']' * 5000}\n")
+    result = CliRunner().invoke(app, verb.format(path, tmp_path).split())
+    assert isinstance(result.exception, PairbankError), repr(result.exception)
+    assert "deep.toml" in str(result.exception)
+
+
+def test_a_site_of_a_bank_whose_summary_is_cut_short_is_one_error(tmp_path: Path) -> None:
+    table = tmp_path / "own.csv"
+    table.write_text("good,bad\nThe dog barks.,The dog bark.\n")
+    scored = pairbank.score(pairbank.load_corpus(table), pairbank.load_model("fake:a"))
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    summary = Path(bank) / SUMMARY
+    summary.write_bytes(summary.read_bytes()[:-9])
+    with pytest.raises(PairbankError, match=r"summary\.parquet"):
+        pairbank.write_site(bank, tmp_path / "page")
