@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import logging
 import math
 import os
 import statistics
@@ -31,6 +32,7 @@ from pairbank.scoring.models.causal import PACK_TOKENS, CausalScorer
 if TYPE_CHECKING:
     import datasets
 
+logger = logging.getLogger(__name__)
 PEER_BATCH = 32
 OURS, BARE, MINICONS = "pairbank", "bare model", "minicons"
 HFLM, VLLM = "lm-evaluation-harness", "lm-evaluation-harness, vLLM"
@@ -85,12 +87,7 @@ def bench(scorer: CausalScorer, items: datasets.Dataset, *, method: str = DIRECT
         PLANNING: lambda: _nothing(list(scorer.packs(encoded))),
         BARE: lambda: _bare(scorer, encoded),
     }
-    if importlib.util.find_spec("minicons"):
-        others[MINICONS] = _minicons(scorer, requests)
-    if importlib.util.find_spec("lm_eval"):
-        others[HFLM] = _hflm(scorer, requests)
-        if importlib.util.find_spec("vllm"):
-            others[VLLM] = _vllm(scorer, requests)
+    others |= _peers(scorer, requests)
     ours = [_timed(lambda: _ours(scorer, requests), scorer)]
     found: dict[str, list[_Timed]] = {name: [] for name in others}
     beside: dict[str, list[tuple[_Timed, _Timed]]] = {name: [] for name in others}
@@ -108,6 +105,19 @@ def bench(scorer: CausalScorer, items: datasets.Dataset, *, method: str = DIRECT
     }
     first = _row(OURS, ours, [(one, one) for one in ours], ours[-1].sums, counts)
     return [first, *(_row(name, found[name], beside[name], ours[-1].sums, counts) for name in others)]
+
+
+def _peers(scorer: CausalScorer, requests: Sequence[Request]) -> dict[str, Run]:
+    """Return what is installed and can be imported; what only seems to be installed is named and takes no part."""
+    known = {MINICONS: (("minicons",), _minicons), HFLM: (("lm_eval",), _hflm), VLLM: (("lm_eval", "vllm"), _vllm)}
+    found: dict[str, Run] = {}
+    for name, (packages, made) in known.items():
+        if all(importlib.util.find_spec(package) for package in packages):
+            try:
+                found[name] = made(scorer, requests)
+            except ImportError as error:
+                logger.warning("%s is not timed: it is installed incompletely (%s)", name, error)
+    return found
 
 
 def _timed(run: Run, scorer: CausalScorer) -> _Timed:

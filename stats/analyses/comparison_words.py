@@ -43,11 +43,28 @@ def answer_said(table: pd.DataFrame, *, margin: float) -> str:
     return said + (_named(tested) if len(tested) else "")
 
 
-def text_said(table: pd.DataFrame, *, margin: float) -> str:
-    """Return what is said of every corpus and kind of comparison."""
-    parts = _families(table, margin=margin)
+def text_said(table: pd.DataFrame, *, margin: float, apart: str = "") -> str:
+    """Return what is said of every corpus and kind of comparison, and of those `apart` that are not compared."""
+    parts = [*_families(table, margin=margin), *filter(None, [apart])]
     parts.append("Comparisons are paired, on the items that both have scored; pairs with identical sides are left out.")
     return "\n\n".join(parts)
+
+
+def not_compared(biased: pd.DataFrame) -> str:
+    """Return which models are not compared, and why; "" where all are.
+
+    Args:
+        biased: One row per corpus, model and method with position bias.
+    """
+    if biased.empty:
+        return ""
+    names = [f"`{row['model']}` by `{row['method']}`" for row in biased.to_dict("records")]
+    names = list(dict.fromkeys(names))
+    shown = "; ".join(names[:MOST_NAMED]) + (f"; and {len(names) - MOST_NAMED:,} more" * (len(names) > MOST_NAMED))
+    return (
+        f"Not compared because of position bias: {shown}. These models pick the same option throughout, so their "
+        "accuracy is near one half whatever they know."
+    )
 
 
 def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: float) -> str:

@@ -18,8 +18,15 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.analyses.comparison_words import METHODS, MODELS, SIGNIFICANCE, answer_said, first_table, text_said
-from pairbank.stats.estimates.ties import signs
+from pairbank.stats.analyses.comparison_words import (
+    METHODS,
+    MODELS,
+    SIGNIFICANCE,
+    answer_said,
+    first_table,
+    not_compared,
+    text_said,
+)
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, n_said
@@ -27,10 +34,11 @@ from pairbank.stats.measures.no_difference import MARGIN, NoDifference, no_diffe
 from pairbank.stats.measures.paired_tests import (
     Comparison,
     beyond_clusters_p,
-    compare,
+    compare_credits,
     corrected,
     no_comparison,
 )
+from pairbank.stats.scored_table.credit import credits_of
 from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 
@@ -68,18 +76,26 @@ TYPES = {
     "p_equivalent_holm": "float64",
     "reason": "string",
 }
+BIASED_TYPES = {
+    "corpus": "string",
+    "model": "string",
+    "method": "string",
+    "first_option": "float64",
+    "accuracy": "float64",
+    "n": "int64",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Deltas:
+class _Earned:
     """One method of one model on one corpus."""
 
     model: str
     method: str
     item_ids: NDArray[np.object_]
     """Ids of the rows, sorted."""
-    delta: FloatArray
-    """Good - bad; NaN where the method does not apply."""
+    credit: FloatArray
+    """By the definition of the method's paper; NaN where there is none."""
     paradigm: IntArray
     """Number of each item's paradigm; -1 where it has none."""
 
@@ -95,21 +111,28 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, marg
         BankError: If there are no two models or methods with the same corpus, or the margin is no share.
     """
     rows: list[dict[str, Any]] = []
+    biased: list[dict[str, Any]] = []
     for corpus in dict.fromkeys(table.corpus for table in tables):
-        mine = [table for table in tables if table.corpus == corpus]
-        deltas = _same_ids([found for table in mine for found in _deltas(table)])
+        own = [table for table in tables if table.corpus == corpus]
+        earned = _same_ids([result for table in own for result in _earned(table, biased)])
         for compared in (MODELS, METHODS):
-            rows += _family(corpus, compared, deltas, margin=margin)
+            rows += _family(corpus, compared, earned, margin=margin)
+    left_out = pd.DataFrame(biased, columns=list(BIASED_TYPES)).astype(BIASED_TYPES)
+    apart = not_compared(left_out)
     if not rows:
-        raise BankError("nothing to compare: one model and one method; score with another, or leave the section out")
+        raise BankError(
+            f"{apart} Nothing else is left to compare."
+            if biased
+            else "nothing to compare: one model and one method; score with another, or leave the section out"
+        )
     found = pd.DataFrame(rows, columns=list(TYPES)).astype(TYPES)
     return Section(
         id="comparisons",
         title="Differences between models and between methods",
-        text=text_said(found, margin=margin),
-        answer=answer_said(found, margin=margin),
+        text=text_said(found, margin=margin, apart=apart),
+        answer="\n\n".join(filter(None, (answer_said(found, margin=margin), apart))),
         definitions=DEFINITIONS,
-        tables={"first": first_table(found), "comparisons": found},
+        tables={"first": first_table(found), "comparisons": found} | ({"position_bias": left_out} if biased else {}),
         main_table="first",
         figures=tuple(comparison_figures(found)),
         references=(
@@ -124,7 +147,8 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, marg
     )
 
 
-def _deltas(table: ScoredFrame) -> Iterator[_Deltas]:
+def _earned(table: ScoredFrame, biased: list[dict[str, Any]]) -> Iterator[_Earned]:
+    """Yield the credits of each method; those with position bias go to `biased`, since they cannot be compared."""
     pairs = read_table(table).choices
     item_ids = np.array(pairs.item_ids, dtype=object)
     named = PARADIGM in pairs.frame.columns
@@ -133,17 +157,28 @@ def _deltas(table: ScoredFrame) -> Iterator[_Deltas]:
         if named
         else np.full(len(item_ids), -1, dtype=np.int64)
     )
-    for layout in pairs.layouts:
-        delta = pairs.delta(layout.method)
-        if not np.isnan(delta).all():
-            yield _Deltas(model=table.model, method=layout.method, item_ids=item_ids, delta=delta, paradigm=paradigm)
+    for scores in pairs.methods:
+        found = credits_of(scores)
+        known = found.credit[~np.isnan(found.credit)]
+        where = {"corpus": table.corpus, "model": table.model, "method": scores.layout.method}
+        if found.is_biased:
+            numbers = {"first_option": found.first_option, "accuracy": known.mean(), "n": known.size}
+            biased.append(where | numbers)
+        elif known.size:
+            yield _Earned(
+                model=table.model,
+                method=scores.layout.method,
+                item_ids=item_ids,
+                credit=found.credit,
+                paradigm=paradigm,
+            )
 
 
-def _same_ids(deltas: Sequence[_Deltas]) -> list[_Deltas]:
-    """Return the deltas with one array of ids for equal ones: comparing thousands of pairs looks at objects only."""
+def _same_ids(earned: Sequence[_Earned]) -> list[_Earned]:
+    """Return the credits with one array of ids for equal ones: comparing thousands of pairs looks at objects only."""
     kinds: list[NDArray[np.object_]] = []
     found = []
-    for item in deltas:
+    for item in earned:
         known = next((ids for ids in kinds if ids is item.item_ids or np.array_equal(ids, item.item_ids)), None)
         if known is None:
             kinds.append(item.item_ids)
@@ -151,10 +186,10 @@ def _same_ids(deltas: Sequence[_Deltas]) -> list[_Deltas]:
     return found
 
 
-def _family(corpus: str, compared: str, deltas: Sequence[_Deltas], *, margin: float) -> list[dict[str, Any]]:
+def _family(corpus: str, compared: str, earned: Sequence[_Earned], *, margin: float) -> list[dict[str, Any]]:
     """Return the comparisons of one kind on one corpus, with p-values corrected for how many they are."""
     rows = []
-    for a, b in itertools.combinations(deltas, 2):
+    for a, b in itertools.combinations(earned, 2):
         same_method, same_model = a.method == b.method, a.model == b.model
         if compared == MODELS and same_method and not same_model:
             names = {"within": a.method, "a": a.model, "b": b.model}
@@ -172,8 +207,8 @@ def _family(corpus: str, compared: str, deltas: Sequence[_Deltas], *, margin: fl
     return rows
 
 
-def _compared(a: _Deltas, b: _Deltas, *, margin: float) -> dict[str, Any]:
-    x, y, paradigm = a.delta, b.delta, a.paradigm
+def _compared(a: _Earned, b: _Earned, *, margin: float) -> dict[str, Any]:
+    x, y, paradigm = a.credit, b.credit, a.paradigm
     if a.item_ids is not b.item_ids:
         _, of_a, of_b = np.intersect1d(a.item_ids, b.item_ids, assume_unique=True, return_indices=True)
         x, y, paradigm = x[of_a], y[of_b], paradigm[of_a]
@@ -181,8 +216,8 @@ def _compared(a: _Deltas, b: _Deltas, *, margin: float) -> dict[str, Any]:
     if not both.any():
         nothing = dict.fromkeys(NoDifference.__slots__, np.nan)
         return _cells(no_comparison("they share no scored items")) | nothing | {"n_paradigms": 0, "p_paradigms": np.nan}
-    found = _cells(compare(x[both], y[both])) | asdict(no_difference(x[both], y[both], margin=margin))
-    return found | _beyond((signs(x[both]) - signs(y[both])) / 2, paradigm[both])
+    found = _cells(compare_credits(x[both], y[both])) | asdict(no_difference(x[both], y[both], margin=margin))
+    return found | _beyond(x[both] - y[both], paradigm[both])
 
 
 def _beyond(gain: FloatArray, paradigm: IntArray) -> dict[str, Any]:
@@ -208,9 +243,13 @@ def _cells(found: Comparison) -> dict[str, Any]:
 
 
 DEFINITIONS = f"""\
-- **difference**: accuracy of A - accuracy of B on the items both have scored (share of items with a positive delta,
-  ties one half), adjusted Wald interval for pairs at level 0.95 (after Bonett & Price 2012).
-- **n_only_a**, **n_only_b**: items that only A, or only B, gets right; items on which either ties are in `n_ties`.
+- **difference**: accuracy of A - accuracy of B on the items both have scored, each by the definition of its method's
+  paper (sign of the difference, ties one half, or presentations pooled), adjusted Wald interval for pairs at level 0.95
+  (after Bonett & Price 2012).
+- **position_bias** (table): models that pick the same option in 95% of the presentations or more. They are not
+  compared: their accuracy is near one half by construction.
+- **n_only_a**, **n_only_b**: items that only A, or only B, gets right; items on which either ties, or is right in half
+  of the presentations, are in `n_ties`.
 - **p_exact**, **p_mid**: McNemar's test, two-sided, exact and with the mid-p correction; where one of both ties, the
   item is half a gain of the other. **p_mid_holm**, **p_mid_bh**:
   corrected for all comparisons of the kind (models, or methods) on the corpus, by Holm and by Benjamini and Hochberg.

@@ -60,7 +60,7 @@ def crossed_components(values: FloatArray, factors: Mapping[str, IntArray]) -> l
     names = list(factors)
     if any(np.unique(factors[name]).size < 2 for name in names):
         raise BankError(f"components of {', '.join(names)}: each needs two levels")
-    whole = _variances(values, factors)
+    whole = component_variances(values, factors)
     shares = _shares(whole)
     first = factors[names[0]]
     group = first % N_GROUPS
@@ -69,7 +69,7 @@ def crossed_components(values: FloatArray, factors: Mapping[str, IntArray]) -> l
         kept = group != nth
         if np.unique(first[kept]).size > 1:
             part = {name: np.unique(codes[kept], return_inverse=True)[1] for name, codes in factors.items()}
-            left_out.append(_shares(_variances(values[kept], part)))
+            left_out.append(_shares(component_variances(values[kept], part)))
     low, high = _interval(shares, np.array(left_out))
     return [
         Component(
@@ -85,8 +85,16 @@ def _kinds(names: list[str]) -> list[tuple[str, ...]]:
     return [kind for size in range(1, len(names) + 1) for kind in itertools.combinations(names, size)]
 
 
-def _variances(values: FloatArray, factors: Mapping[str, IntArray]) -> FloatArray:
-    """Return the components in the order of `_kinds`."""
+def component_variances(values: FloatArray, factors: Mapping[str, IntArray]) -> FloatArray:
+    """Return the components alone: of each factor, of combinations of ever more factors, and of the rest.
+
+    Args:
+        values: As for `crossed_components`.
+        factors: As for `crossed_components`.
+
+    Raises:
+        BankError: Too few cells share a level.
+    """
     names = list(factors)
     shared = [(), *_kinds(names)[:-1]]
     centred = values - values.mean()

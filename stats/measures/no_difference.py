@@ -15,7 +15,6 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import paired_vectors
-from pairbank.stats.estimates.ties import signs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -38,30 +37,28 @@ class NoDifference:
     """P-value of a difference as large as the margin or larger: where small, the accuracies are equivalent."""
 
 
-def no_difference(delta_a: ArrayLike, delta_b: ArrayLike, *, margin: float = MARGIN) -> NoDifference:
+def no_difference(credit_a: ArrayLike, credit_b: ArrayLike, *, margin: float = MARGIN) -> NoDifference:
     """Return effect sizes and the evidence for no difference of two models or methods on the same items.
 
     Args:
-        delta_a: One difference (good - bad) an item; right where positive.
-        delta_b: The other's for the same items.
+        credit_a: From 0 (wrong) to 1 (right), between them a tie or a mean over presentations, shape (items,).
+        credit_b: The other's for the same items.
         margin: A difference in accuracy that does not matter, a share.
 
     Raises:
         BankError: If the lengths differ, a number is not finite, or the margin is no share between 0 and 1.
 
-    >>> same = no_difference([1.0] * 90 + [-1.0, 1.0] * 5, [1.0] * 90 + [1.0, -1.0] * 5)
+    >>> same = no_difference([1.0] * 90 + [0.0, 1.0] * 5, [1.0] * 90 + [1.0, 0.0] * 5)
     >>> same.odds_ratio, round(same.bf01, 2), round(same.p_equivalent, 3)
     (1.0, 2.71, 0.071)
     """
-    a, b = paired_vectors(delta_a, delta_b, names=("delta_a", "delta_b"))
+    a, b = paired_vectors(credit_a, credit_b, names=("credit_a", "credit_b"))
     if not 0 < margin < 1:
         raise BankError(f"margin is {margin}; expected a share between 0 and 1, such as {MARGIN}")
-    a, b = signs(a), signs(b)
-    decided = (a != 0) & (b != 0)
-    only_a, only_b = int(np.sum(decided & (a > 0) & (b < 0))), int(np.sum(decided & (a < 0) & (b > 0)))
-    gain = (signs(a) - signs(b)) / 2
+    only_a, only_b = int(np.sum((a > 0.5) & (b < 0.5))), int(np.sum((a < 0.5) & (b > 0.5)))
+    gain = a - b
     return NoDifference(
-        cohen_d=_cohen_d((a + 1) / 2, (b + 1) / 2),
+        cohen_d=_cohen_d(a, b),
         odds_ratio=only_a / only_b if only_b else math.nan,
         bf01=_bf01(only_a, only_b),
         p_equivalent=equivalence_p(gain[gain > 0].sum(), -gain[gain < 0].sum(), a.size, margin=margin),

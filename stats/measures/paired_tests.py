@@ -29,8 +29,13 @@ if TYPE_CHECKING:
 
 ADJUSTED_WALD = "adjusted-wald"
 _PSEUDO_ITEMS = 1.0
+_FINEST = 5_040
+"""A number that 1 to 10 divide: credits are ties and means over presentations."""
 LEAST_CLUSTERS = LEAST_PARADIGMS
 """Paradigms that a claim beyond them needs."""
+HALF = 0.5
+MOST_EXACT = 2_000
+"""Items up to which gains finer than halves have an exact test; of more, the sum of gains is normal."""
 NO_DISCORDANCE = "no item is right for one and wrong for the other"
 
 
@@ -97,11 +102,31 @@ def compare(
     a, b = paired_vectors(delta_a, delta_b, names=("delta_a", "delta_b"))
     if not a.size:
         raise BankError("no items to compare; give the deltas of the items that both have scored")
-    sign_a, sign_b = signs(a), signs(b)
-    decided = (sign_a != 0) & (sign_b != 0)
-    n_only_a, n_only_b = int(np.sum((sign_a > 0) & (sign_b < 0))), int(np.sum((sign_a < 0) & (sign_b > 0)))
-    credit = (sign_a - sign_b) / 2
-    n_discordant = n_only_a + n_only_b
+    return compare_credits((signs(a) + 1) / 2, (signs(b) + 1) / 2, level=level, power=power)
+
+
+def compare_credits(credit_a: ArrayLike, credit_b: ArrayLike, *, level: float = 0.95, power: float = 0.8) -> Comparison:
+    """Compare two accuracies from what each item earns: where presentations are pooled, no delta says it.
+
+    Args:
+        credit_a: From 0 (wrong) to 1 (right), between them a tie or a mean over presentations, shape (items,).
+        credit_b: The other's credits of the same items.
+        level: As in `compare`.
+        power: As in `compare`.
+
+    Raises:
+        BankError: If the lengths differ, a credit is no number, or there is no item.
+
+    >>> found = compare_credits([1.0, 1.0, 0.5, 0.5], [0.5, 0.5, 0.5, 0.0])
+    >>> found.difference.value, found.n_only_a, found.n_ties
+    (0.375, 0, 4)
+    """
+    a, b = paired_vectors(credit_a, credit_b, names=("credit_a", "credit_b"))
+    if not a.size:
+        raise BankError("no items to compare; give the credits of the items that both have scored")
+    decided = (a != HALF) & (b != HALF)
+    n_only_a, n_only_b = int(np.sum((a > HALF) & (b < HALF))), int(np.sum((a < HALF) & (b > HALF)))
+    n_discordant, credit = n_only_a + n_only_b, a - b
     tested = gain_test(credit)
     return Comparison(
         n=a.size,
@@ -165,7 +190,7 @@ def gain_test(gain: ArrayLike) -> GainTest:
     the one that ties where it is unsure is right more often on the items that are left. Without ties, McNemar's.
 
     Args:
-        gain: Credit of A - credit of B for each item: -1, -0.5, 0, 0.5 or 1.
+        gain: Credit of A - credit of B for each item: -1, -0.5, 0, 0.5 or 1, or finer where presentations are pooled.
 
     >>> gain_test([1.0] * 9 + [-1.0] + [0.0] * 5).p_mid == mcnemar_mid_p(9, 1)
     True
@@ -173,6 +198,8 @@ def gain_test(gain: ArrayLike) -> GainTest:
     0.125
     """
     given = np.asarray(gain, dtype=np.float64)
+    if not np.isin(np.abs(given), (0.0, HALF, 1.0)).all():
+        return _finer_gain_test(given)
     a, b, half_a, half_b = (int(np.sum(given == x)) for x in (1.0, -1.0, 0.5, -0.5))
     n, n_half = a + b, half_a + half_b
     if not n_half:
@@ -196,6 +223,31 @@ def half_gain_test(n: int, n_half: int, seen: int) -> GainTest:
     above = float(weight @ binom.sf(np.floor(left), n, 0.5))
     same = float(weight @ np.where(left == np.floor(left), binom.pmf(left, n, 0.5), 0.0))
     if not seen:
+        return GainTest(p_exact=1.0, p_mid=1 - same / 2)
+    return GainTest(p_exact=min(1.0, 2 * (above + same)), p_mid=min(1.0, 2 * above + same))
+
+
+def _finer_gain_test(gain: FloatArray) -> GainTest:
+    """Return the test of `gain_test` for gains of any size: over all signs, or normal for more than `MOST_EXACT`."""
+    sizes = np.abs(gain[gain != 0])
+    seen = abs(float(gain.sum()))
+    if sizes.size > MOST_EXACT:
+        p = 2 * NormalDist().cdf(-seen / math.sqrt(float(sizes @ sizes)))
+        return GainTest(p_exact=p, p_mid=p)
+    grid = np.rint(sizes * _FINEST).astype(np.int64)
+    if np.abs(grid - sizes * _FINEST).max() > 1e-6:
+        raise BankError(f"gains are no multiples of 1/{_FINEST}; expected means over at most ten presentations")
+    grid //= (unit := int(np.gcd.reduce(grid)))
+    chance = np.ones(1)
+    for size in grid:  # the sum of all gains with random signs, from -sum to sum in steps of 2
+        spread = np.zeros(chance.size + size)
+        spread[: chance.size] += chance / 2
+        spread[size:] += chance / 2
+        chance = spread
+    total = 2 * np.arange(chance.size) - int(grid.sum())
+    at = round(seen * _FINEST) // unit
+    same, above = float(chance[total == at].sum()), float(chance[total > at].sum())
+    if not at:
         return GainTest(p_exact=1.0, p_mid=1 - same / 2)
     return GainTest(p_exact=min(1.0, 2 * (above + same)), p_mid=min(1.0, 2 * above + same))
 

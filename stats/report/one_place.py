@@ -14,9 +14,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.scored_table.credit import SAME_PLACE, is_one_place, shows_both
 
-SAME_PLACE = 0.95
-"""Share of presentations in which the first option is named (or another one) that counts as an answer by place."""
 KEYS = ["model", "corpus", "method"]
 FIRST, OTHER = "always picks the first option", "never picks the first option"
 MARK = "†"
@@ -28,25 +27,9 @@ POOLED, BIAS = "accuracy_pooled", "position_bias"
 MOST_NAMED = 3
 
 
-def is_one_place(share: float) -> bool:
-    """Return whether a share of first options is that of a model which answers by place.
-
-    >>> [is_one_place(share) for share in (0.94, 0.95, 0.5, 0.05, float("nan"))]
-    [False, True, False, True, False]
-    """
-    return share >= SAME_PLACE or share <= 1 - SAME_PLACE + 1e-12
-
-
 def picks(share: float) -> str:
     """Return what such a model does."""
     return FIRST if share >= SAME_PLACE else OTHER
-
-
-def shows_both(layout: MethodLayout) -> bool:
-    """Return whether the correct option is shown first in some presentations and not in others."""
-    if not layout.is_judged:
-        return False
-    return len({correct == first for correct, first in zip(layout.correct, layout.shown_first, strict=True)}) > 1
 
 
 def by_place(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.Series[float]:

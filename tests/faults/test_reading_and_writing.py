@@ -251,3 +251,10 @@ def test_the_cache_is_made_for_its_owner_alone_and_a_folder_that_is_there_is_lef
         monkeypatch.setenv("PAIRBANK_CACHE", str(place))
         assert cache_dir() == place
     assert shared.stat().st_mode & 0o777 == 0o775
+
+
+def test_a_negative_seed_of_a_study_is_refused_before_anything_is_scored(tmp_path: Path) -> None:
+    study = 'title = "T"\nseed = -1\nmethods = ["direct"]\n[[corpora]]\nname = "starter"\n'
+    (tmp_path / "mine.toml").write_text(study, encoding="utf-8")
+    with pytest.raises(StudyError, match="seed = -1; expected 0 or a positive whole number"):
+        load_study(str(tmp_path / "mine.toml"))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import pairbank
-from pairbank.scoring.bench import BARE, HFLM, OURS, PLANNING, TOKENISING, VLLM, bench
+from pairbank.scoring.bench import BARE, HFLM, MINICONS, OURS, PLANNING, TOKENISING, VLLM, bench
 from pairbank.scoring.models.causal import CausalScorer
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -38,6 +38,23 @@ def test_without_peers_we_and_the_bare_model_are_timed(
     assert rows[OURS].n_distinct_tokens < rows[OURS].n_sequence_tokens
     # once to begin with, then the bare model and ours again in each repeat: five runs over the distinct tokens
     assert sum(passes) >= 5 * 0.9 * rows[OURS].n_distinct_tokens
+
+
+def test_a_peer_that_is_half_installed_is_named_and_takes_no_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    find = importlib.util.find_spec
+    broken = ("minicons", "lm_eval", "vllm")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: name in broken or find(name, *rest))
+    for name in broken:
+        monkeypatch.setitem(sys.modules, name, None)  # its import fails
+    scorer = pairbank.load_model(saved_model(ARCHITECTURES["llama"], tmp_path / "llama"))
+    assert isinstance(scorer, CausalScorer)
+    items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1).select(range(2))
+    rows = {row.contender for row in bench(scorer, items, repeats=1)}
+    assert rows == {OURS, TOKENISING, PLANNING, BARE}
+    for name in (MINICONS, HFLM, VLLM):
+        assert f"{name} is not timed: it is installed incompletely" in caplog.text
 
 
 def test_both_peers_of_lm_evaluation_harness_get_the_same_requests_and_vllm_loads_once(

@@ -140,6 +140,8 @@ def _parsed(text: str, where: str, name: str) -> Study:
         raise StudyError(f"{where}: corpora holds {odd[0]!r}, expected a table for each: [[corpora]] and name = NAME")
     corpora = [record_of(CorpusChoice, choice, where=f"{where}, corpora", error=StudyError) for choice in choices]
     study = record_of(Study, {"name": name} | table | {"corpora": corpora}, where=where, error=StudyError)
+    if study.seed < 0:
+        raise StudyError(f"{where}: seed = {study.seed}; expected 0 or a positive whole number")
     declared_features(study.models)
     choices_of(study.models, where=where)
     return study

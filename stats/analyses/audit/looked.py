@@ -11,7 +11,7 @@ import numpy as np
 
 from pairbank.stats.estimates.arrays import mean_of_known
 from pairbank.stats.estimates.ties import signs
-from pairbank.stats.measures.accuracy import chosen_options
+from pairbank.stats.scored_table.credit import choices_of
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
@@ -76,13 +76,7 @@ class Audited:
     @cached_property
     def choices(self) -> FloatArray | None:
         """Part of the choice that each option has, shape (rows, presentations, options); None for other methods."""
-        if self.layout.has_logprobs and self.layout.is_judged:
-            found = np.full(self.scores.logprobs_nats.shape, np.nan)
-            known = ~np.isnan(self.scores.logprobs_nats).all(axis=(1, 2))
-            if known.any():
-                found[known] = chosen_options(self.scores.logprobs_nats[known], self.layout)
-            return found
-        return self.scores.decisions if self.layout.has_decisions else None
+        return choices_of(self.scores)
 
     @cached_property
     def credit_averaged(self) -> FloatArray:

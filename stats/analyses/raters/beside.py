@@ -38,10 +38,9 @@ if TYPE_CHECKING:
 
 ICC_SHOWN = ("agreement_single", "consistency_mean")
 MOST_ALPHA = 100_000
-"""Ratings up to which Krippendorff's alpha and the split halves are computed."""
-SPLIT_HALVES = "ceiling of r (split halves)"
+"""Ratings up to which Krippendorff's alpha and the ceiling are computed."""
+CEILING = "ceiling of r (variance components)"
 """The measure that draws."""
-N_SPLITS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +193,7 @@ def _test_row(found: Judged, method: str, phenomenon: str, test: AlternativeAnno
     }
 
 
-def reliability_rows(found: Judged, *, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+def reliability_rows(found: Judged) -> Iterator[dict[str, Any]]:
     """Yield how far raters agree: intraclass correlations, Krippendorff's alpha, and the ceiling of r."""
     frames = {}
     if found.choices is not None:
@@ -214,12 +213,10 @@ def reliability_rows(found: Judged, *, rng: np.random.Generator) -> Iterator[dic
             cells = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
             yield place | {"measure": measure} | cells | {"reason": estimate.reason}
         if of != "choices" and found.sides is not None:
-            ceiling = ceiling_from_ratings(
-                found.sides.thing, found.sides.rater, found.sides.value, rng=rng, n_splits=N_SPLITS
-            )
+            ceiling = ceiling_from_ratings(found.sides.thing, found.sides.rater, found.sides.value)
             cells = {"value": ceiling.ceiling_r, "low": math.nan, "high": math.nan, "n": ceiling.n}
-            reason = ceiling.reason or "the mean over splits of the raters has no interval"
-            yield place | {"measure": SPLIT_HALVES} | cells | {"reason": reason}
+            reason = ceiling.reason or "no interval is defined for it"
+            yield place | {"measure": CEILING} | cells | {"reason": reason}
 
 
 def _long(choices: Choices) -> pd.DataFrame:

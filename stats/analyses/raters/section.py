@@ -13,8 +13,6 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.raters.beside import (
-    N_SPLITS,
-    SPLIT_HALVES,
     Judged,
     alternative_rows,
     judged,
@@ -279,7 +277,7 @@ DEFINITIONS = """\
   higher mean; `r_with_means` is Pearson r of a model's scores of single sentences with their means, both sides pooled.
 - **reliability**: Krippendorff's alpha (nominal for choices, interval for ratings); intraclass correlations of
   absolute agreement of one rater and of consistency of all raters' mean; **ceiling of r**: root of the reliability of
-  mean ratings, from raters split in halves.
+  mean ratings, by the variance of items, raters and the rest (ICC(C,k), for tables with gaps ICC(1,k)).
 """
 
 
@@ -293,7 +291,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, epsil
 
     Args:
         tables: Scored tables; those whose items nobody rated are passed over.
-        context: Individual ratings, corpora with mean ratings alone, and the seed of the splits of raters.
+        context: Individual ratings, and corpora with mean ratings alone.
         epsilon: How much worse than a rater a model may be and still be as good as one more person (0.2 for experts,
             0.15 for trained raters, 0.1 for crowds).
 
@@ -325,7 +323,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, epsil
     beside = pd.DataFrame([*people, *models])
     tests = pd.DataFrame([row for one in found for row in alternative_rows(one, epsilon=epsilon)], columns=TEST)
     agreed = [
-        *(row for one in first.values() for row in reliability_rows(one, rng=context.rng)),
+        *(row for one in first.values() for row in reliability_rows(one)),
         *(row for t in first_means.values() for row in mean_reliability_rows(t)),
     ]
     reliability = pd.DataFrame(agreed, columns=RELIABILITY)
@@ -336,7 +334,6 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, epsil
         text=text_of(beside, tests, reliability, epsilon=epsilon, means=means),
         answer=answer_of(beside, tests, epsilon=epsilon, means=means),
         main_table="beside",
-        draws=f"{N_SPLITS} splits of raters" if (reliability["measure"] == SPLIT_HALVES).any() else "",
         definitions=DEFINITIONS,
         tables={"beside": beside_table(beside, tests), "each": beside, "test": tests, "reliability": reliability},
         figures=tuple(_figures(beside)),

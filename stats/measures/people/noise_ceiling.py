@@ -1,8 +1,10 @@
 """How well anything could agree with people: in, ratings or their spread; out, reliability and the ceiling of r.
 
 No score can correlate with noisy human means better than the square root of their reliability (Spearman 1904,
-American Journal of Psychology 15:72-101: attenuation). The reliability comes from raters split in halves, stepped up
-to the whole (Spearman 1910, Brown 1910), or from the standard deviation and number of the ratings of each sentence.
+American Journal of Psychology 15:72-101: attenuation). The reliability comes from the components of the variance of
+individual ratings (Shrout & Fleiss 1979, Psychological Bulletin 86:420-428, for complete tables; Henderson 1953 for
+others), or from the standard deviation and number of the ratings of each sentence. Halves of the raters, correlated and
+stepped up, give too low a value where not everybody rated everything.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.arrays import finite_vector
+from pairbank.stats.measures.crossed_variance import component_variances
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     from pairbank.arrays import FloatArray, IntArray
 
-SPLIT_HALF = "split-half"
+COMPONENTS = "variance-components"
 VARIANCES = "rating-variances"
 
 
@@ -41,35 +44,26 @@ class Ceiling:
     """Why there is none; None where there is one."""
 
 
-def spearman_brown(half_r: float) -> float:
-    """Return the reliability of the whole from the correlation of its halves: 2r / (1 + r).
+def ceiling_from_ratings(items: ArrayLike, raters: ArrayLike, ratings: ArrayLike) -> Ceiling:
+    """Return the ceiling from individual ratings, by the components of their variance: items, raters and the rest.
 
-    >>> spearman_brown(0.5)
-    0.6666666666666666
-    """
-    return math.nan if half_r <= -1 else 2 * half_r / (1 + half_r)
-
-
-def ceiling_from_ratings(
-    items: ArrayLike, raters: ArrayLike, ratings: ArrayLike, *, rng: np.random.Generator, n_splits: int = 100
-) -> Ceiling:
-    """Return the ceiling from single ratings: raters are split in halves, the halves' item means correlated.
+    The reliability of the items' means is that of the intraclass correlations: ICC(C,k) where all raters rated all
+    items (levels of raters then cancel out), ICC(1,k) where every rating has a rater of its own, and between them, for
+    any pattern of missing ratings, the share of the variance of means that is of the items.
 
     Args:
         items: The item of each rating, shape (ratings,).
         raters: Its rater, same shape.
         ratings: The rating, on the scale of the means that a score is compared with (for instance z).
-        rng: Source of the splits.
-        n_splits: Random splits; the reliabilities are averaged.
 
     Returns:
-        Reliability over the items that both halves rated; `n` is the smallest number of such items over the splits.
+        Reliability over the items that were rated; `n` is their number.
 
     Raises:
         BankError: If the three differ in length or a rating is not finite.
 
     >>> items, raters = np.repeat([0, 1, 2, 3], 4), np.tile([0, 1, 2, 3], 4)
-    >>> found = ceiling_from_ratings(items, raters, items + 0.0, rng=np.random.default_rng(7), n_splits=5)
+    >>> found = ceiling_from_ratings(items, raters, items + 0.0)
     >>> found.ceiling_r, found.n
     (1.0, 4)
     """
@@ -77,20 +71,37 @@ def ceiling_from_ratings(
     item, rater = np.asarray(items), np.asarray(raters)
     if not item.shape == rater.shape == values.shape:
         raise BankError(f"items, raters and ratings have shapes {item.shape}, {rater.shape} and {values.shape}")
-    item_names, item_code = np.unique(item, return_inverse=True)
-    rater_names, rater_code = np.unique(rater, return_inverse=True)
-    if rater_names.size < 2 or item_names.size < 3:
-        reason = f"{rater_names.size} raters of {item_names.size} items; a split needs 2 raters and 3 items"
-        return _no_ceiling(reason, n=item_names.size, method=SPLIT_HALF)
-    found, smallest = [], item_names.size
-    for _ in range(n_splits):
-        first = rng.permutation(rater_names.size) < rater_names.size // 2
-        side = first[rater_code]
-        means = [_item_means(item_code[half], values[half], item_names.size) for half in (side, ~side)]
-        both = ~np.isnan(means[0] + means[1])
-        smallest = min(smallest, int(both.sum()))
-        found.append(spearman_brown(_r(means[0][both], means[1][both])))
-    return _ceiling(float(np.mean(found)), n=smallest, method=SPLIT_HALF)
+    codes = [np.unique(names, return_inverse=True)[1].astype(np.int64) for names in (item, rater)]
+    n_items, n_raters = (int(code.max(initial=-1)) + 1 for code in codes)
+    n_of_item = np.bincount(codes[0], minlength=n_items)
+    if n_raters < 2 or n_items < 3 or n_of_item.max(initial=0) < 2:
+        reason = f"{n_raters} raters of {n_items} items; a reliability needs 2 raters of an item, and 3 items"
+        return _no_ceiling(reason, n=n_items, method=COMPONENTS)
+    of_items, of_raters, rest = _components(values, *codes)
+    noise = max(of_raters, 0.0) * _spread_of_levels(*codes) + rest * float((1 / n_of_item).mean())
+    if of_items + noise <= 0:
+        return _no_ceiling("every item has the same mean rating", n=n_items, method=COMPONENTS)
+    return _ceiling(of_items / (of_items + noise), n=n_items, method=COMPONENTS)
+
+
+def _components(values: FloatArray, item: IntArray, rater: IntArray) -> tuple[float, float, float]:
+    """Return the variance of items, of raters and of the rest; without raters where no rater rated two items."""
+    if np.bincount(rater).max() > 1:
+        found = component_variances(values, {"item": item, "rater": rater})
+        return float(found[0]), float(found[1]), float(found[2])
+    counts, means = np.bincount(item), np.bincount(item, weights=values) / np.bincount(item)
+    within = float(((values - means[item]) ** 2).sum()) / (values.size - counts.size)
+    between = float((counts * (means - values.mean()) ** 2).sum()) / (counts.size - 1)
+    each = (values.size - float((counts**2).sum()) / values.size) / (counts.size - 1)
+    return (between - within) / each, 0.0, within
+
+
+def _spread_of_levels(item: IntArray, rater: IntArray) -> float:
+    """Return how much of the variance of raters' levels is in the items' means: 0 where all rated all."""
+    n_items = int(item.max()) + 1
+    weight = 1 / np.bincount(item)[item]
+    of_rater = np.bincount(rater, weights=weight) / n_items
+    return (float(weight @ weight) / n_items - float(of_rater @ of_rater)) * n_items / (n_items - 1)
 
 
 def ceiling_from_spreads(
@@ -131,24 +142,9 @@ def ceiling_from_spreads(
     return _ceiling(1 - noise / variance, n=delta.size, method=VARIANCES)
 
 
-def _item_means(codes: IntArray, values: FloatArray, n_items: int) -> FloatArray:
-    """Return the mean of each item, NaN where it has no rating."""
-    counts = np.bincount(codes, minlength=n_items).astype(np.float64)
-    sums = np.bincount(codes, weights=values, minlength=n_items)
-    means = np.full(n_items, np.nan)
-    np.divide(sums, counts, out=means, where=counts > 0)
-    return means
-
-
-def _r(x: FloatArray, y: FloatArray) -> float:
-    if x.size < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return math.nan
-    return float(np.corrcoef(x, y)[0, 1])
-
-
 def _ceiling(reliability: float, *, n: int, method: str) -> Ceiling:
     if math.isnan(reliability):
-        return _no_ceiling("a half does not vary or rates fewer than 3 items of the other", n=n, method=method)
+        return _no_ceiling("the ratings do not vary", n=n, method=method)
     if reliability <= 0:
         return _no_ceiling(
             f"the ratings are noise only (reliability {number(reliability, digits=3)})", n=n, method=method

@@ -96,6 +96,9 @@ def test_a_dagger_says_what_a_tokenizer_cannot_read_and_people_say_of_how_many(
     told = page.page.locator(".pb-grid sup").get_attribute("data-tip")
     assert told == "67 of 67 items hold characters that its tokenizer has no token for (`direct`)"
     assert "† The model’s tokenizer cannot read" in page.text()
+    notice = page.page.locator(".pb-head .pb-notice").inner_text()
+    assert "This bank is not whole: do not rely on its numbers" in notice
+    assert "scores/hard/fake_1.parquet: changed since the bank was written" in notice
     page.go("All results")
     assert page.page.locator(".pb-board sup").count() == len(METHODS)
 

@@ -16,7 +16,6 @@ from pairbank.stats.estimates.ties import ROUNDING, is_tie, merged, signs, varie
 from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, balanced_accuracy
 from pairbank.stats.measures.agreement import cohens_kappa, raw_agreement, spearman
 from pairbank.stats.measures.confusion import choice_counts, takes_second
-from pairbank.stats.measures.no_difference import no_difference
 from pairbank.stats.measures.paired_tests import compare
 from pairbank.stats.measures.roc import auc, pooled_pairs, roc_curve
 from pairbank.stats.report.summary import summarise
@@ -49,7 +48,6 @@ def test_noise_on_a_tie_moves_no_statistic() -> None:
     twice, other = np.tile(EXACT, 2), np.concatenate([OTHER, OTHER[::-1]])
     assert spearman(twice + np.tile(NOISE, 2), other) == spearman(twice, other)
     assert spearman(twice, other).low < spearman(twice, other).high
-    assert no_difference(noisy, OTHER) == no_difference(EXACT, OTHER)
     good = np.array([True, False] * 4)
     assert balanced_accuracy(noisy, good) == balanced_accuracy(EXACT, good)
     meta = np.stack([[EXACT, OTHER]])

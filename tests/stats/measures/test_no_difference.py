@@ -16,7 +16,7 @@ from pairbank.stats.measures.no_difference import equivalence_p, no_difference
 def test_effect_size_and_bayes_factor_are_pingouins() -> None:
     rng = np.random.default_rng(2)
     a, b = rng.normal(0.5, 1, 90), rng.normal(0.1, 1, 90)
-    found = no_difference(a, b)
+    found = no_difference(np.asarray(a > 0, dtype=float), np.asarray(b > 0, dtype=float))
     with all_digits() as pingouin:
         expected = pingouin.compute_effsize((np.sign(a) + 1) / 2, (np.sign(b) + 1) / 2, paired=True, eftype="cohen")
         only_a, only_b = int(((a > 0) & (b < 0)).sum()), int(((a < 0) & (b > 0)).sum())

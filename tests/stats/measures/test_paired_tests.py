@@ -178,3 +178,21 @@ def test_beyond_paradigms_counts_paradigms_and_not_items() -> None:
     means = np.array([gain[paradigm == c].mean() for c in range(12)])
     assert beyond_clusters_p(gain, paradigm) == pytest.approx(ttest_1samp(means, 0).pvalue, abs=1e-12)  # equal sizes
     assert np.isnan(beyond_clusters_p(gain, np.arange(2400) % 9))
+
+
+@pytest.mark.parametrize("gain", [[1.0, 0.75, 0.25, -0.5], [1 / 3, 1 / 3, -2 / 3, 1.0, 0.5], [0.25, -0.25, 0.75]])
+def test_gains_finer_than_halves_are_tested_over_all_their_signs(gain: list[float]) -> None:
+    signs = np.array(list(itertools.product((1, -1), repeat=len(gain))))
+    sums, seen = np.abs(signs @ np.abs(gain)), abs(sum(gain))
+    more, same = (sums > seen + 1e-9).mean(), (np.abs(sums - seen) < 1e-9).mean()
+    found = gain_test(gain)
+    assert found.p_exact == pytest.approx(more + same, abs=1e-12)
+    assert found.p_mid == pytest.approx(more + same / 2, abs=1e-12)
+
+
+def test_many_finer_gains_have_the_p_value_of_the_exact_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    gain = rng.choice([-1, -0.75, -0.25, 0.0, 0.25, 0.5, 1.0], 1500)
+    exact = gain_test(gain)
+    monkeypatch.setattr("pairbank.stats.measures.paired_tests.MOST_EXACT", 100)
+    assert gain_test(gain).p_mid == pytest.approx(exact.p_mid, rel=0.02)

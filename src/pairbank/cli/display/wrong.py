@@ -110,7 +110,7 @@ def missed(table: Scored, n: int, method: str | None = None) -> Missed:
 def _by_place(table: Scored, layout: MethodLayout) -> tuple[float, float]:
     """Return the share of first options and the accuracy with orders pooled, where answers name a place; else NaN."""
     from pairbank.stats.measures.accuracy import accuracy_pooled, position_bias
-    from pairbank.stats.report.one_place import is_one_place, shows_both
+    from pairbank.stats.scored_table.credit import is_one_place, shows_both
 
     name = layout.columns.logprobs
     if not (layout.has_logprobs and shows_both(layout) and name in table.dataset.column_names):

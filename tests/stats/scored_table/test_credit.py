@@ -1,0 +1,96 @@
+"""What a method earns on each item: by its paper's definition, with presentations pooled where answers are constant."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.analyses.comparisons import section
+from pairbank.stats.report.overview import own_accuracies
+from pairbank.stats.report.summary import summarise
+from pairbank.stats.scored_table.credit import credits_of
+from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
+from position_nulls import pooled_differ, sign_differ
+from rated_tables import DIRECT, META, keyed, rated_table
+from sentence_nulls import rate
+
+POOLED = replace(META, accuracy="pooled")
+
+
+def always_first(table: ScoredFrame) -> ScoredFrame:
+    """The same table; the model always picks option 1, and is surer of it where the good side is there."""
+    n = len(table.frame)
+    logprobs = np.log(np.tile([[0.9, 0.1], [0.8, 0.2]], (n, 1, 1)))
+    good, bad = ((logprobs[:, 0, k] + logprobs[:, 1, 1 - k]) / 2 for k in (0, 1))
+    cells = {"meta_good": good, "meta_bad": bad, "meta_delta": good - bad}
+    return replace(table, frame=table.frame.assign(**cells, meta_logprobs=logprobs.reshape(n, 4).tolist()))
+
+
+def credit(table: ScoredFrame, method: str) -> tuple[float, float]:
+    """The accuracy of a method by its credits, and its share of first options where that is position bias."""
+    scores = read_table(table).choices.method(method)
+    assert scores is not None
+    found = credits_of(scores)
+    return float(np.nanmean(found.credit)), found.first_option
+
+
+@pytest.mark.parametrize("layout", [META, POOLED])
+@pytest.mark.parametrize("biased", [False, True])
+def test_credits_have_the_accuracy_of_the_main_table(layout: MethodLayout, biased: bool) -> None:
+    tables = [replace(rated_table(seed=seed, model=f"m{seed}"), layouts=(DIRECT, layout)) for seed in range(3)]
+    tables = [always_first(table) for table in tables] if biased else tables
+    layouts = {one.method: one for one in tables[0].layouts}
+    summary = pd.concat([summarise(table.frame, table.layouts, model=table.model) for table in tables])
+    own = own_accuracies(summary.reset_index(drop=True), layouts)
+    rows = keyed(own[own["group_by"] == "all"], "model", "method")
+    for table in tables:
+        for method in ("direct", "meta"):
+            value, first = credit(table, method)
+            row = rows[table.model, method]
+            assert value == pytest.approx(row["value"], abs=1e-12)
+            np.testing.assert_equal(first, row["first_option"])
+
+
+def test_an_averaged_method_with_position_bias_is_pooled() -> None:
+    table = always_first(rated_table())
+    assert (table.frame["meta_delta"] > 0).all()  # averaged over orders, all right
+    assert credit(table, "meta") == (0.5, 1.0)
+
+
+def test_models_with_position_bias_are_named_and_not_compared() -> None:
+    fair = [rated_table(seed=seed, model=f"m{seed}") for seed in range(2)]
+    found = section([*fair, *(always_first(rated_table(seed=9, model=name)) for name in ("b0", "b1"))])
+    rows = found.tables["comparisons"]
+    asked = rows[(rows["compared"] == "models") & (rows["within"] == "meta")]
+    assert [*zip(asked["a"], asked["b"], strict=True)] == [("m0", "m1")]
+    assert not {"b0", "b1"} & set(rows[rows["compared"] == "methods"]["within"])
+    said = "Not compared because of position bias: `b0` by `meta`; `b1` by `meta`."
+    assert said in found.answer
+    assert said in found.text
+    apart = found.tables["position_bias"]
+    assert apart["model"].to_list() == ["b0", "b1"]
+    assert set(apart["accuracy"]) == {0.5}
+    assert set(apart["first_option"]) == {1.0}
+    assert "position_bias" not in section(fair).tables
+    assert "position bias" not in section(fair).answer
+
+
+def test_a_difference_of_methods_is_that_of_their_accuracies() -> None:
+    table = replace(rated_table(), layouts=(DIRECT, POOLED))
+    rows = keyed(section([table]).tables["comparisons"], "a", "b")
+    expected = credit(table, "direct")[0] - credit(table, "meta")[0]
+    assert rows["direct", "meta"]["difference"] == pytest.approx(expected, abs=1e-12)
+    averaged = (table.frame["meta_delta"].to_numpy()[1:] > 0).mean()
+    assert abs(averaged - credit(table, "meta")[0]) > 0.01  # or the test could not fail
+
+
+@pytest.mark.parametrize("first", [0.5, 0.8, 1.0])
+def test_equal_models_of_which_one_likes_a_position_are_seldom_said_to_differ(first: float) -> None:
+    assert rate(partial(pooled_differ, n=200, first=first), runs=400) <= 0.08
+    assert rate(partial(sign_differ, n=200, first=1.0), runs=20) == 1.0  # by the sign of averaged differences
