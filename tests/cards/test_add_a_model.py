@@ -161,6 +161,15 @@ def _shown(bank: Path) -> list[str]:
     return [*shown.score, *shown.bank, *shown.merge]
 
 
+def test_score_names_the_methods_that_gave_no_score(here: Path) -> None:
+    [items] = own_file()
+    pairbank.write_bank(here / "bank", scored=[pairbank.score(items, FakeScorer(name="a"), methods=PROMPTS)])
+    found = CliRunner().invoke(app, ["score", "bank/data/paare/items.parquet", "--model", "b", "--out", "b.parquet"])
+    assert found.exit_code == 0, found.output
+    last = found.output.strip().splitlines()[-1]
+    assert last == "b.parquet: 2 items with direct; no scores of meta_question_simple"
+
+
 def test_the_wording_of_ones_own_prompt_is_in_the_bank_on_its_card_and_site(here: Path) -> None:
     bank = with_ones_own_prompt(here)
     wording = "A lecturer corrects A: {good} or B: {bad}"

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.applicability import Chosen
+    from pairbank.scoring.scored import Scored
 
 
 @takes_model_options
@@ -172,8 +173,31 @@ def score(
         scored.save(path, bom=bom)
     say_report(pairbank.report([scored], analyses=["multiverse"] if multiverse else []))
     say_wrong([scored], wrong, wrong_by)
-    answer(out=out, corpus=scored.corpus, model=scored.model, n_items=len(scored), methods=scored.methods)
-    say(f"{', '.join(map(str, out))}: {len(scored):,} items with {', '.join(scored.methods)}")
+    computed = _with_scores(scored)
+    empty = [name for name in scored.methods if name not in computed]
+    answer(
+        out=out, corpus=scored.corpus, model=scored.model, n_items=len(scored), methods=computed, without_scores=empty
+    )
+    without = f"; no scores of {', '.join(empty)}" if empty else ""
+    say(f"{', '.join(map(str, out))}: {len(scored):,} items with {', '.join(computed) or 'no scores'}{without}")
+
+
+def _with_scores(scored: Scored) -> list[str]:
+    """Return the methods that have a number for some item."""
+    table = scored.dataset.data
+    return [
+        name
+        for name in scored.methods
+        if any(table.column(column).null_count < len(scored) for column in _numbers_of(name, table.column_names))
+    ]
+
+
+def _numbers_of(method: str, names: Sequence[str]) -> list[str]:
+    """Return the columns of a method's numbers that a table has."""
+    from pairbank.scoring.api.layout import ScoreColumns
+
+    columns = ScoreColumns(method)
+    return [name for name in (columns.good, columns.delta, columns.by_region) if name in names]
 
 
 def _methods_and_prompts(
