@@ -85,5 +85,10 @@ def methods_in_bank(path: str | Path, corpus: str) -> tuple[str, ...]:
     return tuple(signatures[min(signatures)]["methods"]) if signatures else ()
 
 
+def prompt_files_of_bank(path: str | Path) -> tuple[Path, ...]:
+    """Return the files with the wording of a bank's methods, by the path of its items."""
+    return tuple(sorted((_root(Path(path)) / "prompts").glob("*.toml")))
+
+
 def _root(path: Path) -> Path:
     return path.absolute().parents[2]

@@ -14,6 +14,7 @@ from pairbank.cards.bank.check_tables import table_problems
 from pairbank.cards.bank.layout import (
     CARD,
     CROISSANT,
+    PROMPTS,
     RATINGS,
     REPORTS,
     bank_files,
@@ -115,7 +116,8 @@ def _file_problems(root: Path, manifest: Mapping[str, Any], reports: Reports) ->
     if reports == "free":
         recorded = {path: digest for path, digest in recorded.items() if not _is_report(path)}
         present = {path for path in present if not _is_report(path)}
-    wanted = {*data_files(manifest), *probe_files(manifest), CARD, *({CROISSANT} & recorded.keys())}
+    prompts = {path for path in recorded if path.startswith(f"{PROMPTS}/")}
+    wanted = {*prompts, *data_files(manifest), *probe_files(manifest), CARD, *({CROISSANT} & recorded.keys())}
     yield from (f"{path}: missing" for path in sorted((wanted | recorded.keys()) - present))
     yield from (f"{path}: not in the manifest" for path in sorted(present - recorded.keys()))
     known = sorted(path for path in present & recorded.keys() if not _is_report(path))

@@ -261,13 +261,14 @@ def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
 def signature_differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
     """Return (key, value in a, value in b) where two signatures differ, keys joined by dots.
 
-    What is to be cited is no difference: it changes no number, and a newer version may know better.
+    What is to be cited is no difference: it changes no number, and a newer version may know better. A prompt's wording
+    is compared by the hash beside it.
 
     >>> signature_differences({"model": {"dtype": "float32"}, "seed": 0}, {"model": {"dtype": "bfloat16"}, "seed": 0})
     [('model.dtype', 'float32', 'bfloat16')]
     """
     found: list[tuple[str, Any, Any]] = []
-    for key in sorted((a.keys() | b.keys()) - {"cites"}):
+    for key in sorted((a.keys() | b.keys()) - {"cites", "prompt"}):
         x, y = a.get(key), b.get(key)
         if isinstance(x, Mapping) and isinstance(y, Mapping):
             found += [(f"{key}.{inner}", *values) for inner, *values in signature_differences(x, y)]

@@ -37,6 +37,7 @@ from pairbank.cards.bank.layout import (
 )
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.probes import take_probes
+from pairbank.cards.bank.prompts import write_prompts
 from pairbank.cards.bank.ratings import drop_ratings, settle_ratings, take_ratings
 from pairbank.cards.bank.redistribution import (
     ids_and_scores,
@@ -223,6 +224,7 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
     hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
     probes = {path: sha256_of_file(root / path) for path in probe_files(manifest)}
     manifest["history"] = with_version(manifest, hashes | probes, version("pairbank"))
+    write_prompts(root, manifest)
     bank = bank_in(root, manifest, summary)
     write_text(root / CARD, card_text(bank, hashes))
     write_text(root / CROISSANT, croissant_of(bank, hashes))

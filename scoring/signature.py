@@ -112,8 +112,8 @@ def _short(value: Any) -> str:  # noqa: ANN401 - JSON is any
 
 
 def _units(definitions: Iterable[Mapping[str, Any]]) -> str:
-    """Return what the methods' differences are measured in: nats, unless a method was imported in another unit."""
-    units = (definition["layout"].get("unit") or "nats" for definition in definitions)
+    """Return what the methods' scores are measured in, each unit once."""
+    units = (MethodLayout.from_dict(definition["layout"]).unit_in_words for definition in definitions)
     return "+".join(dict.fromkeys(unit.replace(" ", "-") for unit in units))
 
 

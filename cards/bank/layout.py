@@ -6,6 +6,7 @@ README.md                              the dataset card; its `configs:` are what
 data/<corpus>/items.parquet            config `<corpus>`, split `items`
 scores/<corpus>/<model>.parquet        config `<corpus>_scored`, one split a model
 probes/<corpus>/{layers,groups}/<model>.parquet   what probes found in hidden states; not among the configs
+prompts/<id>.toml                      what a method asks, word for word
 ratings/<corpus>.parquet               config `<corpus>_ratings`, split `ratings`: individual ratings of its items
 results/summary.parquet                config `summary`, split `results`
 reports/<study>/                       report.md, CSV tables, figures and captions.json beside them
@@ -35,7 +36,8 @@ RECORD = ".published.json"
 """What was published last, and where; stays on this machine."""
 RATINGS = "ratings"
 PROBES = "probes"
-FOLDERS = ("data", "scores", RATINGS, PROBES, "results", REPORTS)
+PROMPTS = "prompts"
+FOLDERS = ("data", "scores", RATINGS, PROBES, PROMPTS, "results", REPORTS)
 NAME_BYTES = 96
 LEFT_OUT = "left out"
 """Value of `texts` in a corpus's facts where the bank holds its ids and scores only."""

@@ -13,9 +13,13 @@ from typing import Any
 
 from pairbank.cards.bank.layout import config_name, items_path
 from pairbank.cards.bank.redistribution import is_left_out
+from pairbank.scoring.methods.prompted import prompt_of_definition
+from pairbank.scoring.methods.registry import FAMILIES
 
 MODEL = "ORG/MODEL"
 """Stands for the model in the commands."""
+FILE = "NUMBERS.csv"
+"""Stands for a file with the model's numbers, where methods were computed elsewhere."""
 MINE, MERGED = "mine", "merged"
 _PER_TOKEN = ("_good_tokens", "_bad_tokens")
 
@@ -27,7 +31,7 @@ class Commands:
     fetch: tuple[str, ...]
     """Get the bank, where it is on the Hub."""
     score: tuple[str, ...]
-    """A line a corpus."""
+    """A line a corpus: it scores the items, or imports numbers where a method was computed elsewhere."""
     bank: tuple[str, ...]
     merge: tuple[str, ...]
     propose: tuple[str, ...]
@@ -49,14 +53,11 @@ def commands_for(manifest: Mapping[str, Any], name: str) -> Commands:
     scores: Mapping[str, Any] = manifest["scores"]
     asked = sorted(corpus for corpus in corpora if scores.get(corpus)) or sorted(corpora)
     left_out = tuple(corpus for corpus in asked if is_left_out(corpora[corpus]))
-    files = [f"{config_name(corpus)}.parquet" for corpus in asked]
+    files = [_result(corpus, manifest) for corpus in asked]
     public = f"{MINE}-public" if left_out else MINE
     return Commands(
         fetch=(f"hf download {name} --repo-type dataset --local-dir {folder}",) if on_hub else (),
-        score=tuple(
-            _line("pairbank score", f"{folder}/{items_path(corpus)}", *_model(corpus, manifest), "--out", file)
-            for corpus, file in zip(asked, files, strict=True)
-        ),
+        score=tuple(line for corpus in asked for line in _scored(corpus, manifest, folder)),
         bank=(
             _line("pairbank bank", *files, "--out", MINE),
             *([_line("pairbank strip", MINE, "--out", public)] if left_out else []),
@@ -77,6 +78,68 @@ def is_on_hub(name: str) -> bool:
     return re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name, flags=re.ASCII) is not None
 
 
+def _methods(corpus: str, manifest: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    signatures = manifest["scores"].get(corpus, {})
+    return dict(sorted(signatures[min(signatures)]["methods"].items())) if signatures else {}
+
+
+def _elsewhere(methods: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return the methods whose numbers cannot be computed here, each with its definition."""
+    return {
+        name: definition
+        for name, definition in methods.items()
+        if name not in FAMILIES and prompt_of_definition(name, definition) is None
+    }
+
+
+def _result(corpus: str, manifest: Mapping[str, Any]) -> str:
+    """Return where the new model's scores of a corpus are written."""
+    name = config_name(corpus)
+    return f"{name}-import" if _elsewhere(_methods(corpus, manifest)) else f"{name}.parquet"
+
+
+def _scored(corpus: str, manifest: Mapping[str, Any], folder: str) -> list[str]:
+    """Return the line that scores a corpus, or the one that imports its numbers and what their file has."""
+    items, methods, out = f"{folder}/{items_path(corpus)}", _methods(corpus, manifest), _result(corpus, manifest)
+    imported = _elsewhere(methods)
+    if not imported:
+        return [_line("pairbank score", items, *_model(corpus, manifest), "--out", out)]
+    columns = ["item_id", *(column for name, one in methods.items() for column in _columns(name, one))]
+    declared = [part for name, one in imported.items() for part in ("--score", _declared(name, one))]
+    options = ["--data-dir", "FOLDER"] if is_left_out(manifest["corpora"][corpus]) else []
+    names = ", ".join(re.sub(r"[^\w:.-]", "_", column) for column in columns)
+    return [
+        f"# {FILE}: one row per item, with the columns {names}",
+        _line("pairbank import", FILE, "--items", items, *options, "--model", MODEL, *declared, "--out", out),
+    ]
+
+
+def _columns(name: str, definition: Mapping[str, Any]) -> list[str]:
+    """Return the columns of a file to import that hold a method's numbers."""
+    layout = definition["layout"]
+    if layout.get("readout") == "decision" and layout["kind"] != "rating":
+        return [str(column) for column in definition.get("imported", {}).get("columns") or (name,)]
+    if layout.get("presentations") and layout["kind"] != "rating":
+        return [f"{name}:{one}:{option}" for one in layout["presentations"] for option in layout["options"]]
+    return [f"{name}_good", f"{name}_bad"]
+
+
+def _declared(name: str, definition: Mapping[str, Any]) -> str:
+    """Return what `--score` says of a method that was imported."""
+    said = definition.get("imported", {})
+    kind = str(said.get("kind", "score"))
+    parts = [f"{name}={kind}"]
+    if kind in ("score", "rating"):
+        parts.append(f"direction={said.get('direction') or 'higher'}")
+    if said.get("unit"):
+        parts.append(f"unit={said['unit']}")
+    if said.get("scale"):
+        parts.append("scale=" + "-".join(f"{end:g}" for end in said["scale"]))
+    parts += [f"{meaning}={'|'.join(cells)}" for meaning, cells in sorted((said.get("answers") or {}).items())]
+    parts += [f"label={said['label']}"] if said.get("label") else []
+    return ",".join(parts)
+
+
 def _model(corpus: str, manifest: Mapping[str, Any]) -> list[str]:
     """Return the model, and the options without which its table would have another form than those of the bank."""
     signatures = manifest["scores"].get(corpus, {})
@@ -86,7 +149,9 @@ def _model(corpus: str, manifest: Mapping[str, Any]) -> list[str]:
     columns = [name for method in signature["methods"].values() for name in method.get("columns") or ()]
     options = ["--data-dir", "FOLDER"] if is_left_out(manifest["corpora"][corpus]) else []
     options += ["--per-token"] if any(name.endswith(_PER_TOKEN) for name in columns) else []
-    options += ["--seed", str(signature["seed"])] if signature.get("seed") else []
+    options += (
+        ["--seed", str(signature["seed"])] if isinstance(signature.get("seed"), int) and signature["seed"] else []
+    )
     return ["--model", MODEL, *options]
 
 

@@ -24,6 +24,7 @@ from pairbank.cards.bank.layout import (
     ratings_path,
     scores_path,
 )
+from pairbank.cards.bank.prompts import prompts_in, question
 from pairbank.cards.bank.redistribution import is_left_out, licence_of, locked
 from pairbank.cards.card import foreign_text, hub_values
 from pairbank.cards.card.add_model import commands_for
@@ -255,6 +256,7 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "imported": imported_in_words(signatures),
         "signatures": [signature_line(signature) for signature in signatures],
         "methods": {m: d for signature in signatures for m, d in signature["methods"].items()},
+        "prompts": _questions(bank),
         "sources": {n: _source(n, facts) for n, facts in corpora.items() if facts.get("source")},
         "citations": "\n\n".join(bibtex_of(bank.manifest, on_hub="" if name == THIS_BANK else name)),
         "authors": bank.manifest.get("authors", []),
@@ -285,6 +287,12 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "version": bank.manifest["pairbank"],
         "n_files": len(data_files(bank.manifest)),
     }
+
+
+def _questions(bank: Bank) -> dict[str, str]:
+    """Return what the bank's prompts ask, by the paths of their files: the first presentation of each."""
+    languages = [tag for n, facts in bank.manifest["corpora"].items() for tag in languages_of(n, facts, bank.contents)]
+    return {path: question(prompt, languages) for path, prompt in prompts_in(bank.manifest).items()}
 
 
 def _source(corpus: str, facts: Mapping[str, Any]) -> dict[str, str]:

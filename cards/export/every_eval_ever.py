@@ -177,7 +177,7 @@ def _metadata(
 ) -> dict[str, str]:
     kept = [*_ITEM, *(_TEXTS if has_texts else ())]
     said = {f"pairbank.{name}": str(row[name]) for name in kept if row.get(name) is not None}
-    said |= {"pairbank.method": layout.method, "pairbank.unit": layout.unit or "nats"}
+    said |= {"pairbank.method": layout.method, "pairbank.unit": layout.unit_in_words}
     for name in (columns.good, columns.bad, columns.delta):
         if row.get(name) is not None:
             said[f"pairbank.score.{name}"] = repr(row[name])

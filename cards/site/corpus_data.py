@@ -29,8 +29,8 @@ from pairbank.cards.site.source import Source
 from pairbank.errors import BankError
 from pairbank.files import read_parquet
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
+from pairbank.scoring.methods.prompted import prompt_of_definition
 from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
-from pairbank.scoring.prompts.registry import prompts
 from pairbank.scoring.scored import MODEL
 from pairbank.scoring.signature import signature_line
 from pairbank.stats.report.cautions import cannot_read
@@ -260,6 +260,7 @@ def _definition(work: _Corpus, name: str, signature: Mapping[str, Any]) -> int:
     definition: dict[str, Any] = {
         "name": name,
         "kind": layout.kind,
+        "unit": layout.unit_in_words,
         "presentations": list(layout.presentations),
         "options": list(layout.options),
         "correct": list(layout.correct),
@@ -267,8 +268,8 @@ def _definition(work: _Corpus, name: str, signature: Mapping[str, Any]) -> int:
         "paper": stated.get("paper", ""),
         "sha256": stated["sha256"],
     }
-    prompt = prompts().get(name)
-    if prompt is not None and prompt.sha256 == stated["sha256"] and work.with_texts:
+    prompt = prompt_of_definition(name, stated)
+    if prompt is not None and work.with_texts:
         definition["prompt"] = _prompt(prompt, work.languages)
     if definition not in work.definitions:
         work.definitions.append(definition)

@@ -35,6 +35,15 @@ _CHOICES: dict[str, tuple[str | bool, ...]] = {
 }
 
 
+NATS = "nats"
+UNITS: Mapping[str, str] = {
+    "mean_logprob": "nats per token",
+    "slor": "nats per token",
+    "slln_lp": "nats per square root of tokens",
+}
+"""Units of the linking functions that divide by a number of tokens; the others of ours are in nats."""
+
+
 _SUFFIXES: dict[str, ColumnKind] = {
     "good": "float64",
     "bad": "float64",
@@ -223,7 +232,7 @@ class MethodLayout:
     orders: Literal["known", "unknown"] = "known"
     """Whether it is known which option a presentation shows first; if not, there is no position bias to measure."""
     unit: str = ""
-    """What the difference of the two sides is measured in; empty = nats, or points of a rating."""
+    """What scores and differences are measured in, where that does not follow from name, kind and readout."""
     label: str = ""
     """What people call the method, in tables and figures: `MetaQuestionSimple`; empty = its name."""
 
@@ -280,8 +289,25 @@ class MethodLayout:
 
     @property
     def unit_in_words(self) -> str:
-        """What the difference of the two sides is measured in."""
-        return self.unit or ("points" if self.kind == "rating" else "nats")
+        """What the scores of the sides and their difference are measured in: the one table of units for all pages.
+
+        >>> judge = MethodLayout(method="judge", kind="forced_choice", presentations=("a",), options=("1", "2"),
+        ...                      correct=(0,), readout="decision")
+        >>> judge.unit_in_words, judge.is_of_probability
+        ('share of answers', False)
+        """
+        if self.unit:
+            return self.unit
+        if self.kind == "rating":
+            return "points"
+        if self.is_prompted and self.readout != "options":
+            return "share of answers"
+        return UNITS.get(self.method, NATS)
+
+    @property
+    def is_of_probability(self) -> bool:
+        """Whether its scores are log-probabilities, or made of them: in nats, or nats per something."""
+        return self.unit_in_words.startswith(NATS)
 
     @property
     def shown_first(self) -> tuple[int, ...]:

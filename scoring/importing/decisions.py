@@ -128,7 +128,12 @@ class ImportedDecisions:
             "paper": f"{label}decisions: {asking.words}; no log-probabilities",
             "cites": [],
             "sha256": sha256_of_text("imported", "decision", *asking.presentations, *asking.options, self.score.label),
-            "imported": {"kind": "decision", "answers": {k: list(v) for k, v in self.score.answers.items()}},
+            "imported": {
+                "kind": "decision",
+                "answers": {k: list(v) for k, v in self.score.answers.items()},
+                "columns": list(self.numbers),
+                **({"label": self.score.label} if self.score.label else {}),
+            },
             "layout": {
                 "method": self.name,
                 "kind": asking.kind,

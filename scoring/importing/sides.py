@@ -85,7 +85,7 @@ class ImportedSides:
             "paper": self.meaning,
             "cites": [],
             "sha256": sha256_of_text("imported", *map(str, kept.values()), self.score.label),
-            "imported": kept,
+            "imported": kept | ({"label": self.score.label} if self.score.label else {}),
             "layout": layout,
         }
 

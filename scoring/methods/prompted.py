@@ -28,7 +28,9 @@ from pairbank.scoring.api.names import IDENTICAL_TOKENS, SENTENCE, TIE, MethodNa
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.methods.fewshot import Shots
 from pairbank.scoring.prompts.prompt import Presentation, Prompt, in_language, needs
+from pairbank.scoring.prompts.registry import prompts
 from pairbank.scoring.prompts.slots import fill, slot_values, slots_of
+from pairbank.scoring.prompts.toml import prompt_entry, prompt_from_entry
 
 AFTER_EXAMPLE = "\n\n"
 """In plain text, what stands behind an answered example."""
@@ -57,7 +59,7 @@ class Prompted:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, works to cite, hash and layout; with examples, how many, and the seed and pool they are drawn with."""
+        """Paper, works to cite, hash, layout; its wording where it does not ship; of examples number, seed, pool."""
         prompt = self.prompt
         shots = self.shots.definition if self.shots else {}
         plain = not self.in_chat and not shots
@@ -67,6 +69,7 @@ class Prompted:
             "sha256": prompt.sha256 if plain else sha256_of_text(prompt.sha256, str(self.in_chat), repr(shots)),
             **shots,
             "layout": self._layout(),
+            **({} if _ships(prompt) else {"prompt": prompt_entry(prompt)}),
         }
 
     def _layout(self) -> dict[str, Any]:
@@ -297,3 +300,25 @@ def _chose(option_logprobs: FloatArray, option: int) -> float:
         return float("nan")
     best = option_logprobs >= option_logprobs.max() - TIE
     return float(best[option] / best.sum())
+
+
+def _ships(prompt: Prompt) -> bool:
+    """Return whether pairbank has this very prompt."""
+    ours = prompts().get(prompt.id)
+    return ours is not None and ours.sha256 == prompt.sha256
+
+
+def prompt_of_definition(name: str, definition: Mapping[str, Any]) -> Prompt | None:
+    """Return what a method asked, from its definition in a signature; None where it asks nothing, or is not known here.
+
+    Raises:
+        PromptError: a definition whose prompt breaks the registry's rules.
+    """
+    parts = MethodName.parsed(name)
+    if "prompt" in definition:
+        return prompt_from_entry(definition["prompt"], f"the signature of {name}")
+    ours = prompts().get(parts.id)
+    if ours is None:
+        return None
+    plain = sha256_of_text(ours.sha256, str(parts.in_chat), repr({})) if parts.in_chat else ours.sha256
+    return ours if parts.n_shots or definition["sha256"] == plain else None

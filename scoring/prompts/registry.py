@@ -59,6 +59,24 @@ def prompts_of(files: Sequence[str | Path], *, asked: Collection[str] | None = N
     return found
 
 
+def files_not_known(files: Sequence[str | Path], given: Sequence[str | Path] = ()) -> tuple[Path, ...]:
+    """Return those of some files of prompts that neither pairbank nor other files have.
+
+    Raises:
+        PromptError: a file that breaks the rules, or whose id means another prompt of pairbank's.
+    """
+    known = {prompt.id: prompt for file in map(Path, given) for prompt in _read(file, str(file))}
+    found = []
+    for file in map(Path, files):
+        for prompt in _read(file, str(file)):
+            ours = prompts().get(prompt.id)
+            if ours is not None and ours.sha256 != prompt.sha256:
+                raise PromptError(f"{file}: prompt {prompt.id!r} differs from this version of pairbank's")
+            if ours is None and prompt.id not in known:
+                found.append(file)
+    return tuple(dict.fromkeys(found))
+
+
 def packaged_prompts() -> Iterator[tuple[Plugin, list[Prompt]]]:
     """Yield what installed packages offer as `pairbank.prompts`: each a TOML file, or a function that returns one.
 

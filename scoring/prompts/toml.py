@@ -7,6 +7,7 @@ presentation puts into the slots of its own (`{first}`, `{sentence}` …) is fil
 from __future__ import annotations
 
 import functools
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
@@ -57,6 +58,61 @@ def parse_prompts(text: str, path: Path) -> list[Prompt]:
     if twice := [name for name in ids if ids.count(name) > 1]:
         raise PromptError(f"{path}: prompt id {twice[0]!r} stands twice; choose another")
     return found
+
+
+def prompt_entry(prompt: Prompt) -> dict[str, Any]:
+    """Return a prompt as plain JSON values; what is as usual is left out. `prompt_from_entry` reads it."""
+    found: dict[str, Any] = {}
+    for one in fields(Prompt):
+        value = getattr(prompt, one.name)
+        usual = one.default_factory() if one.default_factory is not MISSING else one.default
+        if one.name != "presentations" and value != usual:
+            found[one.name] = _plain(value)
+    found["presentations"] = [
+        {
+            one.name: _plain(value)
+            for one in fields(Presentation)
+            if (value := getattr(shown, one.name)) or one.name == "stem"
+        }
+        for shown in prompt.presentations
+    ]
+    return found
+
+
+def prompt_from_entry(entry: Mapping[str, Any], where: str) -> Prompt:
+    """Return the prompt that an entry states.
+
+    Raises:
+        PromptError: it breaks the registry's rules.
+    """
+    return _prompt(entry, Path(where))
+
+
+def prompt_toml(prompt: Prompt) -> str:
+    """Return a prompt as the text of a file that `parse_prompts` reads back to the same hash."""
+    entry = prompt_entry(prompt)
+    lines = ["[[prompts]]", *(f"{key} = {_toml(x)}" for key, x in entry.items() if key != "presentations")]
+    for shown in entry["presentations"]:
+        lines += ["", "[[prompts.presentations]]", *(f"{key} = {_toml(x)}" for key, x in shown.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a value of TOML
+    """Return tuples as lists, also those of a table."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
+
+
+def _toml(value: Any) -> str:  # noqa: ANN401 - a value of TOML
+    """Return a value as TOML writes it."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_toml(key)} = {_toml(one)}' for key, one in value.items())} }}" if value else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, str):  # JSON's escapes are TOML's, which also escapes DEL
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def _prompt(entry: Mapping[str, Any], path: Path) -> Prompt:

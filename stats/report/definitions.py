@@ -1,8 +1,8 @@
 """What the words in a report's tables mean: Markdown, for its appendix."""
 
 DEFINITIONS = """\
-- **accuracy**: share of items whose difference (good - bad, in nats) is positive, ties (differences up to 1e-9)
-  counted one half. For prompted methods the difference is averaged over all presentations of the item.
+- **accuracy**: share of items whose difference (good - bad, in the method's unit) is positive, ties (differences up to
+  1e-9) counted one half. For prompted methods the difference is averaged over all presentations of the item.
 - **orders pooled**: every presentation is one trial: right if the correct option is the most probable.
   For judgments of single sentences this is balanced accuracy. The interval counts items, not trials.
 - **first option chosen**: share of presentations in which the option shown first is the most probable (.5 = no bias

@@ -125,9 +125,12 @@ def _answer(
     asked = whole["method"].map(lambda name: name in layouts and layouts[name].is_prompted)
     people, biased = whole["method"] == HUMAN, whole["first_option"].notna()
     direct, prompted = whole[whole["method"] == DIRECT], whole[asked & ~biased]
+    likely = whole["method"].map(lambda name: name in layouts and layouts[name].is_of_probability)
+    by_other = ~asked & ~people & (whole["method"] != DIRECT)
     kinds = (
         ("direct log-probabilities", direct),
-        ("other functions of probability", whole[~asked & ~people & (whole["method"] != DIRECT)]),
+        ("other functions of probability", whole[by_other & likely]),
+        ("other scores", whole[by_other & ~likely]),
         ("prompted answers", prompted),
     )
     shown = [(kind, _values(part)) for kind, part in kinds if len(part)]

@@ -48,12 +48,14 @@ def people_said(
     rows = rows.assign(
         asked=rows["method"].map(lambda name: name in layouts and layouts[name].is_prompted),
         direct=rows["method"] == DIRECT,
+        likely=rows["method"].map(lambda name: name in layouts and layouts[name].is_of_probability),
         method=rows["method"].map(lambda name: labels.get(name, f"`{name}`")),
     )
     alone = rows["model"].nunique() == rows["corpus"].nunique() == 1 and len(rows) <= MOST_APART
     kinds = (
         ("direct", rows[rows["direct"]]),
-        ("other functions of probability", rows[~rows["direct"] & ~rows["asked"]]),
+        ("other functions of probability", rows[~rows["direct"] & ~rows["asked"] & rows["likely"]]),
+        ("other scores", rows[~rows["direct"] & ~rows["asked"] & ~rows["likely"]]),
         ("prompted", rows[rows["asked"]]),
     )
     ranges = "; ".join(f"{span(part['value'])} ({kind})" for kind, part in kinds if len(part))

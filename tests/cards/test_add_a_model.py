@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import datasets
 import pytest
@@ -17,7 +19,7 @@ from pairbank.cards.bank.layout import read_manifest
 from pairbank.cards.card.add_model import commands_for
 from pairbank.cards.write import strip_texts
 from pairbank.cli import app
-from pairbank.errors import CorpusError
+from pairbank.errors import BankError, CorpusError
 from pairbank.scoring.applicability import methods_as_before
 from pairbank.scoring.models.fake import FakeScorer
 
@@ -75,6 +77,103 @@ def test_the_commands_of_the_card_and_the_site_end_in_a_bank_with_one_model_more
     for models in merged["scores"].values():
         assert models["c"]["corpus"] == models["a"]["corpus"]
         assert sorted(models["c"]["methods"]) == sorted(PROMPTS)
+
+
+OWN = """
+[[prompts]]
+id = "lecturer"
+design = "both_orders"
+paper = "none"
+tasks = ["sentence_pair"]
+languages = ["en"]
+options = ["A", "B"]
+template = "A lecturer corrects A: {first} or B: {second}"
+"""
+
+
+def with_ones_own_prompt(here: Path) -> Path:
+    (here / "own.toml").write_text(OWN, encoding="utf-8")
+    [items] = limited()
+    names = ["direct", "lecturer", "meta_question_simple@2shot"]
+    scored = [
+        pairbank.score(items, FakeScorer(name=name), methods=names, prompts=["own.toml"], seed=3) for name in ("a", "b")
+    ]
+    bank = pairbank.write_bank(here / "bank", scored=scored)
+    (here / "own.toml").unlink()
+    return bank
+
+
+def _numbers(path: Path, ids: list[str]) -> None:
+    columns = ["direct_good", "direct_bad", "slor_own_good", "slor_own_bad", "stars_good", "stars_bad", "judge"]
+    cells = ["-3.5", "-4.5", "0.3", "0.1", "6", "2", "1"]
+    lines = [",".join(["item_id", *columns]), *(",".join([one, *cells]) for one in ids)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+
+def with_imported_numbers(here: Path) -> Path:
+    [items] = limited()
+    _numbers(here / "theirs.csv", items["item_id"][:])
+    scores: dict[str, str | dict[str, Any]] = {
+        "slor_own": {"kind": "score", "direction": "higher", "label": "SLOR of ours"},
+        "stars": {"kind": "rating", "direction": "higher", "scale": [1, 7]},
+        "judge": {"kind": "decision", "answers": {"good": ["1"], "bad": ["2"]}},
+    }
+    tables = [
+        table
+        for name in ("a", "b")
+        for table in pairbank.import_scores("theirs.csv", items=items, scores=scores, model=name)
+    ]
+    return pairbank.write_bank(here / "bank", scored=tables)
+
+
+def that_was_merged(here: Path) -> Path:
+    [items] = limited()
+    banks = [
+        pairbank.write_bank(here / name, scored=[pairbank.score(items, FakeScorer(name=name), methods=PROMPTS)])
+        for name in ("a", "b")
+    ]
+    return pairbank.merge_banks(*banks, out=here / "bank")
+
+
+@pytest.mark.parametrize("made", [with_ones_own_prompt, with_imported_numbers, that_was_merged])
+def test_the_commands_of_banks_with_own_prompts_imported_numbers_and_of_merged_ones_run(
+    made: Callable[[Path], Path], here: Path
+) -> None:
+    bank = made(here)
+    pairbank.check_bank(bank)
+    lines = on_the_card(bank)
+    assert lines[:-2] == [line.replace("bank/data", "THIS_BANK/data") for line in _shown(bank)][:-2]
+    for line in _shown(bank):
+        if line.startswith("#"):
+            _numbers(here / "NUMBERS.csv", pairbank.load_corpus("bank/data/starter/items.parquet")["item_id"][:])
+            assert set(line.split(" columns ")[1].split(", ")) >= {"item_id", "judge", "slor_own_good"}
+            continue
+        found = CliRunner().invoke(app, shlex.split(line.replace("ORG/MODEL", "c"))[1:])
+        assert found.exit_code == 0, (line, found.output)
+    merged = read_manifest(here / "merged")
+    assert sorted(merged["scores"]["starter"]) == ["a", "b", "c"]
+    methods = [sorted(one["methods"]) for one in merged["scores"]["starter"].values()]
+    assert methods[0] == methods[1] == methods[2]
+
+
+def _shown(bank: Path) -> list[str]:
+    shown = commands_for(read_manifest(bank), "bank")
+    return [*shown.score, *shown.bank, *shown.merge]
+
+
+def test_the_wording_of_ones_own_prompt_is_in_the_bank_on_its_card_and_site(here: Path) -> None:
+    bank = with_ones_own_prompt(here)
+    wording = "A lecturer corrects A: {good} or B: {bad}"
+    assert wording in (bank / "prompts" / "lecturer.toml").read_text(encoding="utf-8")
+    assert wording in (bank / "README.md").read_text(encoding="utf-8")
+    assert sorted(path.name for path in (bank / "prompts").iterdir()) == ["lecturer.toml", "meta_question_simple.toml"]
+    site = pairbank.write_site(bank, here / "site", texts="all")
+    packed = site / "data" / "corpora" / "starter" / "corpus.json.gz"
+    methods = {one["name"]: one for one in json.loads(gzip.decompress(packed.read_bytes()))["methods"]}
+    assert methods["lecturer"]["prompt"]["presentations"][0]["template"] == {"*": wording}
+    (bank / "prompts" / "lecturer.toml").write_text("changed", encoding="utf-8")
+    with pytest.raises(BankError, match=r"prompts/lecturer\.toml: changed"):
+        pairbank.check_bank(bank)
 
 
 def test_the_items_of_a_bank_are_those_that_were_written_and_keep_what_is_known_of_them(here: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import json
 import logging
@@ -38,6 +39,23 @@ def files_of(root: Path) -> dict[str, bytes]:
     return {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
 
 
+def test_one_model_of_fifty_is_loaded_by_the_card_with_its_own_file_alone(hub: FakeHub, tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1).select(range(3))
+    names = [f"model-{n}" for n in range(50)]
+    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in names]
+    pairbank.publish(pairbank.write_bank(tmp_path / "bank", scored=scored), REPO)
+    card = hub.repo(REPO).head.tree["README.md"].data.decode()
+    line = next(line for line in card.splitlines() if line.startswith("scored = load_dataset("))
+    n_before = len(hub.log)
+    call: Any = ast.parse(line.removeprefix("scored = "), mode="eval").body
+    given, named = map(ast.literal_eval, call.args), {one.arg: ast.literal_eval(one.value) for one in call.keywords}
+    loaded = datasets.load_dataset(*given, **named)
+    read = {path for method, path, _ in hub.log[n_before:] if method == "GET" and path.endswith(".parquet")}
+    assert len(read) == 1
+    assert set(loaded["model"]) == {"model-0"}
+    assert loaded.to_list() == scored[0].dataset.to_list()
+
+
 def test_what_loads_from_the_hub_is_what_was_scored_and_a_model_more_is_a_commit_more(
     hub: FakeHub, bank: Path, scored_by: Score, tmp_path: Path
 ) -> None:
@@ -48,7 +66,8 @@ def test_what_loads_from_the_hub_is_what_was_scored_and_a_model_more_is_a_commit
     assert loaded.to_list() == scored.dataset.to_list()
     assert loaded.features == scored.dataset.features
     card = hub.repo(REPO).head.tree["README.md"].data.decode()
-    assert f'load_dataset("{REPO}", "starter_scored", split="fake_1")' in card
+    assert f'load_dataset("{REPO}", data_files="scores/starter/fake_1.parquet", split="train")' in card
+    assert f'load_dataset("{REPO}", "starter_scored")' in card
     assert "THIS_BANK" not in card
 
     assert not pairbank.publish(bank, REPO).changes
@@ -80,7 +99,7 @@ def test_a_dry_run_shows_the_difference_and_touches_nothing(hub: FakeHub, bank: 
     made = pairbank.publish(bank, REPO, dry_run=True, space=True, tell=told.append)
     assert hub.repos == {}
     assert "+ scores/starter/fake_1.parquet" in told[0]
-    assert "6 added, 0 changed, 0 removed, 0 unchanged" in told[0]
+    assert "7 added, 0 changed, 0 removed, 0 unchanged" in told[0]
     assert made.dry_run
     assert not made.revision
     assert files_of(bank) == before

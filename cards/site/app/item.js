@@ -65,7 +65,7 @@ function scores(table, row) {
     const [good, bad, delta] = ["good", "bad", "delta"].map((end) => number(row[`${method.name}_${end}`]));
     if (Number.isNaN(good) && Number.isNaN(delta)) return null;
     const sizes = [row[`${method.name}_good_n`], row[`${method.name}_bad_n`]].filter((n) => told(n));
-    const about = method.kind === "rating" ? "points" : told(row[`${method.name}_good_n`]) ? `${sizes.join(" / ")} tokens` : "";
+    const about = [method.unit, told(row[`${method.name}_good_n`]) ? `${sizes.join(" / ")} tokens` : ""].filter(Boolean).join(", ");
     const flags = (row[`${method.name}_flags`] ?? []).map((flag) => [" ", h("small.flag", {}, words(flag))]);
     const sign = delta > 0 ? "up" : delta < 0 ? "down" : "none";
     return h("tr", {}, h("td", {}, identifier(method.name), " ", h("small", {}, about), flags),
@@ -74,7 +74,7 @@ function scores(table, row) {
   }).filter(Boolean);
   if (!lines.length) return table.methods.length ? note("No method scored this item.") : null;
   const head = ["good", "bad", "Δ"].map((label) => h("th.num", { scope: "col" }, label));
-  return [h("h4", {}, isolated(table.model)), h("table.pb-table.small", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "nats"), head)), h("tbody", {}, lines))];
+  return [h("h4", {}, isolated(table.model)), h("table.pb-table.small", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "method, unit"), head)), h("tbody", {}, lines))];
 }
 
 function prompt(method, row, opened) {
@@ -155,10 +155,10 @@ function tokens(row) {
 
 function otherModels(table, others) {
   if (!others.length) return null;
-  const head = h("tr", {}, h("th", { scope: "col" }, "model"), table.methods.map((one) => h("th.num", { scope: "col" }, one.name)));
+  const head = h("tr", {}, h("th", { scope: "col" }, "model"), table.methods.map((one) => h("th.num", { scope: "col" }, one.name, " ", h("small", {}, one.unit))));
   const lines = others.map(({ name, values }) => h("tr", {}, h("td", {}, isolated(name)), values.map((value) => h("td.num", {}, nats(value)))));
   return [
-    h("h4", {}, "Other models, Δ in nats"),
+    h("h4", {}, "Other models, Δ"),
     h("div.pb-scroll", { tabindex: 0, role: "region", "aria-label": "Other models" }, h("table.pb-table.small", {}, h("thead", {}, head), h("tbody", {}, lines))),
   ];
 }

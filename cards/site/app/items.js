@@ -73,13 +73,16 @@ function deltaCell(name, value) {
 }
 
 function tip(name, data) {
-  const what = data.oneSided ? "Log-probability" : "Good − bad";
+  const what = data.oneSided ? (data.unit(name) === "nats" ? "Log-probability" : "Score") : "Good − bad";
   return `${what}, ${name === HUMAN ? "on the scale of the judgments" : data.unit(name)}`;
 }
 
+// What stands before a method's name: a difference of two sides, or one side's log-probability.
+export const measured = (data, name) => (!data.oneSided ? "Δ " : data.unit(name) === "nats" ? "log P, " : "");
+
 // A table's unit and name for an axis of a plot.
 export function axisLabel(name, data) {
-  if (name !== HUMAN) return `${data.oneSided ? "log P," : "Δ"} ${name} (${data.unit(name)})`;
+  if (name !== HUMAN) return `${measured(data, name)}${name} (${data.unit(name)})`;
   const scales = data.valuesOf("human_scale");
   return `Δ people (${scales.length === 1 ? scales[0] : "judgments"})`;
 }

@@ -92,8 +92,9 @@ export class Table {
     return judged ? [...names, HUMAN] : names;
   }
 
+  // What a method's numbers are measured in.
   unit(name) {
-    return this.method(name)?.kind === "rating" ? "points" : "nats";
+    return this.method(name)?.unit ?? "";
   }
 
   // Good - bad by a method, or by people on their scale; of one-sided items the score of the one side.

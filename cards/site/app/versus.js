@@ -4,6 +4,7 @@ import { counts, halfGains } from "./agreement.js";
 import { axisOf } from "./charts.js";
 import { plotOf, selected, shared, split, titleOf } from "./compare.js";
 import { empty, h, isolated, methodName, note } from "./dom.js";
+import { measured } from "./items.js";
 import { compare } from "./statistics.js";
 import { pValue, share, whole } from "./text.js";
 
@@ -24,10 +25,10 @@ export async function panel(bank, view, { table, corpus }) {
     return empty(`No item has both ${names[0]} and ${names[1]} under these filters.`, "Choose another method, or widen the filters.");
   }
   const test = compare(found.y, found.x);
-  const unit = (one, name) => (one.oneSided ? "log P" : `Δ`) + ` ${name} (${one.unit(one === table ? view.method : view.versus)})`;
+  const unit = (one, name, method) => `${measured(one, method)}${name} (${one.unit(method)})`;
   const plot = {
     names: [names[1], names[0]],
-    axes: [axisOf(unit(other, names[1]), found.x), axisOf(unit(table, names[0]), found.y)],
+    axes: [axisOf(unit(other, names[1], view.versus), found.x), axisOf(unit(table, names[0], view.method), found.y)],
     corners: table.oneSided ? [] : ["both right", "only the first", "only the second", "both wrong"],
   };
   const title = table.oneSided ? titleOf(found) : verdict(test, names);

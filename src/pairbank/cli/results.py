@@ -165,9 +165,10 @@ def bank(
     from pairbank.files import read_parquet
     from pairbank.study.model_list import all_features, load_list
     from pairbank.study.raters import as_frames, ratings_of
+    from pairbank.study.scored_files import scored_files
 
     with quiet_bars(), status("writing the bank"):
-        tables = [pairbank.read_scored(path) for path in scored or ()]
+        tables = [pairbank.read_scored(path) for path in scored_files(scored or ())]
         judged = as_frames(ratings_of([table.corpus for table in tables], data_dir)) if data_dir is not None else ()
         folder = pairbank.write_bank(
             out,

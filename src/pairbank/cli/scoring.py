@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     import datasets
 
     from pairbank.scoring.api.model import Scorer
+    from pairbank.scoring.applicability import Chosen
 
 
 @takes_model_options
@@ -122,9 +123,7 @@ def score(
     Example: pairbank score li --limit 1 --multiverse --out li.parquet
     """
     import pairbank
-    from pairbank.builders.banked import is_banked, methods_in_bank
     from pairbank.files import refuse_other_than_a_file
-    from pairbank.scoring.applicability import chosen_methods, methods_as_before
     from pairbank.scoring.score import score_part
     from pairbank.scoring.table_files import refuse_other_suffixes
 
@@ -147,18 +146,14 @@ def score(
         if which["limit"] is not None or which["sample"] is not None:
             say(f"{len(items):,} items to score{_of_groups(items, which['limit'])}")
         wanted = multiverse_of(items, method, with_unigrams=bool(unigrams)) if multiverse else method
-        methods = (
-            methods_as_before(items, methods_in_bank(corpus, items["corpus"][0]), prompts=prompts or ())
-            if wanted is None and is_banked(corpus)
-            else chosen_methods(items, wanted, prompts=prompts or ())
-        )
+        methods, prompts = _methods_and_prompts(corpus, items, wanted, prompts or [])
         for text in methods.notes:
             warn(f"note: {text}")
         asked: dict[str, Any] = {
             "methods": methods.methods,
             "over_length": over_length,
             "per_token": per_token,
-            "prompts": prompts or (),
+            "prompts": prompts,
             "seed": seed,
             "unigrams": unigrams or None,
         }
@@ -179,6 +174,22 @@ def score(
     say_wrong([scored], wrong, wrong_by)
     answer(out=out, corpus=scored.corpus, model=scored.model, n_items=len(scored), methods=scored.methods)
     say(f"{', '.join(map(str, out))}: {len(scored):,} items with {', '.join(scored.methods)}")
+
+
+def _methods_and_prompts(
+    corpus: str, items: datasets.Dataset, asked: Sequence[str] | None, prompts: Sequence[Path]
+) -> tuple[Chosen, list[Path]]:
+    """Return the methods to score with, and the files of prompts: a bank's items come with its methods and prompts."""
+    from pairbank.builders.banked import is_banked, methods_in_bank, prompt_files_of_bank
+    from pairbank.scoring.applicability import chosen_methods, methods_as_before
+    from pairbank.scoring.prompts.registry import files_not_known
+
+    if not is_banked(corpus):
+        return chosen_methods(items, asked, prompts=prompts), [*prompts]
+    files = [*prompts, *files_not_known(prompt_files_of_bank(corpus), prompts)]
+    if asked is not None:
+        return chosen_methods(items, asked, prompts=files), files
+    return methods_as_before(items, methods_in_bank(corpus, items["corpus"][0]), prompts=files), files
 
 
 def _of_groups(items: datasets.Dataset, limit: int | None) -> str:
