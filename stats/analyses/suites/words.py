@@ -47,7 +47,10 @@ def _twofold(comparisons: pd.DataFrame) -> str:
         above, below = int((own["low"] > 0).sum()), int((own["high"] < 0).sum())
         said.append(f"{model} {above} as predicted and {below} the other way")
     n = part.groupby("model").size().max()
-    return f"Differences of differences ({n}): intervals (95 % each) lie beyond 0 in: {'; '.join(said)}."
+    return (
+        f"Differences of differences ({n}): intervals (95% each) lie beyond 0 in: {'; '.join(said)}. "
+        f"By chance, {number(n / 20)} per model are expected."
+    )
 
 
 def text_of(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> str:
