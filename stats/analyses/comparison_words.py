@@ -36,8 +36,7 @@ def answer_said(table: pd.DataFrame, *, margin: float) -> str:
     differ = table["p_mid_holm"] < SIGNIFICANCE
     said = (
         f"{int(differ.sum()):,} of {len(table):,} comparisons of models and of methods on {table['corpus'].nunique()} "
-        f"corpora differ on such items at {SIGNIFICANCE} by McNemar's mid-p test after Holm's correction within each "
-        "kind and corpus."
+        f"corpora differ on such items (McNemar's mid-p, Holm within each kind and corpus, {SIGNIFICANCE})."
     )
     tested = table[table["p_mid"].notna()]
     return said + (_named(tested) if len(tested) else "")
@@ -72,13 +71,11 @@ def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: floa
     by_holm, by_bh = int((tested["p_mid_holm"] < SIGNIFICANCE).sum()), int((tested["p_mid_bh"] < SIGNIFICANCE).sum())
     what = "two models by one method" if compared == MODELS else "two methods of one model"
     said = (
-        f"**{corpus}**: {what}: {by_holm:,} of {len(part):,} comparisons differ on such items at {SIGNIFICANCE} by "
-        f"McNemar's mid-p test after Holm's correction ({by_bh:,} after Benjamini and Hochberg's){_beyond_said(part)}."
+        f"**{corpus}, {what}**: {by_holm:,} of {len(part):,} comparisons differ on such items (McNemar's mid-p, Holm, "
+        f"{SIGNIFICANCE}; Benjamini-Hochberg: {by_bh:,}){_beyond_said(part)}."
     )
     n_same = int((part["p_equivalent_holm"] < SIGNIFICANCE).sum())
-    said += f" {n_same:,} {'is' if n_same == 1 else 'are'} equivalent on such items: their accuracies are shown to"
-    said += f" differ by less than {margin:g}"
-    said += " (Holm)."
+    said += f" {n_same:,} {'is' if n_same == 1 else 'are'} equivalent within {margin:g} (Holm)."
     if tested.empty:
         return said
     said += _named(tested)
@@ -87,20 +84,17 @@ def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: floa
         said += f" {whose[0].upper()}{whose[1:]} no test: {'; '.join(dict.fromkeys(_why_not(part)))}."
     detectable = tested["detectable"].dropna()
     return said + (
-        f" Median detectable difference: {number(detectable.median(), digits=3)}." if len(detectable) else ""
+        f" Minimum detectable effect (median): {number(detectable.median(), digits=3)}." if len(detectable) else ""
     )
 
 
 def _named(tested: pd.DataFrame) -> str:
-    """Name those that differ, the largest differences first; the largest of all only where none differs."""
+    """Name the largest difference; the table has the others, those that differ first."""
     by_size = tested.loc[tested["difference"].abs().sort_values(ascending=False, kind="stable").index]
     differ = by_size[by_size["p_mid_holm"] < SIGNIFICANCE]
-    if differ.empty:
-        (most,) = by_size.head(1).to_dict("records")
-        return f" The largest difference, which is not told from none: {_difference_said(most)}."
-    named = "; ".join(_difference_said(row) for row in differ.head(MOST_NAMED).to_dict("records"))
-    more = "" if len(differ) <= MOST_NAMED else f"; and {len(differ) - MOST_NAMED:,} smaller, in the table"
-    return f" These differ: {named}{more}." if len(differ) > 1 else f" This one differs: {named}."
+    (most,) = (by_size if differ.empty else differ).head(1).to_dict("records")
+    which = "difference (not significant)" if differ.empty else "significant difference"
+    return f" Largest {which}: {_difference_said(most)}."
 
 
 def _why_not(part: pd.DataFrame) -> Iterator[str]:
@@ -133,9 +127,9 @@ def _beyond_said(part: pd.DataFrame) -> str:
     """Say how many differ beyond the paradigms: of the same ones, items alone can tell."""
     known = part[part["p_paradigms"].notna()]
     if known.empty:
-        return f"; whether beyond their paradigms cannot be told, since that takes {LEAST_CLUSTERS} of them"
+        return f"; beyond their paradigms inconclusive (fewer than {LEAST_CLUSTERS})"
     n = int((known["p_paradigms_holm"] < SIGNIFICANCE).sum())
-    return f"; {n:,} differ beyond their {known['n_paradigms'].max():,} paradigms by a t test over these (Holm)"
+    return f"; {n:,} differ beyond their {known['n_paradigms'].max():,} paradigms (t test, Holm)"
 
 
 def _difference_said(row: Mapping[Any, Any]) -> str:

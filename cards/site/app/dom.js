@@ -108,7 +108,7 @@ export function pager(page, nRows, noun = "item", size = PAGE_ROWS) {
 
 // An estimate with its interval; why either is missing, or how the interval was made, is its tip.
 export function figure({ value, low, high, reason, ci, n }, source = null) {
-  const tip = [reason, ci && Number.isFinite(low) ? `95 % interval: ${ci}` : "", n ? `n = ${whole(n)}` : ""];
+  const tip = [reason, ci && Number.isFinite(low) ? `95% interval: ${ci}` : "", n ? `n = ${whole(n)}` : ""];
   const told = tip.filter(Boolean).join("\n");
   const number = h("b", {}, share(value));
   const attributes = { type: "button", "data-tip": `${told}\nClick: its signature`, ...(source ? pick("sig", source) : {}) };

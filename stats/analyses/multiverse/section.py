@@ -52,7 +52,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, claim
     parts = pd.DataFrame([*component_rows(holding, rated)], columns=COLUMNS)
     return Section(
         id="multiverse",
-        title=f"Under how many defensible choices is it so: {wanted.in_words}?",
+        title=f"Robustness to analysis choices: {wanted.in_words}",
         text=text_of(found, parts),
         answer=answer_of(found),
         main_table="choices",

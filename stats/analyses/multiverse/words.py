@@ -25,13 +25,14 @@ def answer_of(found: Curve) -> str:
     said = (
         f"{_verdict(found)} It holds in {n_holds:,} of {n:,} specifications ({percent(n_holds / n)}); in "
         f"{n_beyond:,} the "
-        f"95% interval lies beyond {found.null:g}. The median {unit} is {_number(median)} ({_number(least)} to "
+        f"95% interval excludes {found.null:g}. The median {unit} is {_number(median)} ({_number(least)} to "
         f"{_number(most)}, n = {table['n'].min():,} to {table['n'].max():,} items)"
     )
     strictest = _strictest(found)
     return said + (
-        f"; a median {'r' if claim.kind == 'people' else 'difference'} {_number(strictest.detectable)} from "
-        f"{found.null:g} would have been found four times in five." if strictest else "."
+        f". The minimum detectable median (80% power) is {_number(strictest.detectable)} from {found.null:g}."
+        if strictest
+        else "."
     )  # fmt: skip
 
 
@@ -46,14 +47,13 @@ def _verdict(found: Curve) -> str:
     sentence = found.claim.in_words
     sentence = sentence[0].upper() + sentence[1:]
     if strictest is None:
-        return f"**{sentence}**: it cannot be tested, since that takes ten items."
+        return f"**{sentence}**: not tested (fewer than ten items)."
     if found.claim.kind == "people" and int(found.table["n"].max()) < LEAST_FOR_PEOPLE:
-        return f"**{sentence}**: it is not tested, since that takes {LEAST_FOR_PEOPLE} rated items."
+        return f"**{sentence}**: not tested (fewer than {LEAST_FOR_PEOPLE} rated items)."
     of = "paradigms" if "paradigms" in found.tests else "such items"
     evidence = f"({p_value(strictest.p_mean_z)}, {strictest.n_units:,} {of})"
     if strictest.p_mean_z >= LEVEL:
-        together = f"All specifications together are no further from {found.null:g} than chance makes them"
-        return f"**{sentence}: not shown.** {together} {evidence}."
+        return f"**{sentence}: not shown** over all specifications together {evidence}."
     if strictest.mean_z > 0:
         return f"**{sentence}: shown over all specifications together** {evidence}."
     return f"**The contrary is shown of the claim that {found.claim.in_words}**, over all specifications {evidence}."

@@ -53,7 +53,7 @@ def test_the_command_scores_them_and_prints_the_verdict(tmp_path: Path) -> None:
     asked = ["score", str(own(tmp_path, "en")), "--model", "fake:a", "--multiverse", "-m", "hf24_paired", "-m"]
     result = CliRunner().invoke(app, [*asked, "meta_question_simple", "--out", str(out)])
     assert result.exit_code == 0, result.output
-    assert "Under how many defensible choices is it so: asking is worse than probability?" in result.output
+    assert "Robustness to analysis choices: asking is worse than probability" in result.output
     assert "specifications" in result.output
     methods = pairbank.read_scored(out).methods
     assert methods == ("direct", "mean_logprob", "slln_lp", "bayes_uniform", "hf24_paired", "meta_question_simple")

@@ -89,7 +89,7 @@ def test_the_text_counts_equivalent_pairs_at_the_margin_that_is_asked_for() -> N
     row = rows["models", "direct", "m0", "m1"]
     assert row["p_equivalent"] <= row["p_equivalent_holm"] < 0.05
     assert np.isnan(row["bf01"])
-    assert "2 are equivalent on such items: their accuracies are shown to differ by less than 0.02 (Holm)" in found.text
+    assert "2 are equivalent within 0.02 (Holm)" in found.text
     with pytest.raises(BankError, match="margin is 2"):
         section(same, margin=2)
 
@@ -103,13 +103,13 @@ def test_the_text_names_those_that_differ_and_the_largest_other_only_where_none_
     few = replace(others[0], model="few", frame=others[0].frame.head(6))
     found = section([better, *others[:2], few])
     assert "2 of 6 comparisons differ" in found.text
-    assert "These differ: `knows` - `m" in found.text
+    assert "Largest significant difference: `knows` - `m" in found.text
     assert found.text.count("(`direct`, toy, n = 399)") == 2
     assert found.answer == found.text.rpartition("\n\n")[0]
     assert "Largest" not in found.text
     none = section(others[:2])
     assert "0 of 1 comparisons differ" in none.text
-    assert "The largest difference, which is not told from none: `m1` - `m2`" in none.text
+    assert "Largest difference (not significant): `m1` - `m2`" in none.text
     many = section([better, *others])
     assert "; and 1 smaller, in the table." in many.text
 
