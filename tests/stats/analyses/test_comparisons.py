@@ -104,7 +104,7 @@ def test_the_text_names_those_that_differ_and_the_largest_other_only_where_none_
     found = section([better, *others[:2], few])
     assert "2 of 6 comparisons differ" in found.text
     assert "Largest significant difference: `knows` - `m" in found.text
-    assert found.text.count("(`direct`, toy, n = 399)") == 2
+    assert found.text.count("(`direct`, toy, n = 399)") == 1
     assert found.answer == found.text.rpartition("\n\n")[0]
     assert "Largest" not in found.text
     none = section(others[:2])

@@ -175,4 +175,4 @@ def test_asking_is_worse_in_nearly_all_specifications_of_thirteen_published_mode
 
 def test_r_with_people_has_no_verdict_below_a_hundred_rated_items() -> None:
     made = section(multiverse_tables(60, seed=0, people=0.6), Context(n_resamples=20), claim="people > 0")
-    assert "it is not tested, since that takes 100 rated items" in made.answer
+    assert "not tested (fewer than 100 rated items)" in made.answer
