@@ -56,7 +56,7 @@ COUNTS = {
 NOT_OBTAINABLE = {"hll", "ewok", "comps", "social-relations", "xcomps"}
 
 
-@pytest.mark.ci
+@pytest.mark.slow  # a minute and more; test_golden_rows has the rows of every corpus in CI
 @pytest.mark.upstream
 def test_one_table_holds_the_verified_counts_of_every_corpus(shared: Path) -> None:
     rows = build_all(shared / "corpora")

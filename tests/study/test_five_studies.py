@@ -25,6 +25,8 @@ STUDIES = {
     "syntaxgym": (("syntaxgym-suites:cleft",), {"suites"}),
 }
 
+VARIANTS = ("hu-levy-2023-mandarin", "introspection-2", "ewok-plausibility")
+"""Of a study that runs in CI, with other corpora or wordings."""
 LIMITS = {"syntaxgym": 8}
 """An item of a suite has several sentences."""
 
@@ -39,7 +41,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CausalScorer:
 
 @pytest.mark.ci
 @pytest.mark.upstream
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in VARIANTS)) for name in STUDIES]
+)
 def test_a_study_runs_from_corpora_to_bank(name: str, model: CausalScorer, shared: Path, tmp_path: Path) -> None:
     corpora, sections = STUDIES[name]
     study = limited(load_study(name), 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -97,9 +97,17 @@ FAULTS: dict[str, Callable[[Value], Any]] = {
 }
 
 
+def on_models(faults: Mapping[str, object]) -> list[Any]:
+    """Return each fault on a model that goes around, in CI, and on the others only when asked for."""
+    return [
+        pytest.param(fault, name, marks=[] if at == n % 3 else [pytest.mark.slow])
+        for n, fault in enumerate(faults)
+        for at, name in enumerate(("llama", "gpt2", "mistral"))
+    ]
+
+
 @pytest.mark.ci
-@pytest.mark.parametrize("name", ["llama", "gpt2", "mistral"])
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("fault", "name"), on_models(FAULTS))
 def test_a_planted_fault_is_refused_at_load(fault: str, name: str, serve: Serve) -> None:
     server, tokenizer = serve(name, alters=FAULTS[fault])
     if "company" in fault:
@@ -116,8 +124,7 @@ STRUCTURAL: dict[str, Callable[[Callable[..., torch.Tensor], list[int]], torch.T
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("name", ["llama", "gpt2", "mistral"])
-@pytest.mark.parametrize("fault", STRUCTURAL)
+@pytest.mark.parametrize(("fault", "name"), on_models(STRUCTURAL))
 def test_a_wrong_forward_pass_is_refused_at_load(fault: str, name: str, serve: Serve) -> None:
     server, tokenizer = serve(name)
     right = server.logprobs
