@@ -26,6 +26,13 @@ def tables(shared: Path) -> list[ScoredFrame]:
             "model": rows["model"],
             "item_id": rows["dataset"].astype(str) + "/" + rows["item_id"].astype(str),
             "task": "sentence_pair",
+            "corpus": "syntax",
+            "subset": "all",
+            "phenomenon": "all",
+            "language": "en",
+            "human_good": np.nan,
+            "human_bad": np.nan,
+            "flags": [[] for _ in range(len(rows))],
             "direct_good": rows["direct_sum_logprob_good_sentence"],
             "direct_bad": rows["direct_sum_logprob_bad_sentence"],
         }

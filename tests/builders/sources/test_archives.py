@@ -76,7 +76,7 @@ def test_damaged_bytes_in_a_tar_are_one_clear_error(tmp_path: Path) -> None:
 
 def test_an_archive_without_the_expected_files_says_so(tmp_path: Path) -> None:
     path = write_tar(tmp_path / "x.tar.gz", TEXTS)
-    with pytest.raises(CorpusError, match=r"x\.tar\.gz: holds no file like \*\.jsonl; check that it is the right"):
+    with pytest.raises(CorpusError, match=r"x\.tar\.gz: holds no file like \*\.jsonl; check the archive"):
         list(member_texts(path, "*.jsonl"))
 
 

@@ -125,7 +125,7 @@ def test_the_report_and_the_card_say_what_the_numbers_are(tmp_path: Path) -> Non
     assert "unit:nats-per-token+units-of-slor" in card
     manifest = json.loads((tmp_path / "bank" / "manifest.json").read_text())
     kept = manifest["scores"]["theirs"]["m"]["methods"]["slor"]["imported"]
-    assert kept == {"kind": "score", "direction": "lower", "unit": ""}
+    assert kept == {"kind": "score", "direction": "lower", "unit": "", "label": "SLOR <b>"}
 
 
 def test_a_profile_and_the_command_line_declare_scores_alike(tmp_path: Path) -> None:
