@@ -260,8 +260,9 @@ def _replaced(out: Path) -> Iterator[Path]:
         first = min(path.name for path in out.iterdir())
         raise OutputError(f"{out} exists and is no site (it holds {first}); choose a new or empty folder for the site")
     out.parent.mkdir(parents=True, exist_ok=True)
-    for left in out.parent.glob(f".{glob.escape(out.name)}.*"):  # of a writer that was killed
-        if left.is_dir() and time.time() - left.stat().st_mtime > LEFT_AFTER_S:
+    for left in out.parent.glob(f".{glob.escape(out.name)}.{'[a-z0-9_]' * 8}"):  # of a writer that was killed
+        is_ours = left.is_dir() and {path.name for path in left.iterdir()} <= {"new", "old"}
+        if is_ours and time.time() - left.stat().st_mtime > LEFT_AFTER_S:
             shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as beside:
         staged = Path(beside) / "new"

@@ -55,12 +55,16 @@ def test_what_a_killed_site_left_is_removed_an_hour_later(tmp_path: Path) -> Non
     table.write_text("good,bad\nThe dog barks.,The dog bark.\n")
     items = pairbank.load_corpus(table)
     bank = pairbank.write_bank(tmp_path / "bank", scored=[pairbank.score(items, pairbank.load_model("fake:a"))])
-    for name, age_s in (("old", site.LEFT_AFTER_S + 60), ("new", 0.0)):
+    old = site.LEFT_AFTER_S + 60
+    for name, inside, age_s in (("0a_b1c2d", "new", old), ("9a_b1c2d", "new", 0), ("my_notes", "text", old)):
         folder = tmp_path / f".page.{name}"
-        (folder / "new").mkdir(parents=True)
+        (folder / inside).mkdir(parents=True)
         os.utime(folder, (time.time() - age_s,) * 2)
     pairbank.write_site(bank, tmp_path / "page")
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".page")) == [".page.new"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".page")) == [
+        ".page.9a_b1c2d",
+        ".page.my_notes",
+    ]
 
 
 def test_a_name_that_the_terminal_cannot_write_ends_no_command(tmp_path: Path) -> None:
