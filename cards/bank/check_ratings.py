@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.builders.corpora.registry import CORPORA
-from pairbank.builders.ratings.rating import rating_features
+from pairbank.builders.load_ratings import rating_features
 from pairbank.cards.bank.layout import RATINGS, items_path, ratings_path
 from pairbank.cards.bank.ratings import SIDES, rating_facts
 from pairbank.cards.bank.redistribution import is_left_out

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.ratings.normalisation import NORMALISATIONS
-from pairbank.builders.ratings.rating import RATING_COLUMNS, Raters, rating_features
-from pairbank.builders.ratings.scales import FORCED_CHOICE
+from pairbank.builders.load_ratings import rating_features
+from pairbank.builders.ratings import FORCED_CHOICE, NORMALISATIONS, RATING_COLUMNS, Raters
 from pairbank.cards.bank.draft import Draft
 from pairbank.cards.bank.layout import RATINGS, ratings_path
 from pairbank.cards.bank.tables import read_table

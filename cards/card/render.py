@@ -31,8 +31,7 @@ from pairbank.cards.card.add_model import commands_for
 from pairbank.cards.card.citations import bibtex_of
 from pairbank.cards.card.contents import Contents, columns_in, contents_of
 from pairbank.cards.card.croissant import Described, croissant_text
-from pairbank.cards.card.dictionary import described
-from pairbank.cards.card.flags import flags_in
+from pairbank.cards.card.dictionary import INTENDED, LIMITATIONS, UNSUITABLE, described, flags_in
 from pairbank.cards.card.signatures import imported_in_words, models_in_words
 from pairbank.cards.card.tables import (
     columns_table,
@@ -45,11 +44,10 @@ from pairbank.cards.card.tables import (
     sizes_table,
     summary_columns_table,
 )
-from pairbank.cards.card.uses import INTENDED, LIMITATIONS, UNSUITABLE
 from pairbank.errors import BankError
 from pairbank.files import read_json
 from pairbank.scoring.signature import signature_line
-from pairbank.stats.figures.figure import CAPTIONS
+from pairbank.stats.figures.style import CAPTIONS
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.figures.charts import intervals
-from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name
+from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.mixed import (
     LEAST_UNITS,
     METHOD,
@@ -33,8 +33,7 @@ from pairbank.stats.measures.mixed import (
     mixed_shares,
 )
 from pairbank.stats.measures.paired_tests import corrected
-from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.scored_table.scored_table import ScoredFrame, ScoredTable, read_table
 from pairbank.stats.wording import p_value, with_interval
 
 PARADIGM = "paradigm"

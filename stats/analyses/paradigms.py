@@ -15,13 +15,12 @@ from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.shares import CLUSTERED
 from pairbank.stats.estimates.ties import is_tie, signs
 from pairbank.stats.figures.charts import heat_map
-from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name, first_cells, n_said
+from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.group_intervals import wilson_by_group
 from pairbank.stats.measures.paired_tests import corrected
-from pairbank.stats.scored_table.frame import ScoredFrame
 from pairbank.stats.scored_table.method_scores import logprobs_of
-from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.scored_table.scored_table import ScoredFrame, ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 from pairbank.stats.wording import number, span
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import check_level, finite_vector
-from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, undefined, without_interval
 from pairbank.stats.estimates.ties import merged
 
 if TYPE_CHECKING:

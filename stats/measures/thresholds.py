@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import finite_vector
+from pairbank.stats.estimates.estimate import finite_vector
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

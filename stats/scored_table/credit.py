@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pairbank.stats.estimates.arrays import mean_of_known
+from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.measures.accuracy import chosen_options
 

@@ -15,7 +15,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns, Side
 from pairbank.scoring.api.names import DIRECT, OVER_LENGTH, SENTENCE, TIE_ANSWER
 from pairbank.stats.estimates.ties import is_tie
-from pairbank.stats.scored_table.frame import flagged, number_column
+from pairbank.stats.scored_table.scored_table import flagged, number_column
 
 if TYPE_CHECKING:
     import pandas as pd

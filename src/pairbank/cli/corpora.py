@@ -17,7 +17,7 @@ from pairbank.cli.options import DataDir, ItemOptions, Subset, corpora_named, lo
 from pairbank.files import replaced_atomically
 
 if TYPE_CHECKING:
-    from pairbank.builders.ratings.normalisation import Normalisation
+    from pairbank.builders.ratings import Normalisation
 
 
 def corpora(

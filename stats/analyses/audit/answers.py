@@ -22,10 +22,10 @@ from pairbank.stats.analyses.audit.looked import (
     mean_share_p,
     share_said,
 )
-from pairbank.stats.estimates.arrays import mean_of_known
+from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.shares import share_of_items
 from pairbank.stats.estimates.ties import is_tie
-from pairbank.stats.scored_table.frame import flagged
+from pairbank.stats.scored_table.scored_table import flagged
 from pairbank.stats.wording import number, percent
 
 if TYPE_CHECKING:

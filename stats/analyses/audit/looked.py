@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pairbank.stats.estimates.arrays import mean_of_known
+from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.scored_table.credit import choices_of
 from pairbank.stats.wording import number

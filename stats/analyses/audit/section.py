@@ -27,11 +27,10 @@ from pairbank.stats.analyses.audit.texts import (
 )
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.figures.charts import intervals
-from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_LINES
+from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.paired_tests import corrected
-from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.scored_table.scored_table import ScoredFrame, ScoredTable, read_table
 from pairbank.stats.wording import plural
 
 

@@ -24,12 +24,11 @@ from pairbank.stats.analyses.audit.looked import (
     share_said,
 )
 from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS, beyond_clusters_p
-from pairbank.stats.scored_table.frame import flagged
+from pairbank.stats.scored_table.scored_table import flagged
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
-    from pairbank.stats.scored_table.frame import ScoredFrame
-    from pairbank.stats.scored_table.scored_table import ScoredTable
+    from pairbank.stats.scored_table.scored_table import ScoredFrame, ScoredTable
 
 TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
 PARADIGMS = ("paradigm", "phenomenon")

@@ -13,9 +13,8 @@ import pandas as pd
 from pairbank.stats.analyses.choice_likert.answer import TIES_FIRST, shown_rows
 from pairbank.stats.analyses.choice_likert.measures import DESIGN, MEASURES
 from pairbank.stats.figures.charts import intervals
-from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name, n_said
-from pairbank.stats.figures.style import INK, SEQUENTIAL, drawing, label, styled
+from pairbank.stats.figures.style import INK, SEQUENTIAL, Figure, drawing, label, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

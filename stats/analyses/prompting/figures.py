@@ -13,10 +13,10 @@ import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.prompting.cells import ACCURACY, LOG_P, POOLED, Asked, whole
-from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.models import bars, matrices
 from pairbank.stats.figures.scatters import scatter_grid
 from pairbank.stats.figures.shared import file_name, n_said
+from pairbank.stats.figures.style import Figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -17,10 +17,10 @@ from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.suites.results import Suite, comparison_rows, suite_row, suites_of
 from pairbank.stats.analyses.suites.words import DEFINITIONS, answer_of, text_of
 from pairbank.stats.figures.charts import intervals
-from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.grouped_map import FEW, grouped_map
+from pairbank.stats.figures.models import FEW, grouped_map
 from pairbank.stats.figures.shared import file_name, n_said
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.figures.style import Figure
+from pairbank.stats.scored_table.scored_table import ScoredFrame
 from pairbank.stats.wording import number
 
 MOST_MODELS = 6

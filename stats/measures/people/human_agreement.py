@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import paired_vectors
+from pairbank.stats.estimates.estimate import paired_vectors
 from pairbank.stats.estimates.shares import share_of_trials
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.stats.estimates.bootstrap import deleted, half_width
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
-from pairbank.stats.estimates.jackknife import deleted, half_width
 from pairbank.stats.measures.associations import all_digits
 
 if TYPE_CHECKING:
