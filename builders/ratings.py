@@ -1,6 +1,4 @@
-"""Ratings of single raters: what one is, their scales, ratings on the same scale for every rater, and what they say
-of an item (mean, spread and number for each side).
-"""
+"""Ratings of single raters: in, who judged what; out, mean, spread and number for each side of every item."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
 from pairbank.scoring.scored import MODEL
 from pairbank.scoring.signature import signature_line
 from pairbank.stats.report.cautions import cannot_read
-from pairbank.stats.scored_table.scored_table import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

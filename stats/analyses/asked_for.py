@@ -14,7 +14,7 @@ from typing import Any, get_args, get_type_hints
 from pairbank.errors import BankError, unknown_name
 from pairbank.stats.analyses.base import Context, Fact, Section, facts_read
 from pairbank.stats.analyses.registry import analysis_named
-from pairbank.stats.scored_table.scored_table import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 _TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _SPELLED = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}

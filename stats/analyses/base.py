@@ -10,7 +10,7 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.scored_table.scored_table import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -31,7 +31,8 @@ from pairbank.stats.measures.paired_tests import (
     no_comparison,
 )
 from pairbank.stats.scored_table.credit import credits_of
-from pairbank.stats.scored_table.scored_table import ScoredFrame, read_table
+from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import number, p_value, with_interval
 
 if TYPE_CHECKING:

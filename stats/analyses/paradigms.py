@@ -19,8 +19,8 @@ from pairbank.stats.figures.shared import file_name, first_cells, n_said
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.group_intervals import wilson_by_group
 from pairbank.stats.measures.paired_tests import corrected
-from pairbank.stats.scored_table.method_scores import logprobs_of
-from pairbank.stats.scored_table.scored_table import ScoredFrame, ScoredTable, read_table
+from pairbank.stats.scored_table.method_scores import ScoredFrame, logprobs_of
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 from pairbank.stats.wording import number, span
 

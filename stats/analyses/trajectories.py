@@ -28,7 +28,7 @@ from pairbank.stats.wording import number, span
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
-    from pairbank.stats.scored_table.scored_table import ScoredFrame
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 LEAST_CHECKPOINTS = 3
 UNITS = {"step": "step", "training_tokens": "training tokens", "training_words": "training words"}

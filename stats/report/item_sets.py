@@ -25,7 +25,7 @@ from pairbank.scoring.api.layout import ScoreColumns
 if TYPE_CHECKING:
     from pairbank.arrays import IntArray
     from pairbank.scoring.scored import Scored
-    from pairbank.stats.scored_table.scored_table import ScoredFrame
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
 MOST_NAMED = 6

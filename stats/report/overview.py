@@ -22,7 +22,7 @@ from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.report.one_place import BIAS_NOTE, KEYS, MARK, POOLED, by_place, picks
 from pairbank.stats.report.overview_figures import PEOPLE, overview_figures
 from pairbank.stats.report.with_people import WITH_PEOPLE, people_said
-from pairbank.stats.scored_table.scored_table import ScoredFrame, flagged
+from pairbank.stats.scored_table.method_scores import ScoredFrame, flagged
 from pairbank.stats.wording import n_items, percent, shared_value, span, with_interval
 
 OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human_sentence": "r with people"}

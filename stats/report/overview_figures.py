@@ -20,7 +20,8 @@ from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said, pages
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.report.wide_tables import headline
 from pairbank.stats.report.with_people import people_figures
-from pairbank.stats.scored_table.scored_table import ScoredFrame, read_table
+from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import with_interval
 
 PEOPLE = "people"

@@ -44,7 +44,7 @@ from pairbank.stats.report.wide_tables import (
     agreement_table,
     headline,
 )
-from pairbank.stats.scored_table.scored_table import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored

@@ -6,10 +6,10 @@ no choice: they are marked, left out of statistics, and counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -20,64 +20,17 @@ from pairbank.stats.scored_table.method_scores import (
     MethodScores,
     argmax_of,
     delta_of,
+    flagged,
     method_scores,
     needed_columns,
+    number_column,
     side_of,
 )
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.scoring.api.layout import MethodLayout, Side
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoredFrame:
-    """One corpus scored with one model."""
-
-    corpus: str
-    model: str
-    frame: pd.DataFrame
-    """The shared schema with the methods' columns, one row an item."""
-    layouts: tuple[MethodLayout, ...]
-    signature: Mapping[str, Any] = field(default_factory=dict)
-
-
-def number_column(frame: pd.DataFrame, name: str) -> FloatArray:
-    """Return a number column as float64 with NaN for null; all NaN where the table has no such column.
-
-    Raises:
-        BankError: If a number is infinite.
-
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"item_id": ["a", "b"], "direct_good": [-1.5, None]})
-    >>> number_column(frame, "direct_good"), number_column(frame, "direct_bad")
-    (array([-1.5,  nan]), array([nan, nan]))
-    """
-    if name not in frame.columns:
-        return np.full(len(frame), np.nan)
-    values = np.asarray(frame[name].to_numpy(dtype=np.float64, na_value=np.nan))
-    if np.isinf(values).any():
-        where = int(np.argmax(np.isinf(values)))
-        raise BankError(f"{frame['item_id'].iloc[where]}: {name} is {values[where]}; expected a number or null")
-    return values
-
-
-def flagged(frame: pd.DataFrame, name: str, flag: str) -> BoolArray:
-    """Return which rows have a flag in a column of flags (lists, arrays or null), shape (rows,); none without it.
-
-    >>> import pandas as pd
-    >>> flagged(pd.DataFrame({"flags": [["identical_sides"], [], None]}), "flags", "identical_sides")
-    array([ True, False, False])
-    """
-    if name not in frame.columns:
-        return np.zeros(len(frame), dtype=np.bool_)
-    cells = frame[name].to_list()
-    return np.array([_holds(cell, flag) for cell in cells], dtype=np.bool_)
-
-
-def _holds(cell: object, flag: str) -> bool:
-    return isinstance(cell, list | tuple | np.ndarray) and len(cell) > 0 and flag in list(cell)
-
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 GROUPINGS = ("subset", "task", "phenomenon", "language", "negative_type")
 """Columns by whose values accuracies are given, beside the whole corpus."""
@@ -225,7 +178,7 @@ class ScoredTable:
     def parts(self) -> Iterator[ScoredTable]:
         """Yield the whole table and then its subsets, where there are two or more and few enough to differ in kind.
 
-        >>> from pairbank.stats.scored_table.scored_table import ScoredFrame
+        >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
         >>> frame = pd.DataFrame({"item_id": ["a", "b"], "subset": ["plausible", "implausible"]})
         >>> table = read_table(ScoredFrame(corpus="scamp", model="gpt2", frame=frame, layouts=()))
         >>> [(part.subset, part.item_ids) for part in table.parts()]
@@ -247,7 +200,7 @@ def read_table(table: ScoredFrame) -> ScoredTable:
     Raises:
         BankError: If a row has no id of its own, or there is more than one corpus, or a method twice.
 
-    >>> from pairbank.stats.scored_table.scored_table import ScoredFrame
+    >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
     >>> frame = pd.DataFrame({"item_id": ["b", "a"], "flags": [["identical_sides"], []], "human_good": [1.0, 2.0]})
     >>> read = read_table(ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=()))
     >>> read.item_ids, read.n_identical, read.choices.numbers("human_good")

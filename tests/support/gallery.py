@@ -24,7 +24,7 @@ from pairbank.stats.figures.style import Figure, named, styled
 from pairbank.stats.report.overview import labels_of, overview_section
 from pairbank.stats.report.page import in_words
 from pairbank.stats.report.summary import summarise
-from pairbank.stats.scored_table.scored_table import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from scored_frames import prompted
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -25,7 +25,7 @@ from pairbank.stats.analyses.audit.looked import (
 from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.shares import share_of_items
 from pairbank.stats.estimates.ties import is_tie
-from pairbank.stats.scored_table.scored_table import flagged
+from pairbank.stats.scored_table.method_scores import flagged
 from pairbank.stats.wording import number, percent
 
 if TYPE_CHECKING:

@@ -30,7 +30,8 @@ from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.shared import MOST_LINES
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.paired_tests import corrected
-from pairbank.stats.scored_table.scored_table import ScoredFrame, ScoredTable, read_table
+from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.wording import plural
 
 

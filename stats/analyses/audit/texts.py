@@ -24,11 +24,12 @@ from pairbank.stats.analyses.audit.looked import (
     share_said,
 )
 from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS, beyond_clusters_p
-from pairbank.stats.scored_table.scored_table import flagged
+from pairbank.stats.scored_table.method_scores import flagged
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
-    from pairbank.stats.scored_table.scored_table import ScoredFrame, ScoredTable
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
+    from pairbank.stats.scored_table.scored_table import ScoredTable
 
 TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
 PARADIGMS = ("paradigm", "phenomenon")

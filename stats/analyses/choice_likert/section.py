@@ -25,7 +25,8 @@ from pairbank.stats.estimates.ties import is_tie, signs
 from pairbank.stats.figures.shared import file_name
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.confusion import Confusion, agreement_share, confusion, confusion_kappa, takes_second
-from pairbank.stats.scored_table.scored_table import ScoredFrame, ScoredTable, read_table
+from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 from pairbank.stats.wording import number
 

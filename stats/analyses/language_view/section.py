@@ -26,7 +26,8 @@ from pairbank.stats.figures.models import FEW, grouped_map
 from pairbank.stats.figures.shared import MOST_LINES, MOST_SERIES, file_name, n_said, pages
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.accuracy import accuracy
-from pairbank.stats.scored_table.scored_table import ScoredFrame, read_table
+from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import n_items, number, span, with_interval
 
 OTHER = "other"

@@ -19,7 +19,7 @@ from pairbank.stats.analyses.multiverse.words import DEFINITIONS, answer_of, tes
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.figures.specification_curves import MOST_DRAWN, MOST_LEVELS, specification_curve
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.scored_table.scored_table import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 PARADIGMS = ("paradigm", "phenomenon")
 

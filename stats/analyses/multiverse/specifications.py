@@ -27,7 +27,7 @@ from pairbank.stats.scored_table.scored_table import read_table
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray
     from pairbank.scoring.api.layout import MethodLayout
-    from pairbank.stats.scored_table.scored_table import ScoredFrame
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 LEAST_ITEMS = 20
 MOST = 20_000

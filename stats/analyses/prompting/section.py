@@ -16,7 +16,7 @@ from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, by_size, find_features
 from pairbank.stats.analyses.prompting.cells import ACCURACY, LOG_P, POOLED, comparisons, questions, whole
 from pairbank.stats.analyses.prompting.figures import CONSISTENCY, prompting_figures
-from pairbank.stats.scored_table.scored_table import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.wording import number, span, with_interval
 
 MOST_LINES = 25

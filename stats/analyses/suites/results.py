@@ -15,7 +15,7 @@ from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import REGION_TOKENS_DIFFER, REGIONS
 from pairbank.stats.analyses.suites.formulas import Comparison, Formula, comparisons_of, parsed
 from pairbank.stats.estimates.shares import mean_of_items, share_of_items
-from pairbank.stats.scored_table.scored_table import ScoredFrame, flagged
+from pairbank.stats.scored_table.method_scores import ScoredFrame, flagged
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray

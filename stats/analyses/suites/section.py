@@ -20,7 +20,7 @@ from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.models import FEW, grouped_map
 from pairbank.stats.figures.shared import file_name, n_said
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.scored_table.scored_table import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.wording import number
 
 MOST_MODELS = 6

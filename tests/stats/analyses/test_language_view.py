@@ -20,7 +20,7 @@ from pairbank.stats.analyses.language_view.section import (
     section,
     shared_names,
 )
-from pairbank.stats.scored_table.scored_table import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, keyed, rated_table
 
 

@@ -14,7 +14,7 @@ from pairbank.stats.analyses.asked_for import checked_options, section_or_note
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.analyses.raters.section import section
-from pairbank.stats.scored_table.scored_table import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, rated_table
 
 

@@ -14,7 +14,8 @@ from pairbank.stats.analyses.comparisons import section
 from pairbank.stats.report.overview import own_accuracies
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.credit import credits_of
-from pairbank.stats.scored_table.scored_table import ScoredFrame, read_table
+from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.scored_table import read_table
 from position_nulls import pooled_differ, sign_differ
 from rated_tables import DIRECT, META, keyed, rated_table
 from sentence_nulls import rate
