@@ -12,7 +12,7 @@ import pytest
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.languages import language_facts, typology
 from pairbank.errors import BankError
-from pairbank.stats.analyses.language_view.section import (
+from pairbank.stats.analyses.language_view import (
     MOST_LANGUAGES,
     OTHER,
     aligned,
