@@ -20,7 +20,7 @@ from pairbank.cards.bank.layout import RATINGS, ratings_path
 from pairbank.cards.bank.tables import read_table
 from pairbank.errors import BankError
 from pairbank.stats.analyses.raters.judgments import ratings_given
-from pairbank.stats.measures.people.reliability import Level, krippendorff_alpha
+from pairbank.stats.measures.people.raters import Level, krippendorff_alpha
 
 if TYPE_CHECKING:
     import datasets

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from pairbank.builders.schema.columns import ONE_SIDED_TASKS, TASKS
-from pairbank.builders.sources.references import references
+from pairbank.builders.sources.source import references
 from pairbank.errors import unknown_name
 from pairbank.scoring.api.names import SENTENCE
 from pairbank.scoring.prompts.prompt import (

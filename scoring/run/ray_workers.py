@@ -33,8 +33,7 @@ from pairbank.scoring.api.model import (
     ScoringStats,
     WorkerStats,
 )
-from pairbank.scoring.api.requests import EncodedRequest, Request
-from pairbank.scoring.api.share import N_PLACES, Share
+from pairbank.scoring.api.requests import N_PLACES, EncodedRequest, Request, Share
 from pairbank.scoring.models.options import LoadOptions
 from pairbank.scoring.run.board import Board, Task
 from pairbank.scoring.run.ray_actor import Done, Facts, VocabularyFacts, Worker

@@ -24,8 +24,8 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.shown import spelt_out
-from pairbank.stats.analyses.asked_for import checked_options, section_or_note
 from pairbank.stats.analyses.base import Context, Section
+from pairbank.stats.analyses.registry import checked_options, section_or_note
 from pairbank.stats.figures.style import CAPTIONS, ENDINGS, Figure, named, save_figure
 from pairbank.stats.report.cautions import cautions, unasked
 from pairbank.stats.report.frames import scored_frame

@@ -185,7 +185,7 @@ def planned(
         UnknownNameError: a corpus, method, analysis or option that does not exist.
         ModelLoadError: no package for distances between sentences.
     """
-    from pairbank.stats.analyses.asked_for import checked_options
+    from pairbank.stats.analyses.registry import checked_options
 
     _check_names(study, models)
     root = Path(out)

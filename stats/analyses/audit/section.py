@@ -14,8 +14,15 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.audit.answers import answer_checks, constant_scores, copies
-from pairbank.stats.analyses.audit.looked import Looked, audited, listed, share_said
+from pairbank.stats.analyses.audit.answers import (
+    Looked,
+    answer_checks,
+    audited,
+    constant_scores,
+    copies,
+    listed,
+    share_said,
+)
 from pairbank.stats.analyses.audit.texts import (
     changed_between,
     changed_items,

@@ -14,7 +14,7 @@ import pandas as pd
 
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT, IDENTICAL_TOKENS, UNKNOWN_TOKEN
-from pairbank.stats.analyses.audit.looked import (
+from pairbank.stats.analyses.audit.answers import (
     LEAST_EFFECT,
     LEAST_ITEMS,
     Audited,

@@ -53,7 +53,7 @@ def aligned(phenomenon: str | None) -> str:
 @functools.cache
 def shared_names() -> dict[str, tuple[str, ...]]:
     """Return the shared names, in the order in which they are shown, and what corpora call them."""
-    path = resources.files("pairbank.stats.analyses.language_view") / "data" / "phenomena.toml"
+    path = resources.files("pairbank.stats.analyses") / "phenomena.toml"
     return {shared: tuple(names) for shared, names in tomllib.loads(path.read_text(encoding="utf-8")).items()}
 
 
