@@ -59,6 +59,7 @@ def new_corpus(
 @takes_output_options
 def new_study(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="TOML file to write.")],
+    *,
     schema: Annotated[bool, typer.Option("--schema", help="Also write study.schema.json, for editors.")] = False,
 ) -> None:
     """Scaffold a study: a TOML file to edit and run.
