@@ -15,6 +15,7 @@ before ends, with the BOS in front, so that every token sees at least half a win
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import re
@@ -33,7 +34,7 @@ from pairbank.scoring.api.names import FIRST_TOKEN_UNSCORED
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.engine.batching import default_batch_tokens, in_batches, padded
 from pairbank.scoring.engine.forward import input_device, scoring_mode
-from pairbank.scoring.engine.logprobs import ROWS_A_CHUNK, finite
+from pairbank.scoring.engine.logprobs import BLOCK_LOGITS, BLOCK_LOGITS_ACCELERATOR, finite
 from pairbank.scoring.engine.threads import n_lanes
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.masked import MaskedScorer
@@ -46,6 +47,8 @@ LAGGED = ("surprisal_bits", "n_characters")
 """What `lags` repeats of the words before: reading slows down after long and surprising words (spillover)."""
 SPLIT_TOKEN = "split_token"  # noqa: S105 - a flag
 """Flag: a token reaches into the word from the one before; its probability is counted there."""
+LOWEST_NATS = -80.0
+"""Below the most probable token: less is nothing to a sum in float32."""
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
@@ -344,7 +347,7 @@ class _Rows:
     tops: list[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Forward:
     """A forward pass over some windows."""
 
@@ -361,15 +364,17 @@ class _Forward:
     def _read(self, window: _Window, logits: torch.Tensor) -> _Rows:
         # the last row has no token of this window: its column 0 is read, and left out by `_put`
         tokens = torch.tensor([*window.ids[window.first + 1 :], 0], device=logits.device)
+        most = BLOCK_LOGITS.get(logits.device.type, BLOCK_LOGITS_ACCELERATOR)
+        n_rows = max(1, most // logits.shape[-1])
         parts = [
             self._chunk(rows.float(), own)
-            for rows, own in zip(torch.split(logits, ROWS_A_CHUNK), torch.split(tokens, ROWS_A_CHUNK), strict=True)
+            for rows, own in zip(torch.split(logits, n_rows), torch.split(tokens, n_rows), strict=True)
         ]
         values = torch.cat([part for part, _ in parts], dim=1).cpu().numpy().astype(np.float64)
-        unmarked = np.full(1, np.nan)
-        if self.marks is not None:
-            first = logits[:1].float()
-            unmarked = (self._mass(first, self.marks.others) - first.logsumexp(-1)).cpu().numpy().astype(np.float64)
+        is_start = self.marks is not None and window.start == 0
+        unmarked = (
+            self._unmarked(logits[:1].float(), self.marks.others) if self.marks and is_start else np.full(1, np.nan)
+        )
         return _Rows(
             logprobs_nats=values[0],
             ranks=values[1],
@@ -381,29 +386,41 @@ class _Forward:
 
     def _chunk(self, rows: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, list[str]]:
         """Return (4, n_rows): log-probability, rank, entropy in nats, edge; and the most probable tokens."""
-        normaliser = rows.logsumexp(-1)
         chosen = rows.gather(-1, tokens[:, None])[:, 0]
         ranks = (rows > chosen[:, None]).sum(-1) + 1
-        logprobs = rows - normaliser[:, None]
-        entropies = -(logprobs.exp() * logprobs).nan_to_num().sum(-1)  # 0 * -inf is 0
-        edges = torch.full_like(normaliser, torch.nan)
+        highest = rows.amax(-1)
+        shifted = rows - highest[:, None]
+        weights = shifted.exp()  # one exponential serves all sums
+        total, edge = (weights @ self._sums).unbind(-1)
+        log_total = total.log()
+        if shifted.isneginf().any():  # 0 times minus infinity is 0 here
+            shifted.clamp_(min=LOWEST_NATS)
+        entropies = log_total - torch.linalg.vecdot(weights, shifted) / total
+        values = [chosen - highest - log_total, ranks.to(rows.dtype), entropies, edge.log() - log_total]
+        return torch.stack(values), self._tops(weights / total[:, None]) if self.top else []
+
+    @functools.cached_property
+    def _sums(self) -> torch.Tensor:
+        """(vocabulary, 2): ones, and which tokens begin a word or end the text."""
+        sums = torch.ones((int(self.scorer.model.config.get_text_config().vocab_size), 2))
         if self.marks is not None:
-            edge = np.union1d(self.marks.begin_word, self.marks.end_text)
-            edges = self._mass(rows, edge) - normaliser
-        return torch.stack([chosen - normaliser, ranks.to(normaliser.dtype), entropies, edges]), self._tops(logprobs)
+            sums[:, 1] = 0.0
+            sums[torch.from_numpy(np.union1d(self.marks.begin_word, self.marks.end_text)), 1] = 1.0
+        head: Any = self.scorer.model.get_output_embeddings()  # type: ignore[no-untyped-call]
+        return sums.to(head.weight.device)
 
-    @staticmethod
-    def _mass(rows: torch.Tensor, tokens: IntArray) -> torch.Tensor:
-        return rows[:, torch.from_numpy(tokens).to(rows.device)].logsumexp(-1)
+    def _unmarked(self, row: torch.Tensor, others: IntArray) -> FloatArray:
+        """Return the log-probability of the tokens that do not begin a word, (1,)."""
+        mass = row[:, torch.from_numpy(others).to(row.device)].logsumexp(-1) - row.logsumexp(-1)
+        found: FloatArray = mass.cpu().numpy().astype(np.float64)
+        return found
 
-    def _tops(self, logprobs: torch.Tensor) -> list[str]:
-        if not self.top:
-            return []
-        best = logprobs.topk(min(self.top, logprobs.shape[-1]), dim=-1)
+    def _tops(self, probabilities: torch.Tensor) -> list[str]:
+        best = probabilities.topk(min(self.top, probabilities.shape[-1]), dim=-1)
         decode = self.scorer.tokenizer.decode
         return [
             json.dumps(
                 {str(decode([token])): round(value, 4) for token, value in zip(*pair, strict=True)}, ensure_ascii=False
             )
-            for pair in zip(best.indices.tolist(), best.values.exp().tolist(), strict=True)
+            for pair in zip(best.indices.tolist(), best.values.tolist(), strict=True)
         ]

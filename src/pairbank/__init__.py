@@ -3,7 +3,8 @@
 The public verbs, in the order the data flows: `load_corpus`, `load_model`, `score` (or
 `import_scores` and `import_logs`, for numbers computed elsewhere), `report`, `write_bank`, `publish` (and
 `merge_banks`, `strip_texts`, `cut_alike`, `export_results`). Beside items: `load_ratings` (individual ratings).
-Beside scores: `words` (surprisal of every word of a text), `probe` (a model's hidden states) and `add_minimalness` (how little the sides of a pair differ).
+Beside scores: `words` (surprisal of every word of a text), `probe` (a model's hidden states) and `add_minimalness`
+(how little the sides of a pair differ).
 Importing this package imports neither torch nor transformers nor datasets; each verb does when it is called.
 """
 
