@@ -19,7 +19,7 @@ ROWS = "item,word,region\n1,The,\n1,old,adjective\n1,dog,\n1,saw,\n1,the,\n1,dog
 
 def table_of(*models: str) -> pd.DataFrame:
     words = [("1", word) for word in ("The", "old", "dog", "saw", "the", "dog")] + [("2", "She"), ("2", "slept.")]
-    rows = []
+    rows: list[dict[str, object]] = []
     for model in models:
         numbers = {"1": 0, "2": 0}
         for text, word in words:
