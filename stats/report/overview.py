@@ -70,13 +70,17 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     if said := _draws(own):
         footnotes.append(said)
     of_single = _sentence_table(summary, tables, labels)
+    by_method = _sentences_by_method(summary, of_single, labels)
+    sentences = {"sentences": of_single} if len(of_single) else {}
+    if len(of_single) > MOST_LINES and len(by_method):
+        sentences["sentences_by_method"] = by_method
     return Section(
         id="overview",
         title="Accuracy by probability and by asking",
         text="",
         answer=_answer(own, layouts, labels, besides=besides),
-        tables={"accuracies": _first_table(own)} | ({"sentences": of_single} if len(of_single) else {}),
-        main_table="sentences" if own.empty and 0 < len(of_single) <= MOST_LINES else "accuracies",
+        tables={"accuracies": _first_table(own)} | sentences,
+        main_table=next(reversed(sentences), "accuracies") if own.empty else "accuracies",
         footnotes=tuple(footnotes),
         figures=overview_figures(summary, own, tables),
     )
@@ -218,6 +222,30 @@ def _sentence_table(summary: pd.DataFrame, tables: Sequence[ScoredFrame], labels
     found = pd.DataFrame(rows)
     order = ["model", "corpus", "method", "n", *OF_SENTENCES.values()]
     return found[[name for name in order if name in found.columns]].fillna("")
+
+
+def _sentences_by_method(summary: pd.DataFrame, long: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
+    """Return a line per corpus and model, a column per method: AUC where sentences have labels, else r with people."""
+    if long.empty:
+        return long
+    kinds = {"auc": OF_SENTENCES["auc"], "pearson_human_sentence": OF_SENTENCES["pearson_human_sentence"]}
+    shown = summary[
+        (summary["group_by"] == "all") & summary["corpus"].isin(set(long["corpus"])) & summary["value"].notna()
+    ]
+    shown = shown[shown["metric"].isin(kinds)]
+    labelled = set(shown.loc[shown["metric"] == "auc", "corpus"])
+    shown = shown[(shown["metric"] == "auc") | ~shown["corpus"].isin(labelled)]
+    if shown.empty:
+        return long.head(0)
+    keys = ["corpus", "measure", "model"]
+    cells = shown.assign(
+        measure=shown["metric"].map(kinds),
+        method=[labels.get(name, name) for name in shown["method"]],
+        shown=[with_interval(row, interval=shown["method"].nunique() <= MOST_INTERVALS) for _, row in shown.iterrows()],
+    )
+    wide = cells.pivot_table(index=keys, columns="method", values="shown", aggfunc="first", sort=False)
+    wide.insert(0, "n", cells.groupby(keys, sort=False)["n"].max().reindex(wide.index))
+    return wide.reset_index().rename_axis(columns=None).fillna("")
 
 
 def _of_labels(summary: pd.DataFrame) -> Iterator[str]:

@@ -16,7 +16,7 @@ from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.scatters import scatter_cells, scatter_panels
-from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said, pages
+from pairbank.stats.figures.shared import MOST_LINES, MOST_SERIES, file_name, n_said, pages
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.report.wide_tables import headline
 from pairbank.stats.report.with_people import people_figures
@@ -42,6 +42,7 @@ def overview_figures(
     """
     return (
         *_accuracy(_placed(accuracies)),
+        *_sentences(summary[summary["group_by"] == "all"]),
         *_agreement(_placed(summary)),
         *_scatters(tables),
         *people_figures(tables),
@@ -80,6 +81,21 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
                 f"{_one_place_said(part)}"
             ),
             draw=draw,
+        )
+
+
+def _sentences(whole: pd.DataFrame) -> Iterator[Figure]:
+    """Yield how scores of single sentences go with labels (AUC) and with people's ratings (r)."""
+    for metric, what, chance in (("auc", "AUC", 0.5), ("pearson_human_sentence", "Pearson r with people", 0.0)):
+        part = whole[(whole["metric"] == metric) & whole["value"].notna()]
+        several = part["model"].nunique() > 1
+        part = part.assign(where=part["corpus"] + (", " + part["model"] if several else ""))
+        if part.empty or part["where"].nunique() > MOST_LINES or part["method"].nunique() > MOST_SERIES:
+            continue
+        yield Figure(
+            name=f"sentences_{metric}",
+            caption=f"{what} of each method's score of single sentences ({n_said(part['n'])}), with 95% intervals.",
+            draw=partial(intervals, part, rows="where", series="method", x_label=what, chance=chance),
         )
 
 

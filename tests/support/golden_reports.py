@@ -164,6 +164,14 @@ def _of_raters(items: Sequence[Sequence[Item]]) -> dict[str, dict[str, Any]]:
 
 
 GOLDEN: Mapping[str, Golden] = {
+    "acceptability": Golden(
+        study="acceptability",
+        items=lambda: [
+            made.single_sentences("cola", 60, start=2, label=True),
+            made.single_sentences("mega-acceptability", 30, start=5, label=False),
+        ],
+        models=("north-1b", "north-3b", "south-2b"),
+    ),
     "atlas": Golden(
         study="atlas",
         items=lambda: [

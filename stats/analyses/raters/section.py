@@ -362,6 +362,8 @@ def _figures(beside: pd.DataFrame) -> Iterator[Figure]:
         chosen = part["value"].notna().any()
         shown = part if chosen else part.assign(value=part["r_with_others"], low=np.nan, high=np.nan)
         shown = shown[shown["value"].notna()].sort_values("value", ascending=False, kind="stable")
+        if shown.empty:
+            continue
         raters = shown[shown["kind"] == "rater"]
         if len(raters) > MOST_RATERS:
             middle = raters.iloc[[0, len(raters) // 2, len(raters) - 1]]
