@@ -31,6 +31,8 @@ ADJUSTED_WALD = "adjusted-wald"
 _PSEUDO_ITEMS = 1.0
 _FINEST = 5_040
 """A number that 1 to 10 divide: credits are ties and means over presentations."""
+MOST_ROUNDED = 100
+"""Gains on no such grid, means over many models, that the test goes over the signs of."""
 LEAST_CLUSTERS = LEAST_PARADIGMS
 """Paradigms that a claim beyond them needs."""
 HALF = 0.5
@@ -228,16 +230,21 @@ def half_gain_test(n: int, n_half: int, seen: int) -> GainTest:
 
 
 def _finer_gain_test(gain: FloatArray) -> GainTest:
-    """Return the test of `gain_test` for gains of any size: over all signs, or normal for more than `MOST_EXACT`."""
-    sizes = np.abs(gain[gain != 0])
-    seen = abs(float(gain.sum()))
-    if sizes.size > MOST_EXACT:
-        p = 2 * NormalDist().cdf(-seen / math.sqrt(float(sizes @ sizes)))
+    """Return the test of `gain_test` for gains of any size: over all signs, or normal where these are too many.
+
+    Means over so many models that they are on no grid are rounded to thousandths.
+    """
+    given = gain[gain != 0]
+    grid = np.rint(given * _FINEST).astype(np.int64)
+    on_grid = bool(np.abs(grid - given * _FINEST).max() < 1e-6)
+    if given.size > (MOST_EXACT if on_grid else MOST_ROUNDED):
+        p = 2 * NormalDist().cdf(-abs(float(given.sum())) / math.sqrt(float(given @ given)))
         return GainTest(p_exact=p, p_mid=p)
-    grid = np.rint(sizes * _FINEST).astype(np.int64)
-    if np.abs(grid - sizes * _FINEST).max() > 1e-6:
-        raise BankError(f"gains are no multiples of 1/{_FINEST}; expected means over at most ten presentations")
-    grid //= (unit := int(np.gcd.reduce(grid)))
+    if not on_grid:
+        grid = np.rint(given * 1000).astype(np.int64)
+    at, grid = abs(int(grid.sum())), np.abs(grid)
+    unit = max(1, int(np.gcd.reduce(grid)))
+    at, grid = at // unit, grid // unit
     chance = np.ones(1)
     for size in grid:  # the sum of all gains with random signs, from -sum to sum in steps of 2
         spread = np.zeros(chance.size + size)
@@ -245,7 +252,6 @@ def _finer_gain_test(gain: FloatArray) -> GainTest:
         spread[size:] += chance / 2
         chance = spread
     total = 2 * np.arange(chance.size) - int(grid.sum())
-    at = round(seen * _FINEST) // unit
     same, above = float(chance[total == at].sum()), float(chance[total > at].sum())
     if not at:
         return GainTest(p_exact=1.0, p_mid=1 - same / 2)

@@ -13,8 +13,9 @@ from itertools import combinations
 import numpy as np
 
 from pairbank.arrays import FloatArray, IntArray
-from pairbank.stats.analyses.paradigms import below_chance
+from pairbank.stats.analyses.paradigms import extremes
 from pairbank.stats.measures.associations import p_of_all
+from pairbank.stats.measures.group_intervals import wilson_by_group
 from pairbank.stats.measures.paired_tests import beyond_clusters_p, corrected, gain_test
 
 SIGNIFICANCE = 0.05
@@ -59,21 +60,44 @@ def differ_beyond(rng: np.random.Generator, *, n_paradigms: int, n_each: int) ->
     return bool((corrected(p).holm < SIGNIFICANCE).any())
 
 
-def below(rng: np.random.Generator, *, n_each: int, n_models: int = 1, ties: float = 0.0) -> bool:
-    """Return whether any of 67 paradigms at chance is said to lie below it, in every model."""
-    paradigm = np.repeat(np.arange(67), n_each)
+def below(
+    rng: np.random.Generator, *, n_each: int, n_models: int = 1, ties: float = 0.0, n: int = 67, share: float = 0.5
+) -> bool:
+    """Return whether any of 67 paradigms is said to lie below chance on average over models; `share` is their truth."""
+    return bool((extremes(*_right(rng, n_each, n_models, ties, n, share), n)["p_below_holm"] < SIGNIFICANCE).any())
+
+
+def lowest_missed(
+    rng: np.random.Generator, *, n_each: int, n_models: int = 1, n: int = 67, share: float = 0.7, named: int = 5
+) -> bool:
+    """Return whether the interval of any of the paradigms named as the lowest, all equally hard, misses the truth."""
+    found = extremes(*_right(rng, n_each, n_models, 0.0, n, share), n).nsmallest(named, "value")
+    return bool(((found["low"] > share) | (found["high"] < share)).any())
+
+
+def alone_missed(rng: np.random.Generator, *, n_each: int, n: int = 67, share: float = 0.7) -> bool:
+    """Return whether the lowest one's interval does if it is that of a paradigm chosen beforehand: as before."""
+    credit, group = _right(rng, n_each, 1, 0.0, n, share)
+    lowest = min(wilson_by_group(credit, group, n), key=lambda one: one.value)
+    return not lowest.low <= share <= lowest.high
+
+
+def _right(
+    rng: np.random.Generator, n_each: int, n_models: int, ties: float, n: int, share: float
+) -> tuple[FloatArray, IntArray]:
+    """Return mean credits over models that find the same items hard, with the paradigm of each item."""
+    from scipy.stats import norm
+
+    paradigm = np.repeat(np.arange(n), n_each)
     easy = rng.standard_normal(paradigm.size)
-    p = []
-    for _ in range(n_models):
-        sign = np.sign(easy + 0.5 * rng.standard_normal(paradigm.size))
-        p.append(below_chance(np.where(rng.random(paradigm.size) < ties, 0.0, sign), paradigm, 67))
-    return bool((corrected(np.max(p, axis=0)).holm < SIGNIFICANCE).any())
+    made = (easy + rng.standard_normal((n_models, paradigm.size))) / np.sqrt(2) + norm.ppf(share)
+    credit = np.where(rng.random(made.shape) < ties, 0.5, made > 0)
+    return credit.mean(axis=0), paradigm
 
 
 def uncorrected_below(rng: np.random.Generator, *, n_each: int) -> bool:
     """Return whether any would be without a correction: what the sentence is not."""
-    paradigm = np.repeat(np.arange(67), n_each)
-    return bool((below_chance(np.sign(rng.standard_normal(paradigm.size)), paradigm, 67) < SIGNIFICANCE).any())
+    return bool((extremes(*_right(rng, n_each, 1, 0.0, 67, 0.5), 67)["p_below"] < SIGNIFICANCE).any())
 
 
 def predicted(rng: np.random.Generator, *, n: int, n_predictors: int, kind: str = "normal") -> bool:

@@ -11,7 +11,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.paradigms import item_shares, section
+from pairbank.stats.analyses.paradigms import section
 from pairbank.stats.estimates.shares import share_of_trials
 from pairbank.stats.measures.accuracy import accuracy_pooled
 from pairbank.stats.measures.group_intervals import wilson_by_group
@@ -50,13 +50,6 @@ def test_what_has_no_interval_says_why() -> None:
         wilson_by_group([1.0], [1], 1)
     with pytest.raises(BankError, match="expected 0 to 1"):
         wilson_by_group([2.0], [0], 1)
-
-
-def test_item_shares_pool_to_the_pooled_accuracy() -> None:
-    logprobs = np.log(np.random.default_rng(2).uniform(0.1, 1, (50, 2, 2)))
-    logprobs[:5, 0, 1] = logprobs[:5, 0, 0]
-    expected = accuracy_pooled(logprobs, META).value
-    assert item_shares(logprobs, META.correct).mean() == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_section_has_every_group_in_both_definitions() -> None:
