@@ -21,8 +21,8 @@ from typing import Any, ClassVar
 import datasets
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
-from pairbank.builders.schema.columns import features
-from pairbank.builders.schema.flags import IDENTICAL_SIDES
+from pairbank.builders.schema.columns import IDENTICAL_SIDES
+from pairbank.builders.schema.features import features
 from pairbank.builders.schema.validation import Validator
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import PairbankError

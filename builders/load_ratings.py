@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.registry import CORPORA, corpus_named
 from pairbank.builders.load import located_files
-from pairbank.builders.ratings.normalisation import NORMALISATIONS, Normalisation, normalised, scale_after
-from pairbank.builders.ratings.rating import RATING_COLUMNS, Rated, rating_features
+from pairbank.builders.ratings import NORMALISATIONS, RATING_COLUMNS, Normalisation, Rated, normalised, scale_after
 from pairbank.builders.sources.downloads import Progress
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
 
@@ -95,3 +94,10 @@ def _collected(
             values.append(rating.value)
             kept.append(subset is None or found.item.subset == subset)
     return columns, values, kept
+
+
+def rating_features() -> datasets.Features:
+    """Return the explicit Features of the table of ratings."""
+    import datasets
+
+    return datasets.Features({column.name: datasets.Value(column.type) for column in RATING_COLUMNS})

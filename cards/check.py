@@ -8,9 +8,7 @@ from typing import Any, Literal
 
 import pyarrow.parquet as pq
 
-from pairbank.cards.bank.check_ratings import rating_problems
-from pairbank.cards.bank.check_results import result_problems
-from pairbank.cards.bank.check_tables import table_problems
+from pairbank.cards.bank.check_tables import rating_problems, result_problems, table_problems
 from pairbank.cards.bank.layout import (
     CARD,
     CROISSANT,
@@ -30,8 +28,7 @@ from pairbank.cards.bank.probes import probe_problems
 from pairbank.cards.bank.redistribution import may_publish, reasons, text_columns
 from pairbank.cards.bank.tables import read_summary
 from pairbank.cards.bank.writing import is_unfinished
-from pairbank.cards.card.check_croissant import croissant_problems
-from pairbank.cards.card.check_figures import figure_problems
+from pairbank.cards.card.check_figures import croissant_problems, figure_problems
 from pairbank.cards.card.render import columns_of_configs, configs_of, licences_of
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file

@@ -27,7 +27,6 @@ from pairbank.cards.check import check_publishable
 from pairbank.cards.hub.benchmark import eval_results, eval_yaml, results_path
 from pairbank.cards.hub.changes import EVAL, Base, Changes, LocalFile, compared
 from pairbank.cards.hub.repository import Remote, Repository, why_unreachable, with_retries
-from pairbank.cards.hub.space import space_files
 from pairbank.cards.site.site import site_of
 from pairbank.cards.site.source import open_source
 from pairbank.errors import PublishError
@@ -35,6 +34,34 @@ from pairbank.files import read_json, sha256_of_file, sha256_of_text, write_json
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
+
+
+def space_files(repo_id: str, site: Path) -> dict[str, LocalFile]:
+    """Return the files of the Space that shows a bank, by path.
+
+    Args:
+        repo_id: the bank's dataset on the Hub.
+        site: the folder that `write_site` wrote.
+    """
+    from huggingface_hub import SpaceCardData
+
+    head = SpaceCardData(
+        title=repo_id.rpartition("/")[2],
+        emoji="📚",
+        colorFrom="indigo",
+        colorTo="green",
+        sdk="static",
+        app_file="index.html",
+        datasets=[repo_id],
+        tags=["pairbank", "linguistics"],
+        pinned=False,
+    )
+    page = f"The items, scores and results of the dataset `{repo_id}`: plain files that `pairbank site` wrote.\n"
+    files = {path.relative_to(site).as_posix(): LocalFile(content=path) for path in site.rglob("*") if path.is_file()}
+    return {"README.md": LocalFile(content=f"---\n{head.to_yaml()}\n---\n\n{page}".encode())} | dict(
+        sorted(files.items())
+    )
+
 
 Tell = Callable[[str], None]
 """Called with what will change, before it does."""

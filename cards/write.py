@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pairbank.cards.bank.check_results import differing
+from pairbank.cards.bank.check_tables import differing
 from pairbank.cards.bank.declared import declare
 from pairbank.cards.bank.draft import Draft, check_old_scores, draft_of, state_licences, take_items, take_scored
 from pairbank.cards.bank.history import with_version

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from pairbank.builders.sources.encodings import SAY_ENCODING, odd_character
+from pairbank.builders.sources.readers import SAY_ENCODING, odd_character
 from pairbank.errors import CorpusError
 
 MOST_POINTS = 1e9

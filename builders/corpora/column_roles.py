@@ -16,8 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from pairbank.builders.corpora.cells import mark_before
-from pairbank.builders.corpora.column_use import labels, likely_sides, not_sentences, single_words, texts
-from pairbank.builders.corpora.column_verdict import verdict, words_of
+from pairbank.builders.corpora.column_use import (
+    labels,
+    likely_sides,
+    not_sentences,
+    single_words,
+    texts,
+    verdict,
+    words_of,
+)
 from pairbank.builders.corpora.marks import SIDES, line_to_type
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import CorpusError, unknown_name

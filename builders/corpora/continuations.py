@@ -13,8 +13,7 @@ from functools import partial
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.corpora.words import word_flags
-from pairbank.builders.schema.columns import Item
-from pairbank.builders.schema.flags import NO_TRUTH
+from pairbank.builders.schema.columns import NO_TRUTH, Item
 from pairbank.builders.sources.readers import read_delimited
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError

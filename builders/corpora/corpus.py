@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pairbank.builders.ratings.rating import Rated
+from pairbank.builders.ratings import Rated
 from pairbank.builders.schema.columns import Column, Item, Task
 from pairbank.builders.sources.source import LocatedFile, Source
 

@@ -20,7 +20,7 @@ from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows
 from pairbank.builders.corpora.declared import CorpusFile, facts_of
 from pairbank.builders.corpora.map_file import KEYS, map_of
 from pairbank.builders.corpora.tabular_items import RATINGS, SENTENCES, usual_task
-from pairbank.builders.ratings.rating import Rated, Rating, Side, judged
+from pairbank.builders.ratings import Rated, Rating, Side, judged
 from pairbank.builders.schema.columns import Column, ColumnType, Item, Scalar, Task
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.sources.archives import member_bytes

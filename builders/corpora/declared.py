@@ -16,8 +16,7 @@ from pydantic import Field, field_validator
 
 from pairbank.builders.corpora.corpus import Corpus, Metadata, RatedRows, Rows
 from pairbank.builders.schema.columns import Column, ColumnType, Task
-from pairbank.builders.sources.references import bibtex
-from pairbank.builders.sources.source import Source, SourceFile
+from pairbank.builders.sources.source import Source, SourceFile, bibtex
 from pairbank.declarations import Declaration
 from pairbank.errors import CorpusError
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
-from pairbank.builders.ratings.rating import Rated, Raters, Rating, judged
+from pairbank.builders.ratings import Rated, Raters, Rating, judged
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.builders.sources.table_format import TableFormat, table_rows_of
 from pairbank.errors import CorpusError

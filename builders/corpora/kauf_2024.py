@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from pairbank.builders.corpora.corpus import BuildOptions, wanted
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
-from pairbank.builders.ratings.rating import Rated, Raters, Rating, Side, judged
+from pairbank.builders.ratings import Rated, Raters, Rating, Side, judged
 from pairbank.builders.schema.columns import Item, Scalar
 from pairbank.builders.sources.readers import read_delimited
 from pairbank.builders.sources.source import LocatedFile

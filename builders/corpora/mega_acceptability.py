@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pairbank.builders.corpora.corpus import BuildOptions, wanted
 from pairbank.builders.corpora.corpus_map import rating_value
 from pairbank.builders.corpora.declared import declared
-from pairbank.builders.ratings.rating import Rated, Raters, Rating, judged
+from pairbank.builders.ratings import Rated, Raters, Rating, judged
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.archives import member_texts
 from pairbank.builders.sources.readers import check_width, decode, records

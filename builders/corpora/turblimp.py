@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from pairbank.builders.corpora.corpus import BuildOptions, wanted
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
-from pairbank.builders.ratings.rating import Rated, Rating, Side, judged
+from pairbank.builders.ratings import Rated, Rating, Side, judged
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.sheets import sheet_rows
 from pairbank.builders.sources.source import LocatedFile

@@ -1,4 +1,4 @@
-"""The shared schema: what one row of any corpus holds, and its Hugging Face `Features`.
+"""The shared schema: what one row of any corpus holds.
 
 One row is one choice between a better (`good`) and a worse (`bad`) alternative; the score of a side is
 log P(target | context). After the columns of `COLUMNS` stands one more, `flags`: why a row needs care.
@@ -6,14 +6,22 @@ log P(target | context). After the columns of `COLUMNS` stands one more, `flags`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from pairbank.errors import CorpusError
-
 if TYPE_CHECKING:
-    import datasets
+    pass
+
+IDENTICAL_SIDES = "identical_sides"
+"""Flag: both sides are the same string; no choice can be scored."""
+DUPLICATE_PAIR = "duplicate_pair"
+"""Flag: the same two strings stand in an earlier row of the corpus."""
+NOT_NFC = "not_nfc"
+"""Flag: a text is not in Unicode normal form C (reported, never changed)."""
+NO_TRUTH = "no_truth"
+"""Flag: `good` is a label and neither side is right, so accuracy means nothing here."""
+
 
 Task = Literal["sentence_pair", "continuation_pair", "concept_pair", "context_pair", "word_prediction", "sentence"]
 Scalar = str | float | int | bool | None
@@ -92,23 +100,3 @@ class Item:
         """Return the row as `datasets` takes it: shared columns, then flags, then the corpus's own."""
         shared: dict[str, Scalar | list[str]] = {column.name: getattr(self, column.name) for column in COLUMNS}
         return shared | {"flags": list(self.flags)} | dict(self.extra)
-
-
-def features(extra: Sequence[Column] = ()) -> datasets.Features:
-    """Return the explicit Features of a corpus: shared columns, `flags`, and its extension columns.
-
-    Explicit types matter: a column that is null throughout a first shard would otherwise get the null
-    type and break every later shard.
-
-    Raises:
-        CorpusError: an extension column repeats a shared name.
-    """
-    import datasets
-
-    shared = {column.name for column in COLUMNS} | {"flags"}
-    if repeated := [column.name for column in extra if column.name in shared]:
-        raise CorpusError(f"extension columns {repeated} repeat shared columns; rename them")
-    types = {column.name: datasets.Value(column.type) for column in COLUMNS}
-    types["flags"] = datasets.List(datasets.Value("string"))
-    types |= {column.name: datasets.Value(column.type) for column in extra}
-    return datasets.Features(types)

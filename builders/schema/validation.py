@@ -9,6 +9,9 @@ from dataclasses import dataclass, fields
 
 from pairbank.builders.schema.columns import (
     COLUMNS,
+    DUPLICATE_PAIR,
+    IDENTICAL_SIDES,
+    NOT_NFC,
     ONE_SIDED_TASKS,
     TASKS,
     Column,
@@ -16,7 +19,6 @@ from pairbank.builders.schema.columns import (
     Item,
     Scalar,
 )
-from pairbank.builders.schema.flags import DUPLICATE_PAIR, IDENTICAL_SIDES, NOT_NFC
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.errors import CorpusError, UnknownNameError
 

@@ -15,8 +15,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pairbank.builders.sources.encodings import SAY_ENCODING, encoding_of, odd_character, text_lines
-from pairbank.builders.sources.readers import check_width, decode, json_object, records
+from pairbank.builders.sources.readers import (
+    SAY_ENCODING,
+    check_width,
+    decode,
+    encoding_of,
+    json_object,
+    odd_character,
+    records,
+    text_lines,
+)
 from pairbank.builders.sources.sheets import sheet_names, sheet_rows
 from pairbank.builders.sources.table_format import MENDED, NOTHING_SAID, TableFormat, json_rows, mended, padded
 from pairbank.errors import CorpusError

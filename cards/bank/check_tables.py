@@ -12,20 +12,152 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pairbank.builders.corpora.registry import CORPORA
+from pairbank.builders.load_ratings import rating_features
 from pairbank.builders.schema.columns import COLUMNS
-from pairbank.cards.bank.layout import items_path, scores_path
+from pairbank.cards.bank.layout import RATINGS, SUMMARY, items_path, ratings_path, scores_path, tables
+from pairbank.cards.bank.ratings import SIDES, rating_facts
 from pairbank.cards.bank.redistribution import LABELS, TEXTS, is_left_out
-from pairbank.cards.bank.tables import read_table
+from pairbank.cards.bank.tables import read_summary, read_table
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.scored import Scored, read_scored
 from pairbank.scoring.signature import corpus_signature
+from pairbank.stats.wording import precise
 
 if TYPE_CHECKING:
     import datasets
+
+_CLOSE = 1e-5
+"""Rounding of a mean that the items have as float32."""
+
+
+def rating_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with a bank's ratings."""
+    for corpus, facts in manifest.get(RATINGS, {}).items():
+        path = ratings_path(corpus)
+        try:
+            items, ratings = read_table(root / items_path(corpus)), read_table(root / path)
+        except BankError as error:
+            yield str(error)
+            continue
+        if is_left_out(manifest["corpora"][corpus]):
+            yield f"{path}: ratings of a corpus whose texts are left out"
+        if ratings.features != rating_features():
+            yield f"{path}: columns {', '.join(ratings.column_names)}; expected {', '.join(rating_features())}"
+            continue
+        yield from (f"{path}: {problem}" for problem in _problems(ratings.to_pandas(), items, facts, corpus))
+
+
+def _problems(ratings: pd.DataFrame, items: datasets.Dataset, facts: Mapping[str, Any], corpus: str) -> Iterator[str]:
+    if ratings.isna().any(axis=None) or not np.isfinite(ratings["value"]).all():
+        yield "a cell is empty, or a value is no number"
+        return
+    if other := set(ratings["side"]) - set(SIDES):
+        yield f"side {min(other)!r:.80}; expected good or bad"
+        return
+    if unknown := set(ratings["item_id"]) - set(items["item_id"][:]):
+        yield f"{len(unknown)} item(s) that the corpus does not have, as {min(unknown)!r:.80}"
+        return
+    found = rating_facts(ratings)
+    for name in sorted(found):
+        if found[name] != facts.get(name):
+            yield f"{name} is {found[name]!r:.200}, the manifest says {facts.get(name)!r:.200}"
+    if corpus in CORPORA and found["normalisation"] == "none" and "human_good" in items.column_names:
+        yield from _mean_problems(ratings, items)
+
+
+def _mean_problems(ratings: pd.DataFrame, items: datasets.Dataset) -> Iterator[str]:
+    """Yield where the human judgment of an item of a corpus that ships is not the mean of its ratings."""
+    frame = items.select_columns(["item_id", "human_good", "human_scale"]).to_pandas().set_index("item_id")
+    means = ratings[ratings["side"] == "good"].groupby("item_id")["value"].mean()
+    scales = ratings.groupby("item_id")["scale"].first()
+    rows = frame.loc[means.index]
+    alike = (rows["human_scale"] == scales.loc[means.index]).to_numpy()
+    wrong = alike & ~np.isclose(rows["human_good"].astype(float), means, atol=_CLOSE, rtol=_CLOSE)
+    if wrong.any():
+        yield f"human_good of {int(wrong.sum())} item(s), first {means.index[wrong][0]}, is not the mean of the ratings"
+
+
+IDENTITY = ("model", "corpus", "group_by", "group", "method", "versus", "metric")
+"""Columns of the results that say which number a row is."""
+_NUMBERS = ("value", "low", "high", "n", "n_excluded")
+_RELATIVE = 1e-6
+"""Other versions of numpy and scipy may add in another order."""
+_LOST = ("human_good", "human_bad")
+Row = Mapping[Any, Any]
+
+
+def result_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield every row of the results that the tables do not give, that is missing, or that stands there twice."""
+    summary = read_summary(root)
+    if summary is None:
+        return
+    known = _by_identity(summary)
+    if len(known) < len(summary):
+        yield f"{SUMMARY}: {len(summary) - len(known)} row(s) stand there twice"
+    there = set()
+    for corpus, slug in tables(manifest):
+        table = read_scored(root / scores_path(corpus, slug))
+        there.add((table.model, corpus))
+        yield from _differences(table, known)
+    for model, corpus in sorted({(key[0], key[1]) for key in known} - there):
+        yield f"{SUMMARY}: results of {model} on {corpus!r}, which the bank has no scores of"
+
+
+def differing(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
+    """Return in words what two tables of estimates of the same scores say differently; rows of one alone are named."""
+    known, made = _by_identity(old), _by_identity(new)
+    found = [f"{_where(key)}: not in the results" for key in made.keys() - known.keys()]
+    found += [f"{_where(key)}: the tables give no such number" for key in known.keys() - made.keys()]
+    return sorted(found) + [text for key, row in made.items() if key in known for text in _unlike(key, known[key], row)]
+
+
+def _differences(table: Scored, known: Mapping[tuple[str, ...], Row]) -> Iterator[str]:
+    import pandas as pd
+
+    from pairbank.stats.report.report import table_summary
+
+    lost = [name for name in _LOST if name not in table.dataset.column_names]
+    if lost:
+        dataset = table.dataset
+        for name in lost:
+            dataset = dataset.add_column(name, np.full(len(table), np.nan))
+        table = Scored(dataset=dataset, signature=table.signature)
+    try:
+        made = table_summary(table)
+    except BankError as error:
+        yield f"scores of {table.model} on {table.corpus!r}: {error}"
+        return
+    ours = {key: row for key, row in known.items() if key[:2] == (table.model, table.corpus)}
+    if not ours and len(made):  # sentences by region alone are no choice, and have none
+        yield f"{SUMMARY}: no results of {table.model} on {table.corpus!r}"
+        return
+    problems = differing(pd.DataFrame(list(ours.values())), made)
+    if lost:
+        problems = [one for one in problems if not one.endswith("no such number")]
+    yield from (f"{SUMMARY}: {problem}" for problem in problems)
+
+
+def _by_identity(frame: pd.DataFrame) -> dict[tuple[str, ...], Row]:
+    return {tuple(str(row[name] or "") for name in IDENTITY): row for row in frame.to_dict("records")}
+
+
+def _unlike(key: tuple[str, ...], old: Row, new: Row) -> Iterator[str]:
+    for name in _NUMBERS:
+        a, b = float(old[name]), float(new[name])
+        if not np.isclose(a, b, rtol=_RELATIVE, atol=1e-9, equal_nan=True):
+            yield f"{_where(key)}: {name} is {precise(a)}, the tables give {precise(b)}"
+            return
+
+
+def _where(key: tuple[str, ...]) -> str:
+    return " / ".join(part for part in key if part)
+
 
 _CLOSE_NATS = 1e-9
 """Rounding of good - bad."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pairbank.builders.sources.references import entries as entries_in
-from pairbank.builders.sources.references import references
+from pairbank.builders.sources.source import entries as entries_in
+from pairbank.builders.sources.source import references
 from pairbank.files import sha256_of_text
 from pairbank.scoring.methods.registry import cites_of
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -31,9 +31,8 @@ from pairbank.cards.card.add_model import commands_for
 from pairbank.cards.card.citations import bibtex_of
 from pairbank.cards.card.contents import Contents, columns_in, contents_of
 from pairbank.cards.card.croissant import Described, croissant_text
-from pairbank.cards.card.dictionary import described
-from pairbank.cards.card.flags import flags_in
-from pairbank.cards.card.signatures import imported_in_words, models_in_words
+from pairbank.cards.card.dictionary import INTENDED, LIMITATIONS, UNSUITABLE, described, flags_in
+from pairbank.cards.card.foreign_text import code, inline
 from pairbank.cards.card.tables import (
     columns_table,
     corpus_table,
@@ -45,15 +44,74 @@ from pairbank.cards.card.tables import (
     sizes_table,
     summary_columns_table,
 )
-from pairbank.cards.card.uses import INTENDED, LIMITATIONS, UNSUITABLE
 from pairbank.errors import BankError
 from pairbank.files import read_json
 from pairbank.scoring.signature import signature_line
-from pairbank.stats.figures.figure import CAPTIONS
+from pairbank.stats.figures.style import CAPTIONS
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Signature = Mapping[str, Any]
+FORMATS = {"chat": "prompts in its chat template", "base": "prompts as plain text"}
+BOS = {
+    "auto": "its own BOS token, else its EOS, before every text",
+    "bos": "its BOS token before every text",
+    "eos-as-bos": "its EOS token before every text",
+    "cls": "its [CLS] token before every text",
+    "none": "no token before a text, whose first token is not scored",
+}
+PLL = {
+    "original": "pseudo-log-likelihood, each token hidden alone",
+    "within_word_l2r": "pseudo-log-likelihood, each token hidden with the later ones of its word",
+}
+
+
+def models_in_words(signatures: Sequence[Signature]) -> list[str]:
+    """Return a line of Markdown a model and way of scoring, with the corpora it scored."""
+    lines: dict[str, list[str]] = {}
+    for signature in signatures:
+        if "imported" not in signature:
+            lines.setdefault(_model(signature), []).append(inline(str(signature["corpus"]["name"])))
+    return [f"{line} Corpora: {', '.join(dict.fromkeys(corpora))}." for line, corpora in lines.items()]
+
+
+def _model(signature: Signature) -> str:
+    model = signature["model"]
+    seen = [
+        f"{inline(str(model['architecture']))} in {inline(str(model['dtype']))}",
+        f"quantised: {inline(str(model['quantisation']))}" if model["quantisation"] else "not quantised",
+        FORMATS.get(model["prompt_format"], inline(str(model["prompt_format"]))),
+    ]
+    if model.get("pll"):
+        seen.append(PLL.get(model["pll"], inline(str(model["pll"]))))
+    elif model.get("seq2seq_mode"):
+        seen.append(f"encoder-decoder framing: {inline(str(model['seq2seq_mode']))}")
+    else:
+        token = f" (id {model['bos_id']})" if model["bos_id"] is not None else ""
+        seen.append(f"{BOS.get(model['bos_policy'], inline(str(model['bos_policy'])))}{token}")
+    if signature["over_length"] == "nan":
+        seen.append("items longer than its context are NaN and flagged")
+    return (
+        f"**{inline(str(model['name']))}** ({code(str(model['model_id']))} at {code(str(model['revision']))}): "
+        f"{'; '.join(seen)}. Seed {signature['seed']}, pairbank {inline(str(signature['pairbank']))}."
+    )
+
+
+def imported_in_words(signatures: Sequence[Signature]) -> list[str]:
+    """Return a line of Markdown a file of scores that were computed elsewhere."""
+    lines: dict[str, list[str]] = {}
+    for signature in signatures:
+        if "imported" in signature:
+            origin = signature["imported"]
+            paper = next(iter(signature["methods"].values()))["paper"].removeprefix("imported: ")
+            file, digest = code(str(origin["file"])), code(str(origin["sha256"])[:12])
+            corpus = inline(str(signature["corpus"]["name"]))
+            key = f"{file} (sha256 {digest}; {inline(str(paper))}), corpus {corpus}"
+            lines.setdefault(key, []).append(inline(str(signature["model"]["name"])))
+    return [f"{key}: {', '.join(dict.fromkeys(models))}." for key, models in lines.items()]
+
 
 VERSION_MODULUS = 2**24
 THIS_BANK = "THIS_BANK"

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.builders.corpora.registry import CORPORA
-from pairbank.builders.schema.flags import IDENTICAL_SIDES
+from pairbank.builders.schema.columns import IDENTICAL_SIDES
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file, write_text
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns

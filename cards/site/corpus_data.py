@@ -3,11 +3,12 @@
 In `data/corpora/<config>/`: `corpus` (what the tables are), `ids`, `filters`, `human`, `items/<page>` (texts and the
 corpus's own columns); of each model `<slug>/axis-<k>` (the difference by its k-th method, which plots and lists need of
 all rows) and `<slug>/rows/<page>` (every other column), large ones in `models/`, small ones many to a file in `packs/`
-(`pairbank.cards.site.packs`); `others/<page>`: the differences by all models.
+(`pairbank.cards.site.corpus_data`); `others/<page>`: the differences by all models.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,12 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairbank.builders.languages import separator
-from pairbank.builders.schema.columns import ONE_SIDED_TASKS
-from pairbank.builders.schema.flags import IDENTICAL_SIDES
+from pairbank.builders.schema.columns import IDENTICAL_SIDES, ONE_SIDED_TASKS
 from pairbank.cards.bank.layout import config_name, items_path, scores_path
 from pairbank.cards.bank.redistribution import TEXTS, score_columns, text_columns
-from pairbank.cards.site.columns import SUFFIX, encoded, numbers, write_chunk, write_packed
-from pairbank.cards.site.packs import Packs
+from pairbank.cards.site.columns import SUFFIX, encoded, numbers, write_chunk, write_packed, write_text_packed
 from pairbank.cards.site.source import Source
 from pairbank.errors import BankError
 from pairbank.files import read_parquet
@@ -35,13 +34,53 @@ from pairbank.scoring.scored import MODEL
 from pairbank.scoring.signature import signature_line
 from pairbank.stats.report.cautions import cannot_read
 from pairbank.stats.scored_table.credit import Credits, credits_of
-from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.method_scores import method_scores, needed_columns
+from pairbank.stats.scored_table.method_scores import ScoredFrame, method_scores, needed_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pairbank.arrays import BoolArray, FloatArray
+
+OWN_FILE = 2**17
+"""Characters of JSON from which a piece stands alone."""
+FULL = 2**19
+"""Characters of JSON at which a file of pieces is closed."""
+
+
+class Packs:
+    """Pieces of one kind, written to `packs/<kind>-<number>` as they come; `close` writes the last."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        """Make an empty one.
+
+        Args:
+            folder: of the corpus.
+            kind: what the pieces are, for the files' names.
+        """
+        self._folder, self._kind = folder, kind
+        self._pieces: dict[str, str] = {}
+        self._n_characters = self._number = 0
+
+    def put(self, name: str, columns: Mapping[str, Any]) -> str | None:
+        """Take a piece; return the name of the file of pieces that it will be in, None where it got its own."""
+        text = json.dumps({"columns": dict(columns)}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        if len(text) >= OWN_FILE:
+            write_text_packed(self._folder / "models" / f"{name}{SUFFIX}", text)
+            return None
+        if self._n_characters and self._n_characters + len(text) > FULL:
+            self.close()
+        self._pieces[name] = text
+        self._n_characters += len(text)
+        return f"{self._kind}-{self._number}"
+
+    def close(self) -> None:
+        """Write what has been taken since the last file."""
+        if self._pieces:
+            inner = ",".join(f"{json.dumps(name)}:{text}" for name, text in self._pieces.items())
+            path = self._folder / "packs" / f"{self._kind}-{self._number}{SUFFIX}"
+            write_text_packed(path, f'{{"pieces":{{{inner}}}}}')
+            self._pieces, self._n_characters, self._number = {}, 0, self._number + 1
+
 
 _LOG = logging.getLogger(__name__)
 PAGE_ROWS = 1_024

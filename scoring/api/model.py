@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.names import TRUNCATED
-from pairbank.scoring.api.requests import EncodedRequest, Request
-from pairbank.scoring.api.share import Share
+from pairbank.scoring.api.requests import EncodedRequest, Request, Share
 
 SLUG_BYTES = 96
 BosPolicy = Literal["auto", "bos", "eos-as-bos", "cls", "none"]

@@ -16,7 +16,7 @@ import torch
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.share import WHOLE, Share
+from pairbank.scoring.api.requests import WHOLE, Share
 from pairbank.scoring.engine.forward import input_device
 from pairbank.scoring.engine.threads import side_by_side
 

@@ -18,8 +18,7 @@ import torch
 
 from pairbank.arrays import IntArray
 from pairbank.scoring.api.requests import EncodedRequest
-from pairbank.scoring.engine.prefix_cache import Trunk
-from pairbank.scoring.engine.prefix_trees import Pack
+from pairbank.scoring.engine.prefix_trees import Pack, Trunk
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

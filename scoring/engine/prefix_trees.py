@@ -11,11 +11,43 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
+from transformers import DynamicCache
 
 from pairbank.arrays import IntArray
 from pairbank.scoring.api.requests import EncodedRequest
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+class Trunk(DynamicCache):
+    """Keys and values of one sequence; every row of a pass sees them before its own."""
+
+    def update(
+        self,
+        key_states: torch.Tensor,
+        value_states: torch.Tensor,
+        layer_idx: int,
+        *_args: Any,  # noqa: ANN401 - whatever a model tells its cache
+        **_kwargs: Any,  # noqa: ANN401
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the trunk's and a pass's keys and values (row, head, node, width), and keep nothing of the pass."""
+        layer: Any = self.layers[layer_idx]
+        n_rows = len(key_states)
+        keys, values = layer.keys.expand(n_rows, -1, -1, -1), layer.values.expand(n_rows, -1, -1, -1)
+        return torch.cat([keys, key_states], dim=-2), torch.cat([values, value_states], dim=-2)
+
+
+def computed_trunk(model: PreTrainedModel, tokens: IntArray, device: torch.device) -> Trunk:
+    """Return the keys and values of a prefix (n_trunk,), from one plain forward pass without the output layer."""
+    cache: Any = DynamicCache()
+    model.base_model(input_ids=torch.from_numpy(tokens).to(device)[None], past_key_values=cache, use_cache=True)
+    return Trunk([(layer.keys, layer.values) for layer in cache.layers])
+
 
 WINDOW_TOKENS = 2_000_000
 """Cells of the matrix that requests are laid out in, as many as fit at a time; bounds the planner's memory."""

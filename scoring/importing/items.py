@@ -17,8 +17,16 @@ import pyarrow as pa
 from pairbank.builders.corpora.cells import check_on_scale, count_in, number_in
 from pairbank.builders.corpora.corpus_map import LABEL
 from pairbank.builders.corpora.tabular_items import SENTENCES, TabularOptions, TextIds, tabular_item
-from pairbank.builders.schema.columns import COLUMNS, ONE_SIDED_TASKS, TASKS, Item, features
-from pairbank.builders.schema.flags import DUPLICATE_PAIR, IDENTICAL_SIDES, NOT_NFC
+from pairbank.builders.schema.columns import (
+    COLUMNS,
+    DUPLICATE_PAIR,
+    IDENTICAL_SIDES,
+    NOT_NFC,
+    ONE_SIDED_TASKS,
+    TASKS,
+    Item,
+)
+from pairbank.builders.schema.features import features
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.schema.validation import Validator
 from pairbank.builders.sources.tables import ROWS_A_BATCH

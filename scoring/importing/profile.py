@@ -17,7 +17,7 @@ from typing import Any
 
 from pairbank.builders.corpora.tabular import MAPPABLE, SYNONYMS
 from pairbank.builders.schema.columns import ONE_SIDED_TASKS, TASKS, Task
-from pairbank.builders.sources.references import references
+from pairbank.builders.sources.source import references
 from pairbank.errors import unknown_name
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.importing.answers import ImportedAnswers

@@ -17,8 +17,7 @@ import numpy as np
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.method import Row
-from pairbank.scoring.prompts.prompt import Presentation, Prompt, in_language, needs
-from pairbank.scoring.prompts.slots import CONCEPT_COLUMNS, fill, slot_values
+from pairbank.scoring.prompts.prompt import CONCEPT_COLUMNS, Presentation, Prompt, fill, in_language, needs, slot_values
 
 POOL_COLUMNS = ("item_id", "language", "task", "context_good", "target_good", "context_bad", "target_bad")
 TRIES_A_SHOT = 200

@@ -27,7 +27,7 @@ from pairbank.scoring.api.model import Ask, Continuation
 from pairbank.scoring.api.names import OVER_LENGTH, TRUNCATED, UNPARSED
 from pairbank.scoring.api.thinking import thinking_characters
 from pairbank.scoring.methods.prompted import Prompted
-from pairbank.scoring.prompts.slots import fill, slot_values
+from pairbank.scoring.prompts.prompt import fill, slot_values
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.layout import ColumnKind

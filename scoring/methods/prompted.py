@@ -27,9 +27,8 @@ from pairbank.scoring.api.model import ExampleTurn, Scorer
 from pairbank.scoring.api.names import IDENTICAL_TOKENS, SENTENCE, TIE, MethodName
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.methods.fewshot import Shots
-from pairbank.scoring.prompts.prompt import Presentation, Prompt, in_language, needs
+from pairbank.scoring.prompts.prompt import Presentation, Prompt, fill, in_language, needs, slot_values, slots_of
 from pairbank.scoring.prompts.registry import prompts
-from pairbank.scoring.prompts.slots import fill, slot_values, slots_of
 from pairbank.scoring.prompts.toml import prompt_entry, prompt_from_entry
 
 AFTER_EXAMPLE = "\n\n"

@@ -34,14 +34,12 @@ from pairbank.scoring.api.model import (
     ScoringStats,
     TextInput,
 )
-from pairbank.scoring.api.requests import EncodedRequest, Request
-from pairbank.scoring.api.share import WHOLE, Share
+from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share
 from pairbank.scoring.engine.batching import default_batch_tokens, halved
 from pairbank.scoring.engine.forward import Reads, input_device, padded_rows, scoring_mode, tree_rows
 from pairbank.scoring.engine.limits import packing_window
 from pairbank.scoring.engine.logprobs import head_logprobs_nats, read_logprobs_nats
-from pairbank.scoring.engine.prefix_cache import Trunk, computed_trunk
-from pairbank.scoring.engine.prefix_trees import Pack, plan, together
+from pairbank.scoring.engine.prefix_trees import Pack, Trunk, computed_trunk, plan, together
 from pairbank.scoring.engine.threads import Once, n_lanes, side_by_side
 from pairbank.scoring.models import generation
 from pairbank.scoring.models.generation import Decoder, greedy

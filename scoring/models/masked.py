@@ -33,8 +33,7 @@ from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress, TextInput
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
-from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
-from pairbank.scoring.api.share import WHOLE, Share
+from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share, encoded
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats

@@ -36,8 +36,7 @@ from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, OverLength, Progress, TextInput
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
-from pairbank.scoring.api.requests import EncodedRequest, Request
-from pairbank.scoring.api.share import WHOLE, Share
+from pairbank.scoring.api.requests import WHOLE, EncodedRequest, Request, Share
 from pairbank.scoring.engine.batching import Answers, default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import scoring_mode
 from pairbank.scoring.engine.logprobs import read_logprobs_nats

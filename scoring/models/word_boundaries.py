@@ -34,8 +34,7 @@ from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import ModelInfo, Progress, Scorer, WordEdges
 from pairbank.scoring.api.names import BOUNDARY_MERGE, DIRECT_WB, FIRST_TOKEN_UNSCORED
-from pairbank.scoring.api.requests import EdgeRequest, EncodedRequest, Request
-from pairbank.scoring.api.share import WHOLE, Share
+from pairbank.scoring.api.requests import WHOLE, EdgeRequest, EncodedRequest, Request, Share
 from pairbank.scoring.engine.batching import default_budget, in_batches
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.engine.threads import n_lanes

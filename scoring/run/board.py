@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairbank.arrays import FloatArray
-from pairbank.scoring.api.share import N_PLACES, WHOLE, Share
+from pairbank.scoring.api.requests import N_PLACES, WHOLE, Share
 from pairbank.scoring.run.workers import Job
 
 LEAST_PLACES = 4

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pairbank.errors import PairbankError, ScoringError
 from pairbank.scoring.api.model import Divisible, ModelInfo, ScoringStats
-from pairbank.scoring.api.share import WHOLE, Share
+from pairbank.scoring.api.requests import WHOLE, Share
 from pairbank.scoring.models.options import LoadOptions
 from pairbank.scoring.run.recipe import Recipe
 from pairbank.scoring.run.store import VERSIONS

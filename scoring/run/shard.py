@@ -22,8 +22,7 @@ from pairbank.scoring.run.store import read_shard, schema_of, shard_key, write_s
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
     from pairbank.scoring.api.model import OverLength, Scorer
-    from pairbank.scoring.api.requests import EncodedRequest, Request
-    from pairbank.scoring.api.share import Share
+    from pairbank.scoring.api.requests import EncodedRequest, Request, Share
 
 
 @dataclass(slots=True, kw_only=True)

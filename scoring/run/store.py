@@ -23,7 +23,7 @@ from pairbank.errors import ScoringError
 from pairbank.files import cache_dir, replaced_atomically, sha256_of_text
 from pairbank.scoring.api.layout import ColumnKind
 from pairbank.scoring.api.method import Method
-from pairbank.scoring.prompts.slots import CONCEPT_COLUMNS
+from pairbank.scoring.prompts.prompt import CONCEPT_COLUMNS
 from pairbank.scoring.versions import ENGINE_VERSION, METHODS_VERSION, MODELS_VERSION
 
 logger = logging.getLogger(__name__)

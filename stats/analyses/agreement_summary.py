@@ -19,7 +19,7 @@ from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.measures.agreement import cohens_kappa, pearson
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import n_items, number, span, with_interval
 

@@ -27,7 +27,7 @@ from pairbank.stats.measures.associations import (
     relative_importance,
     within_correlation,
 )
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 from pairbank.stats.wording import number, percent, span

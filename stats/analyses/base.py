@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.figures.figure import Figure
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.figures.style import Figure
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 if TYPE_CHECKING:
     import pandas as pd

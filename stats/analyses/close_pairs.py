@@ -15,7 +15,7 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.measures.distance_bins import distance_filter
-from pairbank.stats.scored_table.frame import ScoredFrame, number_column
+from pairbank.stats.scored_table.method_scores import ScoredFrame, number_column
 
 EDIT_DISTANCE = "edit_distance"
 

@@ -17,10 +17,9 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.analyses.comparison_words import not_compared
 from pairbank.stats.figures.charts import intervals
-from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name
+from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.mixed import (
     LEAST_UNITS,
     METHOD,
@@ -33,8 +32,8 @@ from pairbank.stats.measures.mixed import (
     mixed_shares,
 )
 from pairbank.stats.measures.paired_tests import corrected
-from pairbank.stats.scored_table.credit import credits_of
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.credit import credits_of, not_compared
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.wording import p_value, with_interval
 

@@ -18,8 +18,8 @@ from pairbank.markdown import html_as_text
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.figures.charts import curves
-from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name
+from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.probes import chosen_by_other_folds, fold_mean
 from pairbank.stats.scored_table.summary_row import SummaryRow
 from pairbank.stats.wording import number, span

@@ -25,14 +25,14 @@ from pairbank.stats.analyses.ranges import wide
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.figures.charts import heat_map, intervals
-from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.scatters import scatter_panels
 from pairbank.stats.figures.shared import MOST_SERIES, bin_figures, file_name, first_cells, n_said, pages
+from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement
 from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import distance_filter
 from pairbank.stats.measures.people.noise_ceiling import VARIANCES, Ceiling, ceiling_from_spreads
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 from pairbank.stats.wording import n_items, number, value_range

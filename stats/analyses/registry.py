@@ -1,16 +1,21 @@
-"""The analyses a report or a study can ask for by name: a name in, the function that makes the section out.
+"""An analysis as somebody asks for it: name, tables and options in, its section out, or a note why there is none.
 
-Ours, and those that installed packages offer (`pairbank.analyses`).
+Names and options are checked before anything is computed; options may be text, as the command line has them. Tables
+that an analysis cannot use make a section that says so: no hours of scoring are lost to one question.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
-from typing import cast
+from typing import Any, cast, get_args, get_type_hints
 
-from pairbank.errors import unknown_name
+from pairbank.errors import BankError, unknown_name
 from pairbank.plugins import plugins, whose
-from pairbank.stats.analyses.base import Analysis
+from pairbank.stats.analyses.base import Analysis, Context, Fact, Section, facts_read
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 ANALYSES: dict[str, str] = {
     "agreement_summary": "pairbank.stats.analyses.agreement_summary",
@@ -20,7 +25,7 @@ ANALYSES: dict[str, str] = {
     "comparisons": "pairbank.stats.analyses.comparisons",
     "grammaticality": "pairbank.stats.analyses.grammaticality.section",
     "introspection": "pairbank.stats.analyses.introspection.section",
-    "language_view": "pairbank.stats.analyses.language_view.section",
+    "language_view": "pairbank.stats.analyses.language_view",
     "languages": "pairbank.stats.analyses.languages.section",
     "mixed": "pairbank.stats.analyses.mixed",
     "multiverse": "pairbank.stats.analyses.multiverse.section",
@@ -51,3 +56,81 @@ def analysis_named(name: str) -> Analysis:
     if not callable(section):
         raise offered[name].problem(f"which is {section!r:.80}; expected a function that makes a section")
     return cast("Analysis", section)
+
+
+_TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_SPELLED = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+
+
+def checked_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of an analysis, those given as text as what the analysis takes.
+
+    Args:
+        name: The analysis.
+        options: Its own options by name; text is read as a number, true or false, or a list with commas.
+
+    Raises:
+        UnknownNameError: No such analysis, or it has no such option; the message has the nearest ones.
+        BankError: A text that is no value of the option.
+
+    >>> checked_options("comparisons", {})
+    {}
+    """
+    analysis = analysis_named(name)
+    parameters = inspect.signature(analysis).parameters.values()
+    facts = facts_read(analysis)
+    known = [*facts, *(x.name for x in parameters if x.kind is x.KEYWORD_ONLY)]
+    takes_any = any(x.kind is x.VAR_KEYWORD for x in parameters)
+    for option in options:
+        if option not in known and not takes_any:
+            raise unknown_name(f"option of {name}", option, known)
+    texts = [option for option, value in options.items() if isinstance(value, str) and option in known]
+    hints = get_type_hints(analysis) | dict.fromkeys(("ratings", "mean_ratings"), tuple[str, ...]) if texts else {}
+    read = {option: _read(options[option], hints.get(option), f"{name}.{option}") for option in texts}
+    return dict(options) | read
+
+
+def reads_fact(name: str, fact: Fact) -> bool:
+    """Return whether an analysis reads a fact of the context.
+
+    >>> reads_fact("introspection", "features"), reads_fact("paradigms", "features")
+    (True, False)
+    """
+    return fact in facts_read(analysis_named(name))
+
+
+def _read(text: str, kind: Any, where: str) -> Any:  # noqa: ANN401 - an annotation in, a value of it out
+    """Return a text as a value of a type.
+
+    >>> _read("1e-3", float, "mixed.margin"), _read("a, b", tuple[str, ...], "mixed.methods"), _read("no", bool, "x.y")
+    (0.001, ('a', 'b'), False)
+    """
+    if tuple[str, ...] in (kind, *get_args(kind)):
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    if kind not in _SPELLED:
+        raise BankError(f"{where} cannot be given as text; give it from Python: pairbank.report(…, options=…)")
+    try:
+        return _TRUTHS[text.lower()] if kind is bool else kind(text)
+    except (ValueError, KeyError):
+        raise BankError(f"{where} is {text!r}; expected {_SPELLED[kind]}") from None
+
+
+def section_or_note(
+    name: str, tables: Sequence[ScoredFrame], context: Context, *, options: Mapping[str, Any]
+) -> Section:
+    """Return the section of an analysis, or one that says why these tables allow none.
+
+    Args:
+        name: The analysis.
+        tables: Scored tables.
+        context: What analyses share; options that are facts of it take their place.
+        options: The analysis's own, as `checked_options` gives them.
+    """
+    analysis = analysis_named(name)
+    facts: dict[str, Any] = {fact: options[fact] for fact in facts_read(analysis) if fact in options}
+    own = {option: value for option, value in options.items() if option not in facts}
+    try:
+        return analysis(tables, replace(context, **facts), **own)
+    except BankError as error:
+        said = f"`{name}` could not be computed: {error}."
+        return Section(id=name, title=name.replace("_", " ").capitalize(), text=said, reason=str(error))

@@ -18,8 +18,8 @@ from pairbank.errors import BankError
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.figures.charts import curves
-from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import file_name, n_said
+from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.group_intervals import wilson_by_group
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.scored_table import read_table
@@ -28,7 +28,7 @@ from pairbank.stats.wording import number, span
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
-    from pairbank.stats.scored_table.frame import ScoredFrame
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 LEAST_CHECKPOINTS = 3
 UNITS = {"step": "step", "training_tokens": "training tokens", "training_words": "training words"}

@@ -1,4 +1,4 @@
-"""Percentile bootstrap of a mean and of a statistic of rows: in, arrays and a generator; out, Estimate.
+"""Resampling: percentile bootstrap of a mean and of a statistic of rows, and the jackknife. In: arrays; out: Estimate.
 
 Items are drawn with replacement; where an item has several rows (presentations), the item is the cluster that
 is drawn. Efron & Tibshirani 1993, An Introduction to the Bootstrap, ch. 13 (percentile interval); Field &
@@ -7,20 +7,54 @@ Welsh 2007, JRSS-B 69(3), section 2 (cluster bootstrap).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import check_level, finite_vector
-from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, undefined, without_interval
 from pairbank.stats.wording import precise
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pairbank.arrays import FloatArray
+
+
+def half_width(shifts: FloatArray, *, level: float, lost: int = 2) -> float:
+    """Return how far the interval reaches to either side; 0 where nothing shifts.
+
+    Args:
+        shifts: By how much each item moves the estimate, shape (items,); more than `lost` items.
+        level: Confidence level, a share.
+        lost: Degrees of freedom that are spent on what was estimated.
+
+    >>> round(half_width(np.array([0.1, -0.1, 0.1, -0.1]), level=0.95), 3)
+    0.861
+    """
+    from scipy import special
+
+    squares = shifts**2
+    total = float(squares.sum())
+    if not total > 0:
+        return 0.0
+    uncertainty = float((squares**2).sum()) / total**2 - 1 / shifts.size
+    freedom = float(shifts.size - lost)
+    if uncertainty > 4 / freedom:
+        freedom = max(1.0, 4 / uncertainty)
+    return float(special.stdtrit(freedom, (1 + level) / 2)) * math.sqrt(total)
+
+
+def deleted(without: FloatArray) -> FloatArray:
+    """Return the shifts of a jackknife: from the estimate without each item, on the scale of the interval.
+
+    >>> deleted(np.array([1.0, 2.0, 3.0, 2.0])).round(3).tolist()
+    [-0.866, 0.0, 0.866, 0.0]
+    """
+    return np.asarray(math.sqrt((without.size - 1) / without.size) * (without - without.mean()))
+
 
 ROWS = "bootstrap-percentile"
 CLUSTERS = "cluster-bootstrap-percentile"

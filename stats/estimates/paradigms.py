@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
+from pairbank.stats.estimates.bootstrap import half_width
 from pairbank.stats.estimates.estimate import Estimate
-from pairbank.stats.estimates.jackknife import half_width
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from pairbank.files import sha256_of_text
-from pairbank.stats.figures.charts import curves
-from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.panels import MOST_BANDS, curve_panels
+from pairbank.stats.figures.charts import MOST_BANDS, curve_panels, curves
+from pairbank.stats.figures.style import Figure
 
 T = TypeVar("T")
 MOST_SERIES = 8

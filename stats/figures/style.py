@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
@@ -25,6 +26,21 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+
+CAPTIONS = "captions.json"
+"""Stands beside the files of figures: file name -> caption, for whoever shows them elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A figure of a report: drawn when it is saved."""
+
+    name: str
+    """File name without ending: `introspection_scatter`."""
+    caption: str
+    """A sentence or two that a reader can quote: what is shown, n, interval."""
+    draw: Callable[[], Drawing]
+
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5D5D5D", "#8C6D1F")
 INK, FAINT, CHANCE = "#222222", "#D9D9D9", "#8A8A8A"

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import finite_vector, refuse_non_finite
-from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.estimate import Estimate, finite_vector, refuse_non_finite, undefined, without_interval
 from pairbank.stats.estimates.shares import share_of_items, share_of_trials
 from pairbank.stats.estimates.ties import is_tie, signs
 

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairbank.stats.estimates.arrays import check_level, paired_vectors
-from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
-from pairbank.stats.estimates.jackknife import deleted, half_width
+from pairbank.stats.estimates.bootstrap import deleted, half_width
+from pairbank.stats.estimates.estimate import Estimate, check_level, paired_vectors, undefined, without_interval
 from pairbank.stats.estimates.paradigms import draws, on_z_scale
 from pairbank.stats.estimates.shares import WILSON, share_of_items
 from pairbank.stats.estimates.ties import ROUNDING, merged, signs, varies

@@ -19,9 +19,8 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import finite_vector, paired_vectors
-from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
-from pairbank.stats.estimates.jackknife import deleted, half_width
+from pairbank.stats.estimates.bootstrap import deleted, half_width
+from pairbank.stats.estimates.estimate import Estimate, finite_vector, paired_vectors, undefined, without_interval
 from pairbank.stats.estimates.paradigms import draws, with_paradigms
 from pairbank.stats.estimates.ties import varies
 

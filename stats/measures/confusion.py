@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import finite_vector, paired_vectors
-from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.estimate import Estimate, finite_vector, paired_vectors, undefined, without_interval
 from pairbank.stats.estimates.shares import share_of_items
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.measures.agreement import cohens_kappa

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import finite_vector
+from pairbank.stats.estimates.estimate import finite_vector
 from pairbank.stats.measures.agreement import pearson
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import finite_vector
-from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.estimate import Estimate, finite_vector, undefined, without_interval
 from pairbank.stats.estimates.shares import WILSON, design_effect, wilson_bounds
 
 if TYPE_CHECKING:

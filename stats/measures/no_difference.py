@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import paired_vectors
+from pairbank.stats.estimates.estimate import paired_vectors
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

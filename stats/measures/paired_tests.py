@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import check_level, finite_vector, paired_vectors
-from pairbank.stats.estimates.estimate import Estimate, undefined
+from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, paired_vectors, undefined
 from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, draws, mean_over, standard_error
 from pairbank.stats.estimates.ties import signs
 

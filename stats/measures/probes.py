@@ -22,8 +22,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import check_level, finite_vector, refuse_non_finite
-from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.estimate import (
+    Estimate,
+    check_level,
+    finite_vector,
+    refuse_non_finite,
+    undefined,
+    without_interval,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from pairbank.builders.schema.flags import IDENTICAL_SIDES
+from pairbank.builders.schema.columns import IDENTICAL_SIDES
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.names import DIRECT, IDENTICAL_TOKENS, UNKNOWN_TOKEN
-from pairbank.stats.scored_table.frame import ScoredFrame, flagged
-from pairbank.stats.scored_table.method_scores import delta_of
+from pairbank.stats.scored_table.method_scores import ScoredFrame, delta_of, flagged
 
 UNREAD = 0.05
 """Share of items with unknown tokens, or with the same tokens on both sides, above which it is said."""

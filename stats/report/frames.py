@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, columns_of
-from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.method_scores import needed_columns
+from pairbank.stats.scored_table.method_scores import ScoredFrame, needed_columns
 from pairbank.stats.scored_table.scored_table import SUMMARY_COLUMNS
 
 if TYPE_CHECKING:

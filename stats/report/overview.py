@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.schema.flags import NO_TRUTH
+from pairbank.builders.schema.columns import NO_TRUTH
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import DIRECT, SENTENCE
@@ -23,7 +23,7 @@ from pairbank.stats.report.one_place import KEYS, POOLED, by_place, picks
 from pairbank.stats.report.overview_figures import PEOPLE, overview_figures
 from pairbank.stats.report.with_people import WITH_PEOPLE, people_said
 from pairbank.stats.scored_table.credit import BIAS_NOTE, MARK
-from pairbank.stats.scored_table.frame import ScoredFrame, flagged
+from pairbank.stats.scored_table.method_scores import ScoredFrame, flagged
 from pairbank.stats.wording import n_items, percent, shared_value, span, with_interval
 
 OF_SENTENCES = {"auc": "AUC", "mcc": "MCC", "acceptance": "says yes", "pearson_human_sentence": "r with people"}

@@ -15,13 +15,12 @@ import pandas as pd
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.figures.charts import heat_map, intervals
-from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.scatter_cells import scatter_cells
-from pairbank.stats.figures.scatters import scatter_panels
+from pairbank.stats.figures.scatters import scatter_cells, scatter_panels
 from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said, pages
+from pairbank.stats.figures.style import Figure
 from pairbank.stats.report.wide_tables import headline
 from pairbank.stats.report.with_people import people_figures
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import with_interval
 

@@ -24,10 +24,9 @@ from pairbank.markdown import html_as_text
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.shown import spelt_out
-from pairbank.stats.analyses.asked_for import checked_options, section_or_note
 from pairbank.stats.analyses.base import Context, Section
-from pairbank.stats.figures.figure import CAPTIONS, Figure
-from pairbank.stats.figures.style import ENDINGS, named, save_figure
+from pairbank.stats.analyses.registry import checked_options, section_or_note
+from pairbank.stats.figures.style import CAPTIONS, ENDINGS, Figure, named, save_figure
 from pairbank.stats.report.cautions import cautions, unasked
 from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.report.html import page_of_html, shown_in_notebook
@@ -45,7 +44,7 @@ from pairbank.stats.report.wide_tables import (
     agreement_table,
     headline,
 )
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored

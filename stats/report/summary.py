@@ -28,10 +28,8 @@ from pairbank.stats.measures.accuracy import (
     unparsed_share,
 )
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
-from pairbank.stats.measures.roc import auc, labelled_strings
-from pairbank.stats.measures.thresholds import LEAST_OF_A_CLASS, held_out_margins
-from pairbank.stats.scored_table.frame import ScoredFrame
-from pairbank.stats.scored_table.method_scores import MethodScores
+from pairbank.stats.measures.roc import LEAST_OF_A_CLASS, auc, held_out_margins, labelled_strings
+from pairbank.stats.scored_table.method_scores import MethodScores, ScoredFrame
 from pairbank.stats.scored_table.scored_table import Group, ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
 

@@ -11,11 +11,10 @@ import pandas as pd
 
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.scatter_cells import scatter_cells
-from pairbank.stats.figures.scatters import scatter_panels
+from pairbank.stats.figures.scatters import scatter_cells, scatter_panels
 from pairbank.stats.figures.shared import file_name, n_said, pages
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.figures.style import Figure
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import n_items, span, with_interval
 

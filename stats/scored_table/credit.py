@@ -13,17 +13,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pairbank.stats.estimates.arrays import mean_of_known
+from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.measures.accuracy import chosen_options
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pairbank.arrays import FloatArray
     from pairbank.scoring.api.layout import MethodLayout
     from pairbank.stats.scored_table.method_scores import MethodScores
 
 SAME_PLACE = 0.95
 """Share of presentations in which the first option is named (or another one) that counts as position bias."""
+MOST_NAMED = 3
+"""Cases of position bias that a sentence names."""
 MARK = "†"
 BIAS_NOTE = (
     f"{MARK} Position bias: the model picks the same option in 95% of the presentations or more; accuracy pools both "
@@ -109,3 +113,20 @@ def _first_option(choices: FloatArray, layout: MethodLayout) -> float:
     first = choices[:, np.arange(len(layout.presentations)), list(layout.shown_first)]
     known = first[~np.isnan(first)]
     return float(known.mean()) if known.size else np.nan
+
+
+def not_compared(biased: pd.DataFrame) -> str:
+    """Return which accuracies are not compared, and why; "" where all are.
+
+    Args:
+        biased: One row per model and method with position bias.
+    """
+    if biased.empty:
+        return ""
+    names = [f"`{row['model']}` by `{row['method']}`" for row in biased.to_dict("records")]
+    names = list(dict.fromkeys(names))
+    shown = "; ".join(names[:MOST_NAMED]) + (f"; and {len(names) - MOST_NAMED:,} more" * (len(names) > MOST_NAMED))
+    return (
+        f"Not compared because of position bias: {shown}. These models pick the same option throughout, so their "
+        "accuracy is near one half whatever they know."
+    )

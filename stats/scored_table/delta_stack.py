@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.schema.flags import NO_TRUTH
+from pairbank.builders.schema.columns import NO_TRUTH
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS
-from pairbank.stats.scored_table.frame import flagged
+from pairbank.stats.scored_table.method_scores import flagged
 from pairbank.stats.scored_table.scored_table import PARADIGM, read_table
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray, IntArray
-    from pairbank.stats.scored_table.frame import ScoredFrame
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,22 +14,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.schema.flags import IDENTICAL_SIDES, NO_TRUTH
+from pairbank.builders.schema.columns import IDENTICAL_SIDES, NO_TRUTH
 from pairbank.errors import BankError
-from pairbank.stats.scored_table.frame import flagged, number_column
 from pairbank.stats.scored_table.method_scores import (
     MethodScores,
     argmax_of,
     delta_of,
+    flagged,
     method_scores,
     needed_columns,
+    number_column,
     side_of,
 )
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.scoring.api.layout import MethodLayout, Side
-    from pairbank.stats.scored_table.frame import ScoredFrame
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 GROUPINGS = ("subset", "task", "phenomenon", "language", "negative_type")
 """Columns by whose values accuracies are given, beside the whole corpus."""
@@ -177,7 +178,7 @@ class ScoredTable:
     def parts(self) -> Iterator[ScoredTable]:
         """Yield the whole table and then its subsets, where there are two or more and few enough to differ in kind.
 
-        >>> from pairbank.stats.scored_table.frame import ScoredFrame
+        >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
         >>> frame = pd.DataFrame({"item_id": ["a", "b"], "subset": ["plausible", "implausible"]})
         >>> table = read_table(ScoredFrame(corpus="scamp", model="gpt2", frame=frame, layouts=()))
         >>> [(part.subset, part.item_ids) for part in table.parts()]
@@ -199,7 +200,7 @@ def read_table(table: ScoredFrame) -> ScoredTable:
     Raises:
         BankError: If a row has no id of its own, or there is more than one corpus, or a method twice.
 
-    >>> from pairbank.stats.scored_table.frame import ScoredFrame
+    >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
     >>> frame = pd.DataFrame({"item_id": ["b", "a"], "flags": [["identical_sides"], []], "human_good": [1.0, 2.0]})
     >>> read = read_table(ScoredFrame(corpus="toy", model="gpt2", frame=frame, layouts=()))
     >>> read.item_ids, read.n_identical, read.choices.numbers("human_good")

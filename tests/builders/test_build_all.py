@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pairbank.builders.build_all import build_all, total
+from pairbank.builders.catalogue import build_all, total
 from pairbank.errors import CorpusError
 
 # CORPORA.md, table of section 1 and the item-count rule below it: rows of the source, rows with two different sides.

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import datasets
 
 import pairbank
-from pairbank.scoring.api.share import N_PLACES
+from pairbank.scoring.api.requests import N_PLACES
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.models.checkpoints import DEMO, demo_folder

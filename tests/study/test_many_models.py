@@ -25,9 +25,9 @@ from pairbank.study.declaration import CorpusChoice, Study, load_study, with_cor
 from pairbank.study.errors import StudyError
 from pairbank.study.model_list import ModelChoice, choice_of
 from pairbank.study.one_model import Failure, loaded
-from pairbank.study.parts import score_study_part
 from pairbank.study.preflight import planned
 from pairbank.study.run import carried_out
+from pairbank.study.scored_files import score_study_part
 from study_runs import run_study
 from tiny_models import ARCHITECTURES, saved_model
 

@@ -18,8 +18,7 @@ from pairbank.stats.analyses.introspection.model_features import (
     papers,
 )
 from pairbank.study.errors import StudyError
-from pairbank.study.model_list import choice_of, load_list
-from pairbank.study.shipped_lists import shipped_list
+from pairbank.study.model_list import choice_of, load_list, shipped_list
 
 LIST = """
 [[models]]

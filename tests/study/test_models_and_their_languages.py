@@ -13,9 +13,8 @@ from pairbank.cli import app
 from pairbank.errors import UnknownNameError
 from pairbank.study.declaration import CorpusChoice, Study
 from pairbank.study.errors import StudyError
-from pairbank.study.model_list import ModelChoice, load_list
+from pairbank.study.model_list import ModelChoice, load_list, shipped_list
 from pairbank.study.preflight import planned, scored_by
-from pairbank.study.shipped_lists import shipped_list
 
 STUDY = """
 title = "Two languages"

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.layout import Kind, MethodLayout
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from scored_frames import DIRECT
 
 PROMPTS = ("MetaQuestionSimple", "MetaInstruct", "MetaQuestionComplex")

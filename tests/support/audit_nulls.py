@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.analyses.audit.looked import Looked
+from pairbank.stats.analyses.audit.answers import Looked
 from pairbank.stats.analyses.audit.section import after_correction, look
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
 META = MethodLayout(

@@ -20,12 +20,11 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.minimalness import add_edit_distance
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.registry import analysis_named
-from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.style import named, styled
+from pairbank.stats.figures.style import Figure, named, styled
 from pairbank.stats.report.overview import labels_of, overview_section
 from pairbank.stats.report.page import in_words
 from pairbank.stats.report.summary import summarise
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from scored_frames import prompted
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -18,7 +18,8 @@ import pandas as pd
 
 import pairbank
 from pairbank.builders.corpora.syntaxgym_suites import joined_with_spans
-from pairbank.builders.schema.columns import Column, Item, Scalar, features
+from pairbank.builders.schema.columns import Column, Item, Scalar
+from pairbank.builders.schema.features import features
 
 
 @cache

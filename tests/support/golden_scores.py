@@ -22,7 +22,8 @@ import numpy as np
 
 import pairbank
 from golden_models import OPTIONS, golden_model
-from pairbank.builders.schema.columns import Column, Item, Task, features
+from pairbank.builders.schema.columns import Column, Item, Task
+from pairbank.builders.schema.features import features
 from pairbank.scoring import versions
 from pairbank.scoring.methods.linking import LINKING_METHODS
 

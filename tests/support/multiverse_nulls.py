@@ -14,7 +14,7 @@ from pairbank.stats.analyses.multiverse.claims import ASKING, claim_of
 from pairbank.stats.analyses.multiverse.curve import Curve, curve_of
 from pairbank.stats.analyses.multiverse.specifications import held, layouts_of, specifications
 from pairbank.stats.measures.specification_curve import CurveTest
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
 MEAN = replace(DIRECT, method="mean_logprob")

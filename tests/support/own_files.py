@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.tabular import READING, tabular_corpus
 from pairbank.builders.corpora.tabular_items import TabularOptions
-from pairbank.builders.schema.columns import features
+from pairbank.builders.schema.features import features
 from pairbank.builders.schema.validation import Validator
 
 

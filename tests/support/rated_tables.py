@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
 META = MethodLayout(

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
 

@@ -29,8 +29,8 @@ def hard_site(hard_bank: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     folder = tmp_path_factory.mktemp("hard_site")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pairbank.cards.site.corpus_data.PAGE_ROWS", 16)
-        patch.setattr("pairbank.cards.site.packs.OWN_FILE", 4_000)
-        patch.setattr("pairbank.cards.site.packs.FULL", 1_600)
+        patch.setattr("pairbank.cards.site.corpus_data.OWN_FILE", 4_000)
+        patch.setattr("pairbank.cards.site.corpus_data.FULL", 1_600)
         return pairbank.write_site(hard_bank, folder / "site", texts="all", name="org/hard")
 
 

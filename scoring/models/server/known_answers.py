@@ -15,19 +15,22 @@ The answers to two of the texts identify the model (`identity`).
 
 from __future__ import annotations
 
+import json
+import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from pairbank.arrays import FloatArray
 from pairbank.errors import ModelLoadError
+from pairbank.files import cache_dir, sha256_of_text, write_json
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.models.batch_check import LONG_TEXT, LOW_PRECISION_TOLERANCE_NATS
 from pairbank.scoring.models.self_check import SELF_CHECK
 from pairbank.scoring.models.server.client import Client, ServerError, ServerGoneError
-from pairbank.scoring.models.server.identity import Probes, moved_nats
 from pairbank.scoring.models.server.ways import (
     MOST_LAST_TOKENS,
     PLAIN,
@@ -39,6 +42,63 @@ from pairbank.scoring.models.server.ways import (
 )
 from pairbank.scoring.models.tokens.causal_tokens import CausalTokens
 from pairbank.scoring.models.tokens.vocabulary import vocabulary_of
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probes:
+    """Fixed questions, and the answers at load."""
+
+    requests: tuple[EncodedRequest, ...]
+    nats: FloatArray
+    """Of all their tokens, one request after the other."""
+    allowed_nats: float
+    """What batching may move one of them by."""
+
+
+def moved_nats(one: FloatArray, other: FloatArray) -> float:
+    """Return the largest difference; infinite where the numbers are not even as many."""
+    return float(np.abs(one - other).max()) if one.shape == other.shape else float("inf")
+
+
+def identity_of(probes: Probes, described: str) -> str:
+    """Return the hash of a served model: that of an earlier load with the same answers, or a new one, recorded.
+
+    Args:
+        probes: what it answers.
+        described: what the server and the user say of it; only equal descriptions are compared.
+    """
+    folder = cache_dir() / "served" / sha256_of_text(described)[:32]
+    known = sorted(
+        (moved_nats(probes.nats, nats), name)
+        for name, nats, allowed in _recorded(folder)
+        if moved_nats(probes.nats, nats) <= max(allowed, probes.allowed_nats)
+    )
+    if known:
+        return known[0][1]
+    taken = {name for name, _, _ in _recorded(folder)}
+    hashes = (
+        sha256_of_text(described, *(f"{value + 0.0:.{n_decimals}f}" for value in np.round(probes.nats, n_decimals)))
+        for n_decimals in (1, 2, 3, 6, 12)
+    )
+    name = next(found for found in hashes if found not in taken)
+    try:
+        write_json(folder / f"{name}.json", {"allowed_nats": probes.allowed_nats, "nats": probes.nats.tolist()})
+    except OSError as error:
+        logger.warning("the answers that identify a served model are not recorded (%s)", error)
+    return name
+
+
+def _recorded(folder: Path) -> Iterator[tuple[str, FloatArray, float]]:
+    """Yield name, answers and allowed difference of each record that can be read."""
+    for path in sorted(folder.glob("*.json")):
+        try:
+            record = json.loads(path.read_bytes())
+            yield path.stem, np.array(record["nats"], dtype=np.float64), float(record["allowed_nats"])
+        except (OSError, ValueError, RecursionError, KeyError, TypeError):
+            logger.warning("%s: not readable; delete it", path)
+
 
 TEXTS = (*SELF_CHECK, "Fran\N{LATIN SMALL LETTER C WITH CEDILLA}ois \N{EM DASH} 这本书很有意思。")
 """What both tokenizers cut: plain English, an accent, a dash, Chinese."""

@@ -17,7 +17,7 @@ from pairbank.cli.options import DataDir, ItemOptions, Subset, corpora_named, lo
 from pairbank.files import replaced_atomically
 
 if TYPE_CHECKING:
-    from pairbank.builders.ratings.normalisation import Normalisation
+    from pairbank.builders.ratings import Normalisation
 
 
 def corpora(
@@ -115,7 +115,7 @@ def _build_all(data_dir: Path | None, out: Path | None) -> None:
     import pandas as pd
     from rich.console import Console
 
-    from pairbank.builders.build_all import build_all, total
+    from pairbank.builders.catalogue import build_all, total
 
     with quiet_bars(), Console(stderr=True, quiet=output().quiet).status("building") as status:
         rows = build_all(data_dir, out=out, tell=lambda name: status.update(f"building {name}"))

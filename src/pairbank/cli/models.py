@@ -36,8 +36,7 @@ def models(
     Example: pairbank models song-2025 --out song.toml
     """
     from pairbank.files import write_text
-    from pairbank.study.model_list import SCOPE
-    from pairbank.study.shipped_lists import list_rows, shipped_list
+    from pairbank.study.model_list import SCOPE, list_rows, shipped_list
 
     if name is not None:
         found = shipped_list(name)

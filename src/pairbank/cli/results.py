@@ -269,7 +269,7 @@ def run(
 
 def _score_part(plan: Plan, part: Part, loader: Loader, bar: Tellers) -> None:
     """Score a part of a run with each model, one loaded after the other."""
-    from pairbank.study.parts import score_study_part
+    from pairbank.study.scored_files import score_study_part
 
     n_before = 0
     for choice in plan.models:

@@ -25,7 +25,7 @@ def wants_ratings(analyses: Iterable[str]) -> bool:
     >>> wants_ratings(["people", "raters"]), wants_ratings(["people"])
     (True, False)
     """
-    from pairbank.stats.analyses.asked_for import reads_fact
+    from pairbank.stats.analyses.registry import reads_fact
 
     return any(reads_fact(name, "ratings") for name in analyses)
 

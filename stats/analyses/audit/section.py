@@ -14,8 +14,15 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.audit.answers import answer_checks, constant_scores, copies
-from pairbank.stats.analyses.audit.looked import Looked, audited, listed, share_said
+from pairbank.stats.analyses.audit.answers import (
+    Looked,
+    answer_checks,
+    audited,
+    constant_scores,
+    copies,
+    listed,
+    share_said,
+)
 from pairbank.stats.analyses.audit.texts import (
     changed_between,
     changed_items,
@@ -27,10 +34,10 @@ from pairbank.stats.analyses.audit.texts import (
 )
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.figures.charts import intervals
-from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_LINES
+from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.paired_tests import corrected
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.wording import plural
 

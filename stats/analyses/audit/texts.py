@@ -14,7 +14,7 @@ import pandas as pd
 
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT, IDENTICAL_TOKENS, UNKNOWN_TOKEN
-from pairbank.stats.analyses.audit.looked import (
+from pairbank.stats.analyses.audit.answers import (
     LEAST_EFFECT,
     LEAST_ITEMS,
     Audited,
@@ -24,11 +24,11 @@ from pairbank.stats.analyses.audit.looked import (
     share_said,
 )
 from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS, beyond_clusters_p
-from pairbank.stats.scored_table.frame import flagged
+from pairbank.stats.scored_table.method_scores import flagged
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
-    from pairbank.stats.scored_table.frame import ScoredFrame
+    from pairbank.stats.scored_table.method_scores import ScoredFrame
     from pairbank.stats.scored_table.scored_table import ScoredTable
 
 TEXTS = ("context_good", "target_good", "context_bad", "target_bad")

@@ -8,30 +8,278 @@ what they chose or rated.
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.markdown import html_as_text
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.analyses.choice_likert.answer import DEFINITIONS, answer, first_table, ties_said
-from pairbank.stats.analyses.choice_likert.figures import ACCURACIES, CONFUSION, MOST_COLUMNS, agreement_figures
-from pairbank.stats.analyses.choice_likert.measures import Measure, human_measures, measures, of_the_paper, references
+from pairbank.stats.analyses.choice_likert.measures import (
+    CHOICE,
+    DESIGN,
+    LIKERT,
+    MEASURES,
+    Measure,
+    human_measures,
+    measures,
+    of_the_paper,
+    references,
+)
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.ties import is_tie, signs
-from pairbank.stats.figures.shared import file_name
+from pairbank.stats.figures.charts import intervals
+from pairbank.stats.figures.shared import file_name, n_said
+from pairbank.stats.figures.style import INK, SEQUENTIAL, Figure, drawing, label, styled
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.confusion import Confusion, agreement_share, confusion, confusion_kappa, takes_second
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
-from pairbank.stats.wording import number
+from pairbank.stats.wording import number, shared_value, with_interval
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
     from pairbank.arrays import FloatArray
+
+BOTH = f"{CHOICE}-{LIKERT}"
+TIES_FIRST = "accuracy_ties_first"
+MOST_NAMED = 3
+
+DEFINITIONS = """\
+- An item is one target with two contexts; **CHOICE** asks which context fits, **LIKERT** rates context and target from
+  1 to 5, **LOGPROBS** is log P(target | context). Ratings and log-probabilities choose the context that scores higher.
+  A rating is read as the expected rating and as the most probable one (`argmax`), which is what a model would write.
+- **people** (`told_by`): what people chose (CHOICE: the context that more than half of them chose) where the corpus
+  has it, as in the paper; else the context with the higher mean rating (LIKERT). Items people tie on are left out.
+- **accuracy**: share of items on which the method chooses what people choose (`human`) or the right context
+  (`design`), ties one half. **accuracy_ties_first**: the same with ties given to the first context, as in the
+  published analysis; the first page has it.
+- **consistency**: share of items on which two measures choose the same context, ties to the first. Two measures that
+  tie on every item are the same by that rule alone.
+- **kappa**: Cohen's kappa of the confusion counts beside it (reference, method); undefined where
+  either always chooses the same. First and second are the item's contexts in its own numbering; where items have none,
+  "first" is the better one.
+- `in_paper`: the first method of each kind, ratings by `argmax`: what first table and figures show.
+"""
+
+
+def shown_rows(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return the rows of one metric that figures and the first table show: against people where they are, else design.
+
+    Args:
+        table: Long table of `choice_likert`.
+        metric: Of its column `metric`.
+    """
+    rows = table[table["in_paper"] & (table["metric"] == metric)]
+    rated = set(rows.loc[rows["versus"] == HUMAN, "corpus"])
+    by_design = rows["versus"] == DESIGN
+    return rows[~by_design | ~rows["corpus"].isin(rated)].reset_index(drop=True)
+
+
+def first_table(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> pd.DataFrame:
+    """Return a line a model and corpus: its three accuracies (the paper's Table 1), and CHOICE-LIKERT (Table 2).
+
+    Args:
+        accuracies: Long table of `choice_likert`.
+        consistency: The same.
+    """
+    right, same = shown_rows(accuracies, TIES_FIRST), shown_rows(consistency, "consistency")
+    rows = []
+    for (corpus, model), part in _by_model(pd.concat([right, same], ignore_index=True)):
+        row: dict[str, Any] = {"model": model, "corpus": corpus, "n": int(part["n"].max())}
+        row |= {kind: _cell(part[part["measure"] == kind]) for kind in (*MEASURES, BOTH)}
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=["model", "corpus", "n", *MEASURES, BOTH])
+    return table if table["corpus"].nunique() > 1 else table.drop(columns="corpus")
+
+
+def _by_model(rows: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
+    for key, part in rows.groupby(["corpus", "model"], sort=False):
+        corpus, model = key
+        yield (str(corpus), str(model)), part
+
+
+def _cell(rows: pd.DataFrame) -> str:
+    if rows.empty:
+        return ""
+    row = rows.iloc[0]
+    number = with_interval(row)
+    if not row["n_ties"]:
+        return number
+    return f"{number}, {'all' if row['n_ties'] == row['n'] else row['n_ties']} tie"
+
+
+def answer(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> str:
+    """Return the answer: agreement with people by each measure, and between choosing and rating.
+
+    Args:
+        accuracies: Long table of `choice_likert`.
+        consistency: The same.
+    """
+    right, same = shown_rows(accuracies, TIES_FIRST), shown_rows(consistency, "consistency")
+    corpus = right["corpus"].iloc[0]
+    right, same = right[right["corpus"] == corpus], same[same["corpus"] == corpus]
+    told_by = right.loc[right["model"] != HUMAN, "told_by"].iloc[0]
+    whom = "the right context" if told_by == DESIGN else f"what people prefer ({told_by})"
+    kinds = [(kind, right[(right["measure"] == kind) & (right["model"] != HUMAN)]) for kind in reversed(MEASURES)]
+    said = [f"{kind} {_values(part)}" for kind, part in kinds if len(part)]
+    n, width = int(right["n"].max()), float((right["high"] - right["low"]).max() / 2)
+    precision = f"(n = {n:,}, 95% intervals at most ±{number(width)}; chance is 0.50)"
+    sentences = [f"On {corpus}, models choose {whom} in a share of {'; '.join(said)} {precision}."]
+    both = same[same["measure"] == BOTH]
+    models, people = both[both["model"] != HUMAN], both[both["model"] == HUMAN]
+    if len(models):
+        human = f"; people do in {number(people['value'].iloc[0])}" if len(people) else ""
+        sentences.append(f"Choosing and rating give the same context in {_values(models)}{human}.")
+    return html_as_text(" ".join([*sentences, *ties_said(accuracies[accuracies["corpus"] == corpus])]))
+
+
+def _values(part: pd.DataFrame) -> str:
+    """Return one number with its interval, or the smallest and largest with their models."""
+    ordered = part.sort_values("value", kind="stable")
+    first, last = ordered.iloc[0], ordered.iloc[-1]
+    if len(ordered) == 1:
+        return f"{with_interval(first)} ({first['model']})"
+    if (same := shared_value(ordered["value"])) is not None:
+        return same
+    return f"{number(first['value'])} ({first['model']}) to {number(last['value'])} ({last['model']})"
+
+
+def ties_said(accuracies: pd.DataFrame) -> list[str]:
+    """Return a sentence on models whose numbers are ties and nothing else; none where there are none.
+
+    Args:
+        accuracies: Long table of `choice_likert`.
+    """
+    rows = shown_rows(accuracies, TIES_FIRST)
+    tied = rows[(rows["n_ties"] == rows["n"]) & (rows["n"] > 0)]
+    said = []
+    for kind, part in tied.groupby("measure", sort=False):
+        names = list(dict.fromkeys(part["model"]))
+        who = ", ".join(names[:MOST_NAMED]) + (
+            f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        )
+        said.append(
+            f"All {int(part['n'].max()):,} {kind} comparisons of {who} are ties, given to the first context: "
+            "there the share says how often the first context is right or chosen, and nothing of a preference."
+        )
+    return said
+
+
+CONFUSION, ACCURACIES = "choice_likert_confusion", "choice_likert"
+MATRIX = (("first_first", "first_second"), ("second_first", "second_second"))
+MOST_COLUMNS = 6
+"""Models side by side; more go on below."""
+SHORT_NAME = 15
+TIED = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": INK, "linewidth": 0.5}
+"""Round the words on a matrix that says nothing of a preference."""
+
+
+def agreement_figures(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> Iterator[Figure]:
+    """Yield confusion matrices, accuracies, and how often two measures choose alike.
+
+    Args:
+        accuracies: Long table of `choice_likert`.
+        consistency: The same.
+    """
+    right = shown_rows(accuracies, TIES_FIRST)
+    for corpus, part in right.groupby("corpus", sort=False):
+        whom = _whom(part)
+        first = "ties are given to the first context, as in the paper."
+        yield Figure(
+            name=file_name(CONFUSION, corpus),
+            caption=(
+                f"{corpus}: choices of the first context (C1) or the second (C2), rows by {whom}, columns by each "
+                f"model and measure ({n_said(part['n'])}); {first}"
+            ),
+            draw=partial(confusion_panels, part),
+        )
+        yield Figure(
+            name=file_name(ACCURACIES, corpus),
+            caption=(
+                f"Share of items of {corpus!s} on which each model's measure chooses as {whom} "
+                f"({n_said(part['n'])}). Lines are 95% intervals (Wilson); {first}"
+            ),
+            draw=partial(_of_models, part, x_label=f"same choice as {whom}", title=str(corpus), chance=0.5),
+        )
+    same = shown_rows(consistency, "consistency")
+    for corpus, part in same.groupby("corpus", sort=False):
+        yield Figure(
+            name=file_name("choice_likert_consistency", corpus),
+            caption=(
+                f"Share of items of {corpus} on which two measures of a model choose the same context "
+                f"({n_said(part['n'])}). Lines are 95% intervals (Wilson)."
+            ),
+            draw=partial(_of_models, part, x_label="same choice", title=str(corpus)),
+        )
+
+
+def _whom(part: pd.DataFrame) -> str:
+    (told_by,) = set(part["told_by"])
+    return "the items' design" if told_by == DESIGN else f"people ({told_by})"
+
+
+def _of_models(part: pd.DataFrame, **look: Any) -> Drawing:  # noqa: ANN401 - of `intervals`
+    return intervals(part, rows="model", series="measure", limits=(0, 1), **look)
+
+
+def confusion_panels(rows: pd.DataFrame) -> Drawing:
+    """Draw a matrix of counts a model (columns) and measure (rows), as the paper's Figure 2.
+
+    Args:
+        rows: A row a model and measure, with the counts of `MATRIX`.
+    """
+    models = list(dict.fromkeys(rows["model"]))
+    kinds = [kind for kind in MEASURES if kind in set(rows["measure"])]
+    n_columns = min(MOST_COLUMNS, len(models))
+    n_blocks = -(-len(models) // MOST_COLUMNS)
+    with styled():
+        made = drawing(0.9 + 1.05 * max(2, n_columns), 0.3 + n_blocks * (0.3 + 0.98 * len(kinds)))
+        for nth, model in enumerate(models):
+            block, column = divmod(nth, MOST_COLUMNS)
+            for row, kind in enumerate(kinds):
+                place = (block * len(kinds) + row) * n_columns + column + 1
+                axes = made.add_subplot(n_blocks * len(kinds), n_columns, place)
+                own = rows[(rows["model"] == model) & (rows["measure"] == kind)]
+                _matrix(axes, own)
+                if row == 0:
+                    axes.set_title(_short(str(model)), fontsize=7.5, fontweight="normal", loc="center")
+                if column == 0:
+                    axes.set_ylabel(kind, fontsize=8)
+    return made
+
+
+def _short(name: str) -> str:
+    """Return a model's name without its organisation, in lines of at most `SHORT_NAME` letters."""
+    return "\n".join(textwrap.wrap(label(name.rsplit("/", 1)[-1]), SHORT_NAME))
+
+
+def _matrix(axes: Axes, own: pd.DataFrame) -> None:
+    """Draw one matrix of counts; nothing where the model has not this measure."""
+    axes.set_xticks([0, 1], ["C1", "C2"], fontsize=6.5)
+    axes.set_yticks([0, 1], ["C1", "C2"], fontsize=6.5)
+    axes.tick_params(length=0, pad=1)
+    if own.empty:
+        axes.tick_params(labelbottom=False, labelleft=False)
+        axes.spines[:].set_visible(False)
+        return
+    counts = np.array([[int(own.iloc[0][name]) for name in line] for line in MATRIX])
+    image = axes.imshow(counts, cmap=SEQUENTIAL, vmin=0, vmax=max(1, counts.sum() * 0.6), aspect="auto")
+    for (row, column), count in np.ndenumerate(counts):
+        red, green, blue, _ = image.to_rgba(count)
+        dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
+        axes.text(column, row, f"{count:,}", ha="center", va="center", fontsize=8, color="white" if dark else INK)
+    if own.iloc[0]["n_ties"] == counts.sum():
+        axes.text(0.5, 0.5, "all tie", ha="center", va="center", fontsize=7, color=INK, bbox=TIED)
+
 
 TASK = "context_pair"
 CELLS = ("first_first", "first_second", "second_first", "second_second")

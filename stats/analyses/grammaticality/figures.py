@@ -14,12 +14,10 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.figures.charts import roc_curves
-from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.panels import areas, distributions, roc_panels
-from pairbank.stats.figures.scatter_cells import scatter_cells
-from pairbank.stats.figures.scatters import scatter_panels
+from pairbank.stats.figures.charts import areas, distributions, roc_curves, roc_panels
+from pairbank.stats.figures.scatters import scatter_cells, scatter_panels
 from pairbank.stats.figures.shared import bin_figures, file_name, n_said, pages, place_said
+from pairbank.stats.figures.style import Figure
 from pairbank.stats.scored_table.summary_row import SummaryRow
 from pairbank.stats.wording import number
 

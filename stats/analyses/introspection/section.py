@@ -35,7 +35,7 @@ from pairbank.stats.analyses.introspection.model_pairs import LEAST_SHARE, Disag
 from pairbank.stats.analyses.introspection.tables import introspection_tables
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.delta_stack import DeltaStack, stack_deltas
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import number, percent, span
 

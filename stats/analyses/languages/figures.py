@@ -18,9 +18,8 @@ from pairbank.builders.languages import typology
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.languages.statistics import ORDER
 from pairbank.stats.figures.charts import heat_map
-from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said
-from pairbank.stats.figures.style import CHANCE, COLOURS, INK, drawing, grid, label, legend, series_look, styled
+from pairbank.stats.figures.style import CHANCE, COLOURS, INK, Figure, drawing, grid, label, legend, series_look, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

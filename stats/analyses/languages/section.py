@@ -34,7 +34,7 @@ from pairbank.stats.analyses.languages.statistics import (
 from pairbank.stats.analyses.languages.statistics import said as complexity_said
 from pairbank.stats.figures.shared import file_name, n_said
 from pairbank.stats.measures.accuracy import accuracy
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
 from pairbank.stats.wording import number, p_value

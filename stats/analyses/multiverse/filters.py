@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.stats.measures.distance_bins import distance_filter
-from pairbank.stats.scored_table.frame import number_column
+from pairbank.stats.scored_table.method_scores import number_column
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray

@@ -14,7 +14,7 @@ import numpy as np
 
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT, MethodName
-from pairbank.stats.estimates.arrays import mean_of_known
+from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.scored_table.credit import choices_of, credits_of
 

@@ -17,9 +17,9 @@ from pairbank.stats.analyses.multiverse.curve import Curve, curve_of
 from pairbank.stats.analyses.multiverse.specifications import held, layouts_of, position_bias, specifications
 from pairbank.stats.analyses.multiverse.words import DEFINITIONS, answer_of, tests_table, text_of
 from pairbank.stats.analyses.raters.judgments import ratings_given
-from pairbank.stats.figures.figure import Figure
 from pairbank.stats.figures.specification_curves import MOST_DRAWN, MOST_LEVELS, specification_curve
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.figures.style import Figure
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 PARADIGMS = ("paradigm", "phenomenon")
 

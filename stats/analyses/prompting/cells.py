@@ -27,8 +27,7 @@ from pairbank.stats.scored_table.scored_table import read_table
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
     from pairbank.stats.estimates.estimate import Estimate
-    from pairbank.stats.scored_table.frame import ScoredFrame
-    from pairbank.stats.scored_table.method_scores import MethodScores
+    from pairbank.stats.scored_table.method_scores import MethodScores, ScoredFrame
     from pairbank.stats.scored_table.scored_table import ScoredTable
 
 LOG_P, ACCURACY = "mean log P (nats)", "accuracy"

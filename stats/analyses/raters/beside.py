@@ -21,15 +21,21 @@ from pairbank.stats.analyses.raters.judgments import (
 )
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.measures.accuracy import accuracy
-from pairbank.stats.measures.people.alternative_annotator import (
+from pairbank.stats.measures.people.human_agreement import (
     LEAST_ITEMS,
     AlternativeAnnotator,
     alternative_annotator,
     alternative_annotator_of_ratings,
 )
 from pairbank.stats.measures.people.noise_ceiling import ceiling_from_ratings
-from pairbank.stats.measures.people.raters import WithOthers, rater_accuracy, with_others
-from pairbank.stats.measures.people.reliability import Level, intraclass_correlations, krippendorff_alpha
+from pairbank.stats.measures.people.raters import (
+    Level,
+    WithOthers,
+    intraclass_correlations,
+    krippendorff_alpha,
+    rater_accuracy,
+    with_others,
+)
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray, IntArray

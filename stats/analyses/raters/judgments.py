@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.ratings.normalisation import normalised
-from pairbank.builders.ratings.scales import FORCED_CHOICE
+from pairbank.builders.ratings import FORCED_CHOICE, normalised
 from pairbank.errors import BankError
 from pairbank.files import read_parquet
 from pairbank.stats.analyses.people import ceiling_of

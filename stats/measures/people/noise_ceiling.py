@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.arrays import finite_vector
+from pairbank.stats.estimates.estimate import finite_vector
 from pairbank.stats.measures.crossed_variance import component_variances
 from pairbank.stats.wording import number
 

@@ -2,23 +2,243 @@
 
 A choice is 1 for the better side, -1 for the worse one, 0 for neither (a tie, credited one half), NaN where the rater
 did not judge the item. What individual raters reach together is what a model can be held against: one more person, or
-many.
+many. `reliability` says how far ratings agree: intraclass correlations (pingouin) and Krippendorff's α.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.stats.estimates.bootstrap import deleted, half_width
+from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 from pairbank.stats.estimates.shares import share_of_items, share_of_trials
+from pairbank.stats.measures.associations import all_digits
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
     from pairbank.stats.estimates.estimate import Estimate
+
+Level = Literal["nominal", "ordinal", "interval"]
+ICC, ALPHA = "icc-jackknife-z", "alpha-jackknife-z"
+COLUMNS = ("item_id", "side", "rater", "value")
+ICC_TYPES = {
+    "agreement_single": "ICC(A,1)",
+    "agreement_mean": "ICC(A,k)",
+    "consistency_single": "ICC(C,1)",
+    "consistency_mean": "ICC(C,k)",
+    "any_raters_single": "ICC(1,1)",
+    "any_raters_mean": "ICC(1,k)",
+}
+"""Our names of the kinds, and pingouin's: of one rater or of the mean of all; raters' levels count, or do not."""
+_MOST_VALUES = 200
+LEAST_RATED = 10
+"""Things that an interval needs."""
+LEAST_APART = 5
+"""Things on which raters differ, and things with another than the most usual value, that alpha's interval needs."""
+
+
+def intraclass_correlations(ratings: pd.DataFrame) -> dict[str, Estimate]:
+    """Return the six intraclass correlations of raters who all rated everything.
+
+    Args:
+        ratings: Columns item_id, side, rater and value, one rating a row; what is rated is an item's side.
+
+    Returns:
+        By name (`ICC_TYPES`), with a jackknife interval over what was rated, whose number is n. (The usual interval of
+        the F distribution supposes normal ratings; that of absolute agreement covers 98 to 100% with two raters.)
+        Where not every rater rated everything: undefined.
+
+    Raises:
+        BankError: If a column is missing, a value is no number, or somebody rated something twice.
+    """
+    wide = _wide(ratings)
+    n, k = wide.shape
+    reason = None
+    if np.isnan(wide.to_numpy()).any():
+        reason = "not every rater rated everything"
+    elif n < 3 or k < 2:
+        reason = f"{n} things rated by {k} raters; expected 3 or more by 2 or more"
+    elif not np.ptp(wide.to_numpy()):
+        reason = "every rating is the same"
+    if reason:
+        return {name: undefined(reason, n=n, method=ICC) for name in ICC_TYPES}
+    long = wide.reset_index(drop=True).melt(ignore_index=False, var_name="rater").reset_index(names="unit")
+    # raters who differ by a constant leave nothing to divide by: F is infinite, and the correlation is 1 or near it
+    with all_digits() as pingouin, np.errstate(divide="ignore", invalid="ignore"):
+        found = pingouin.intraclass_corr(long, targets="unit", raters="rater", ratings="value").set_index("Type")
+    without = single_rater_without_each(wide.to_numpy())
+    made = {}
+    for name, kind in ICC_TYPES.items():
+        value, single = float(found["ICC"][kind]), name.replace("mean", "single")
+        if not np.isfinite(value):
+            made[name] = undefined("no variance within raters or within what they rated", n=n, method=ICC)
+            continue
+        of_one = float(found["ICC"][ICC_TYPES[single]])
+        ends = single_rater_interval(of_one, without[single], n_raters=k, level=0.95)
+        if isinstance(ends, str):
+            made[name] = without_interval(value, ends, n=n, method=ICC)
+            continue
+        low, high = ends if name == single else (k * x / (1 + (k - 1) * x) for x in ends)  # Spearman-Brown
+        made[name] = Estimate(value=value, low=low, high=high, n=n, method=ICC)
+    return made
+
+
+def single_rater_without_each(ratings: FloatArray) -> dict[str, FloatArray]:
+    """Return the three intraclass correlations of one rater, leaving out each of what was rated.
+
+    Args:
+        ratings: Shape (things, raters), three things or more, no gaps.
+    """
+    n, k = len(ratings) - 1, ratings.shape[1]
+    of_thing, of_rater = ratings.sum(axis=1), ratings.sum(axis=0) - ratings
+    level = (ratings.sum() - of_thing) ** 2 / (n * k)
+    all_squares = (ratings**2).sum() - (ratings**2).sum(axis=1) - level
+    between = ((of_thing**2).sum() - of_thing**2) / k - level
+    raters = (of_rater**2).sum(axis=1) / n - level
+    things, rater = between / (n - 1), raters / (k - 1)
+    rest, within = (all_squares - between - raters) / ((n - 1) * (k - 1)), (all_squares - between) / (n * (k - 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {
+            "agreement_single": (things - rest) / (things + (k - 1) * rest + k * (rater - rest) / n),
+            "consistency_single": (things - rest) / (things + (k - 1) * rest),
+            "any_raters_single": (things - within) / (things + (k - 1) * within),
+        }
+
+
+def single_rater_interval(
+    value: float, without: FloatArray, *, n_raters: float, level: float
+) -> tuple[float, float] | str:
+    """Return the ends of a jackknife interval of an agreement of individual raters, or why there is none.
+
+    On the scale z = log((1 + (k - 1) r) / (1 - r)) / 2, on which an intraclass correlation of k raters has about the
+    same variance everywhere (Fisher 1925, Statistical Methods for Research Workers, section 39).
+
+    Args:
+        value: The correlation.
+        without: The same without each of what was rated.
+        n_raters: k.
+        level: Confidence level, a share.
+    """
+    lowest = -1 / (n_raters - 1)
+    both = np.append(without, value)
+    if without.size < LEAST_RATED:
+        return f"an interval needs {LEAST_RATED} things that were rated, there are {without.size}"
+    if not np.isfinite(both).all() or both.max() >= 1 - 1e-12 or both.min() <= lowest + 1e-12:
+        return "raters agree wholly, or not at all, without one of the things that they rated"
+    z = np.log((1 + (n_raters - 1) * both) / (1 - both)) / 2
+    half = half_width(deleted(z[:-1]), level=level)
+    if not half > 0:
+        return "the standard error is 0"
+    low, high = np.exp(2 * (z[-1] + np.array([-half, half])))
+    return float((low - 1) / (low + n_raters - 1)), float((high - 1) / (high + n_raters - 1))
+
+
+def krippendorff_alpha(ratings: pd.DataFrame, *, scale: Level, level: float = 0.95) -> Estimate:
+    """Return Krippendorff's alpha: 1 - observed over expected disagreement, 0 for raters who draw lots.
+
+    Args:
+        ratings: As for `intraclass_correlations`; ratings may be missing.
+        scale: How far two values are apart: not the same (nominal), by rank (ordinal), by difference (interval).
+        level: Confidence level of the jackknife interval over what was rated.
+
+    Raises:
+        BankError: As for `intraclass_correlations`.
+    """
+    rows = _rated(ratings)
+    values, which = np.unique(rows["value"].to_numpy(), return_inverse=True)
+    if values.size > _MOST_VALUES:
+        raise BankError(
+            f"{values.size} different values; alpha is for scales of at most {_MOST_VALUES}, round them first"
+        )
+    thing = rows.groupby(["item_id", "side"], sort=False).ngroup().to_numpy()
+    cells = np.bincount(thing * values.size + which, minlength=(int(thing.max(initial=-1)) + 1) * values.size)
+    counts = cells.reshape(-1, max(values.size, 1)).astype(np.float64)
+    return alpha_of_counts(counts[counts.sum(axis=1) > 1], values, scale=scale, level=level)
+
+
+def alpha_of_counts(counts: FloatArray, values: FloatArray, *, scale: Level, level: float = 0.95) -> Estimate:
+    """Return Krippendorff's alpha from how often each value was given to each thing.
+
+    Args:
+        counts: Shape (things, values), two ratings or more of each thing.
+        values: The values, ascending.
+        scale: As for `krippendorff_alpha`.
+        level: Confidence level, a share.
+    """
+    n = len(counts)
+    report: dict[str, Any] = {"n": n, "method": ALPHA, "level": level}
+    if not n:
+        return undefined("nothing was rated twice", **report)
+    kinds, kind, copies = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
+    own = np.stack([_together(one) for one in kinds])
+    together = np.einsum("i,ijk->jk", copies, own)
+    value = _alpha(together, values, scale)
+    if math.isnan(value):
+        return undefined("every rating is the same", **report)
+    apart = int(copies[(kinds > 0).sum(axis=1) > 1].sum())
+    usual = int(np.argmax(counts.sum(axis=0)))
+    unusual = int((counts.sum(axis=1) > counts[:, usual]).sum())
+    if min(apart, unusual) < LEAST_APART:
+        reason = (
+            f"raters differ on {apart} things, and {unusual} have a value that is not the most usual; an interval "
+            f"needs {LEAST_APART}"
+        )
+        return without_interval(value, reason, **report)
+    without = np.array([_alpha(together - one, values, scale) for one in own])[kind.ravel()]
+    ends = single_rater_interval(value, without, n_raters=float(counts.sum(axis=1).mean()), level=level)
+    if isinstance(ends, str):
+        return without_interval(value, ends, **report)
+    return Estimate(value=value, low=ends[0], high=ends[1], **report)
+
+
+def _wide(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Return ratings with a row for each side of an item, and a column a rater; NaN where there is none."""
+    return _rated(ratings).pivot(index=["item_id", "side"], columns="rater", values="value")
+
+
+def _rated(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Return ratings that are numbers, one a rater and side of an item."""
+    if missing := [name for name in COLUMNS if name not in ratings.columns]:
+        raise BankError(f"the ratings have no columns {missing}; expected {', '.join(COLUMNS)}")
+    values = pd.to_numeric(ratings["value"], errors="coerce")
+    wrong = ratings["value"].notna() & ~np.isfinite(values.fillna(np.nan).to_numpy(dtype=np.float64, na_value=np.nan))
+    if wrong.any():
+        raise BankError(f"a rating is {ratings['value'][wrong].iloc[0]!r}; expected a number or nothing")
+    rows = ratings.assign(value=values.astype(float)).dropna(subset=["value"])
+    keys = ["item_id", "side", "rater"]
+    if rows.duplicated(keys).any():
+        twice = rows[rows.duplicated(keys)].iloc[0]
+        raise BankError(f"{twice['rater']} rated {twice['item_id']} ({twice['side']}) twice; give one rating")
+    return rows
+
+
+def _together(counts: FloatArray) -> FloatArray:
+    """Return how often two values of one thing stand together, from how often each was given to it."""
+    return np.asarray((np.outer(counts, counts) - np.diag(counts)) / (counts.sum() - 1))
+
+
+def _alpha(together: FloatArray, values: FloatArray, scale: Level) -> float:
+    """Return alpha from how often each two values stand together, shape (values, values)."""
+    totals = together.sum(axis=0)
+    apart = _apart(totals, values, scale)
+    expected = float(totals @ apart @ totals)
+    return 1 - (totals.sum() - 1) * float((together * apart).sum()) / expected if expected > 1e-9 else math.nan
+
+
+def _apart(totals: FloatArray, values: FloatArray, scale: Level) -> FloatArray:
+    if scale == "nominal":
+        return np.asarray(1 - np.eye(values.size))
+    if scale == "interval":
+        return np.asarray((values[:, np.newaxis] - values) ** 2)
+    middle = np.cumsum(totals) - totals / 2  # ranks: from the middle of one value to that of the other
+    return np.asarray((middle[:, np.newaxis] - middle) ** 2)
+
 
 LEAST_TOGETHER = 10
 """Things that a rater must have rated for a correlation with the others."""

@@ -10,10 +10,7 @@ import pytest
 
 import pairbank
 from pairbank.builders.dataset import manifest_of
-from pairbank.builders.ratings.normalisation import normalised
-from pairbank.builders.ratings.rating import Rating, judged
-from pairbank.builders.ratings.scales import FORCED_CHOICE
-from pairbank.builders.ratings.summary import rating_summary
+from pairbank.builders.ratings import FORCED_CHOICE, Rating, judged, normalised, rating_summary
 from pairbank.builders.schema.columns import Item
 from pairbank.errors import CorpusError, UnknownNameError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pairbank.builders import CORPORA
-from pairbank.builders.sources.references import bibtex, entries, references
+from pairbank.builders.sources.source import bibtex, entries, references
 from pairbank.errors import PairbankError, UnknownNameError
 
 ROOT = Path(__file__).resolve().parents[3]

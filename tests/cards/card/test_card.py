@@ -17,7 +17,7 @@ import pairbank
 from bank_fixtures import Score
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.dataset import MANIFEST
-from pairbank.builders.sources.references import bibtex
+from pairbank.builders.sources.source import bibtex
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.cards.bank.tables import read_summary
 from pairbank.cards.card.check_figures import figure_problems

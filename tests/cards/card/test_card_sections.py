@@ -18,8 +18,7 @@ import yaml
 import pairbank
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.cards.card.contents import columns_in, contents_of
-from pairbank.cards.card.dictionary import MEANINGS, SUMMARY, UNDESCRIBED, described, dictionary
-from pairbank.cards.card.flags import FLAG_MEANINGS
+from pairbank.cards.card.dictionary import FLAG_MEANINGS, MEANINGS, SUMMARY, UNDESCRIBED, described, dictionary
 from pairbank.cards.card.foreign_text import parsed_tables
 from pairbank.errors import BankError
 from pairbank.files import write_json
@@ -285,7 +284,7 @@ def test_every_flag_that_scoring_or_the_schema_can_set_has_a_meaning() -> None:
     from importlib import import_module
 
     found = set()
-    for name in ("pairbank.scoring.api.names", "pairbank.builders.schema.flags"):
+    for name in ("pairbank.scoring.api.names", "pairbank.builders.schema.columns"):
         body = ast.parse(Path(str(import_module(name).__file__)).read_text(encoding="utf-8")).body
         for one, told in itertools.pairwise(body):
             if isinstance(one, ast.Assign) and isinstance(told, ast.Expr) and "Flag:" in ast.unparse(told):

@@ -15,9 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pairbank
-from pairbank.scoring.prompts.prompt import in_language
+from pairbank.scoring.prompts.prompt import fill, in_language, slot_values
 from pairbank.scoring.prompts.registry import prompts
-from pairbank.scoring.prompts.slots import fill, slot_values
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement
 from pairbank.stats.measures.paired_tests import compare, compare_credits, mcnemar_exact, mcnemar_mid_p
 from site_bank import METHODS
@@ -392,7 +391,8 @@ def test_every_prompt_is_shown_as_it_was_asked(hard: Shown) -> None:
 def test_words_are_compared_by_their_log_probability(tmp_path: Path, chromium: Browser) -> None:
     import datasets
 
-    from pairbank.builders.schema.columns import Item, features
+    from pairbank.builders.schema.columns import Item
+    from pairbank.builders.schema.features import features
     from pairbank.scoring.models.fake import FakeScorer
     from site_pages import serving, shown
 

@@ -170,7 +170,9 @@ def test_a_model_with_position_bias_is_marked_and_neither_ranked_nor_compared(op
 
 
 def _meta(table: pairbank.ScoredDataset) -> MethodScores:
-    (scores,) = [x for x in read_table(scored_frame(table)).choices.methods if x.layout.method == METHODS[1]]
+    (scores,) = [
+        x for x in read_table(scored_frame(table, for_analyses=True)).choices.methods if x.layout.method == METHODS[1]
+    ]
     return scores
 
 
@@ -568,7 +570,8 @@ def test_no_row_offers_no_download(hard: Shown) -> None:
 def test_the_lines_of_python_load_a_corpus_of_an_odd_name(opened: Open, tmp_path: Path) -> None:
     import datasets
 
-    from pairbank.builders.schema.columns import Item, features
+    from pairbank.builders.schema.columns import Item
+    from pairbank.builders.schema.features import features
 
     rows = [
         Item(

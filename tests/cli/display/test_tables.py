@@ -13,7 +13,7 @@ from pairbank.builders.catalogue import catalogue_rows
 from pairbank.cli.display.tables import folded, lines
 from pairbank.scoring.methods.page import method_rows
 from pairbank.scoring.prompts.registry import prompts_of
-from pairbank.study.shipped_lists import list_rows
+from pairbank.study.model_list import list_rows
 
 
 def printed(table: pd.DataFrame, width: int, whole: tuple[str, ...] = ()) -> list[str]:

@@ -22,8 +22,7 @@ from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import ModelInfo
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.engine.logprobs import BLOCK_LOGITS, CHANGES_LOGITS
-from pairbank.scoring.engine.prefix_cache import computed_trunk
-from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS
+from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS, computed_trunk
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.self_check import packing_problem

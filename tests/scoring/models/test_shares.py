@@ -12,8 +12,7 @@ import torch
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.scoring.api.model import Divisible
-from pairbank.scoring.api.requests import EdgeRequest, Request
-from pairbank.scoring.api.share import N_PLACES, WHOLE, Share
+from pairbank.scoring.api.requests import N_PLACES, WHOLE, EdgeRequest, Request, Share
 from pairbank.scoring.engine import forward
 from pairbank.scoring.models import causal
 from pairbank.scoring.models.fake import FakeScorer

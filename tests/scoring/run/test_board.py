@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import pairbank
-from pairbank.scoring.api.share import N_PLACES
+from pairbank.scoring.api.requests import N_PLACES
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.run.board import Board, Task

@@ -21,10 +21,10 @@ from typer.testing import CliRunner
 import pairbank
 from pairbank.cli import app
 from pairbank.errors import ModelLoadError, ScoringError
-from pairbank.scoring.api.share import N_PLACES
+from pairbank.scoring.api.requests import N_PLACES
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
-from pairbank.scoring.run.ray_cluster import Needs, begin
+from pairbank.scoring.run.ray_workers import Needs, begin
 from tiny_bidirectional_models import saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
 

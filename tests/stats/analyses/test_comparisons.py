@@ -11,7 +11,7 @@ import pytest
 from pairbank.errors import BankError
 from pairbank.stats.analyses.comparisons import section
 from pairbank.stats.measures.paired_tests import corrected, mcnemar_mid_p
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, keyed, rated_table
 
 

@@ -12,7 +12,7 @@ import pytest
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.languages import language_facts, typology
 from pairbank.errors import BankError
-from pairbank.stats.analyses.language_view.section import (
+from pairbank.stats.analyses.language_view import (
     MOST_LANGUAGES,
     OTHER,
     aligned,
@@ -20,7 +20,7 @@ from pairbank.stats.analyses.language_view.section import (
     section,
     shared_names,
 )
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, keyed, rated_table
 
 
@@ -143,4 +143,4 @@ def test_a_name_of_a_phenomenon_stands_under_one_shared_name() -> None:
     names = [name for found in shared_names().values() for name in found]
     assert len(names) == len(set(names))
     assert all(aligned(name.removesuffix("*")) != OTHER for name in names)
-    assert (resources.files("pairbank.stats.analyses.language_view") / "data" / "phenomena.toml").is_file()
+    assert (resources.files("pairbank.stats.analyses") / "phenomena.toml").is_file()

@@ -18,7 +18,7 @@ from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.languages.section import section
 from pairbank.stats.analyses.languages.statistics import leave_one_out, method_correlations, typology_means
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, META, keyed, rated_table
 
 LANGUAGES = ["en", "ca", "nl", "fr", "fa", "es", "ar", "de", "el", "he", "ru", "uk", "zh", "vi", "hu", "ja", "ko", "tr"]

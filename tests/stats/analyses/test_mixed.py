@@ -13,7 +13,7 @@ from claims_nulls import crossed_cells, mixed_errors
 from pairbank.errors import BankError
 from pairbank.stats.analyses.mixed import section
 from pairbank.stats.measures.mixed import mixed_numbers, mixed_shares
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, keyed, rated_table
 
 

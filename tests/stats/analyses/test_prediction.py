@@ -15,7 +15,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.prediction import section
 from pairbank.stats.measures.accuracy import accuracy_pooled, balanced_accuracy
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, META, keyed, rated_table
 
 

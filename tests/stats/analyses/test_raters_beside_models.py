@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.asked_for import checked_options, section_or_note
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.analyses.raters.section import section
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.analyses.registry import checked_options, section_or_note
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, rated_table
 
 

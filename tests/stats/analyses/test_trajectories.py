@@ -19,7 +19,7 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 from pairbank.stats.analyses.trajectories import rank_agreement, section
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
 KINDS = ["agreement", "binding", "islands", "npi", "quantifiers", "raising"]

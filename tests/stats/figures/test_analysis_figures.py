@@ -17,7 +17,7 @@ from pairbank.stats.analyses.languages import section as multilingual
 from pairbank.stats.analyses.people import section as people
 from pairbank.stats.figures.style import save_figure
 from pairbank.stats.report.overview import overview_section
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import rated_table
 
 

@@ -15,9 +15,8 @@ import pytest
 from matplotlib.text import Text
 
 from pairbank.errors import BankError
-from pairbank.stats.figures.charts import curves, heat_map, intervals, roc_curves
-from pairbank.stats.figures.grouped_map import EMPTY, FEW, grouped_map
-from pairbank.stats.figures.panels import areas, curve_panels, roc_panels
+from pairbank.stats.figures.charts import areas, curve_panels, curves, heat_map, intervals, roc_curves, roc_panels
+from pairbank.stats.figures.models import EMPTY, FEW, grouped_map
 from pairbank.stats.figures.scatters import scatter
 from pairbank.stats.figures.style import INK, save_bytes, save_figure
 

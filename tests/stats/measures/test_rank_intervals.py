@@ -44,7 +44,7 @@ def test_ranks_are_those_of_a_loop_over_pairs_with_ties_and_gaps() -> None:
 
 
 def _credits(deltas: np.ndarray) -> np.ndarray:
-    return (np.sign(deltas) + 1) / 2
+    return np.asarray((np.sign(deltas) + 1) / 2)
 
 
 def test_models_differ_only_where_they_do_over_paradigms_too() -> None:

@@ -10,7 +10,7 @@ from pairbank.errors import BankError
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.measures.accuracy import balanced_accuracy
 from pairbank.stats.measures.agreement import pearson
-from pairbank.stats.measures.thresholds import N_FOLDS, best_threshold, held_out_margins
+from pairbank.stats.measures.roc import N_FOLDS, best_threshold, held_out_margins
 
 
 def ids(n: int) -> list[str]:

@@ -18,7 +18,7 @@ from pairbank.stats.report.cautions import cautions, unasked
 from pairbank.stats.report.one_place import place_caution
 from pairbank.stats.report.overview import overview_section
 from pairbank.stats.report.wide_tables import agreement_numbers
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import META, rated_table
 
 

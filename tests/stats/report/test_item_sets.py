@@ -13,7 +13,7 @@ from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 from pairbank.stats.analyses.comparisons import section
 from pairbank.stats.report.item_sets import HOW_COMPARED, MOST_NAMED, item_set_notes
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import rated_table
 
 

@@ -10,9 +10,8 @@ import pytest
 
 import pairbank
 from pairbank.scoring.models.fake import FakeScorer
-from pairbank.stats.analyses.asked_for import section_or_note
 from pairbank.stats.analyses.base import DEFAULTS
-from pairbank.stats.analyses.registry import ANALYSES
+from pairbank.stats.analyses.registry import ANALYSES, section_or_note
 from pairbank.stats.report.summary import summarise
 from rated_tables import rated_table
 

@@ -20,7 +20,7 @@ from pairbank.stats.measures.mixed import Effect, Fitted
 from pairbank.stats.report.overview import own_accuracies
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.credit import credits_of
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from position_nulls import pooled_differ, sign_differ
 from rated_tables import DIRECT, META, keyed, rated_table
@@ -36,7 +36,7 @@ def always_first(table: ScoredFrame) -> ScoredFrame:
     logprobs = np.log(np.stack([first, 1 - first], axis=-1))
     good, bad = ((logprobs[:, 0, k] + logprobs[:, 1, 1 - k]) / 2 for k in (0, 1))
     cells = {"meta_good": good, "meta_bad": bad, "meta_delta": good - bad}
-    return replace(table, frame=table.frame.assign(**cells, meta_logprobs=logprobs.reshape(n, 4).tolist()))
+    return replace(table, frame=table.frame.assign(**cells, meta_logprobs=list(logprobs.reshape(n, 4))))
 
 
 def credit(table: ScoredFrame, method: str) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import pytest
 
 from pairbank.errors import BankError
 from pairbank.stats import MethodLayout
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 
 DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())

@@ -20,7 +20,7 @@ from pairbank.scoring.api.model import Ask
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.generation import write
 from pairbank.scoring.models.server import client
-from pairbank.scoring.models.server.scorer import ServerScorer
+from pairbank.scoring.models.server.load import ServerScorer
 from served_models import MODELS, Here, Serve, models_here, serving
 
 

@@ -20,7 +20,7 @@ from pairbank.scoring.api.requests import Request
 from pairbank.scoring.methods.unigrams import count_unigrams
 from pairbank.scoring.models.generation import write
 from pairbank.scoring.models.server import client
-from pairbank.scoring.models.server.scorer import ServerScorer
+from pairbank.scoring.models.server.load import ServerScorer
 from prompt_files import BOTH_ORDERS
 from served_models import MODELS, Here, Serve, models_here, serving
 

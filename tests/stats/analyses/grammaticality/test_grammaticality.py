@@ -13,7 +13,7 @@ from sklearn import metrics
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.grammaticality.section import section
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, keyed, rated_table
 
 MEAN = MethodLayout(method="mean_logprob", kind="direct", presentations=(), options=(), correct=())

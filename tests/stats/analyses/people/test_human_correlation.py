@@ -17,7 +17,7 @@ from pairbank.stats.analyses.people import ceiling_of, section
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import distance_filter
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from rated_tables import keyed, rated_table
 

@@ -13,7 +13,7 @@ import pytest
 import pairbank
 from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
-from pairbank.stats.analyses.suites.formulas import comparisons_of, parsed
+from pairbank.stats.analyses.suites.results import comparisons_of, parsed
 
 N_ITEMS = 60
 

@@ -12,7 +12,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.suites.section import section
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 LAYOUT = MethodLayout(method="regions", kind="direct", presentations=(), options=(), correct=())
 GARDEN_PATH = "[(2;%amb_no%) > (2;%amb_comma%)] & [[(2;%amb_no%) - (2;%amb_comma%)] > [(2;%un_no%) - (2;%un_comma%)]]"

@@ -10,7 +10,7 @@ import pandas as pd
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.estimates.bootstrap import bootstrap_mean
 from pairbank.stats.estimates.estimate import said
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 
 DEFINITIONS = """\

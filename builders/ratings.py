@@ -1,21 +1,24 @@
-"""One rating: which rater gave which value to which side of an item. In, ratings; out, the human judgment of an item.
-
-A rater is a number from 0, given in the order in which raters appear in the source: no identifier of a source is kept.
-A forced choice is a rating of the better side: 1 = this side was chosen, 0 = the other one was.
-"""
+"""Ratings of single raters: in, who judged what; out, mean, spread and number for each side of every item."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pairbank.builders.ratings.scales import FORCED_CHOICE
+import numpy as np
+from numpy.typing import NDArray
+
 from pairbank.builders.schema.columns import Column, Item
+from pairbank.errors import unknown_name
 
 if TYPE_CHECKING:
-    import datasets
+    import pandas as pd
+
+FORCED_CHOICE = "forced-choice"
+"""Scale: whether the better side was chosen."""
+
 
 Side = Literal["good", "bad"]
 RATING_COLUMNS: tuple[Column, ...] = (
@@ -89,8 +92,57 @@ def mean_or_none(values: list[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def rating_features() -> datasets.Features:
-    """Return the explicit Features of the table of ratings."""
-    import datasets
+Normalisation = Literal["none", "z-by-rater"]
+NORMALISATIONS: tuple[Normalisation, ...] = ("none", "z-by-rater")
 
-    return datasets.Features({column.name: datasets.Value(column.type) for column in RATING_COLUMNS})
+
+def normalised(
+    values: Sequence[float], raters: Sequence[int], normalisation: Normalisation = "none"
+) -> NDArray[np.float64]:
+    """Return the values under a normalisation.
+
+    A rater who gave one rating, or the same one always, has no z-scores: NaN.
+
+    Raises:
+        UnknownNameError: no such normalisation.
+
+    >>> normalised([1.0, 2.0, 3.0, 5.0, 5.0], [0, 0, 0, 1, 1], "z-by-rater").tolist()
+    [-1.0, 0.0, 1.0, nan, nan]
+    """
+    if normalisation not in NORMALISATIONS:
+        raise unknown_name("normalisation", normalisation, NORMALISATIONS)
+    found = np.asarray(values, dtype=np.float64)
+    if normalisation == "none" or not found.size:
+        return found
+    _, who = np.unique(np.asarray(raters), return_inverse=True)
+    n = np.bincount(who)
+    centred = found - (np.bincount(who, weights=found) / n)[who]
+    squares = np.bincount(who, weights=centred**2)
+    spread = np.full(n.shape, np.nan)
+    spread[(n > 1) & (squares > 0)] = np.sqrt(squares / np.maximum(n - 1, 1))[(n > 1) & (squares > 0)]
+    return np.asarray(centred / spread[who], dtype=np.float64)
+
+
+def scale_after(scale: str, normalisation: Normalisation) -> str:
+    """Return the scale that values are on after a normalisation.
+
+    >>> scale_after("likert7", "z-by-rater"), scale_after("likert7", "none")
+    ('likert7-z-by-rater', 'likert7')
+    """
+    return scale if normalisation == "none" else f"{scale}-{normalisation}"
+
+
+def rating_summary(ratings: pd.DataFrame | Mapping[str, Any]) -> pd.DataFrame:
+    """Return one row a side of an item: mean, standard deviation (n - 1; NaN of one rating) and number of ratings.
+
+    Args:
+        ratings: the table of ratings (`load_ratings(...).to_pandas()`), or its columns.
+
+    >>> rating_summary({"item_id": ["a", "a"], "side": ["good"] * 2, "value": [5.0, 7.0]}).loc[0, "sd"].round(3).item()
+    1.414
+    """
+    import pandas as pd
+
+    frame = pd.DataFrame(ratings)
+    groups = frame.groupby(["item_id", "side"], sort=False)["value"]
+    return groups.agg(mean="mean", sd="std", n="count").reset_index()

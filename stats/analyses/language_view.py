@@ -21,13 +21,12 @@ from pairbank.builders.languages import language_facts
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.figures.charts import intervals
-from pairbank.stats.figures.figure import Figure
-from pairbank.stats.figures.grouped_map import FEW, grouped_map
-from pairbank.stats.figures.panels import areas
+from pairbank.stats.figures.charts import areas, intervals
+from pairbank.stats.figures.models import FEW, grouped_map
 from pairbank.stats.figures.shared import MOST_LINES, MOST_SERIES, file_name, n_said, pages
+from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.accuracy import accuracy
-from pairbank.stats.scored_table.frame import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import n_items, number, span, with_interval
 
@@ -54,7 +53,7 @@ def aligned(phenomenon: str | None) -> str:
 @functools.cache
 def shared_names() -> dict[str, tuple[str, ...]]:
     """Return the shared names, in the order in which they are shown, and what corpora call them."""
-    path = resources.files("pairbank.stats.analyses.language_view") / "data" / "phenomena.toml"
+    path = resources.files("pairbank.stats.analyses") / "phenomena.toml"
     return {shared: tuple(names) for shared, names in tomllib.loads(path.read_text(encoding="utf-8")).items()}
 
 
