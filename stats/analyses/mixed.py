@@ -199,7 +199,10 @@ def _of_table(
 
 
 def _references(cells: pd.DataFrame) -> dict[str, str]:
-    return {METHOD: DIRECT} if DIRECT in set(cells[METHOD]) else {}
+    """Return what others are compared with: `direct`, and the first model by name, the same for all outcomes."""
+    if cells.empty:
+        return {}
+    return {MODEL: min(cells[MODEL])} | ({METHOD: DIRECT} if DIRECT in set(cells[METHOD]) else {})
 
 
 def _rows(outcome: str, fitted: Fitted, cells: _Cells) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from pairbank.stats.estimates.shares import CLUSTERED, WILSON
 from pairbank.stats.figures.charts import heat_map
 from pairbank.stats.figures.shared import file_name, first_cells, n_said
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.measures.group_intervals import wilson_by_group
+from pairbank.stats.measures.group_intervals import simultaneous_by_group, wilson_by_group
 from pairbank.stats.measures.paired_tests import corrected, gain_test
 from pairbank.stats.scored_table.credit import BIAS_NOTE, MARK, Credits, credits_of, not_compared
 from pairbank.stats.scored_table.method_scores import ScoredFrame
@@ -105,7 +105,11 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         definitions=DEFINITIONS,
         tables={"accuracy": table_of_all, "over_models": over},
         figures=tuple(paradigm_figures(table_of_all)),
-        references=("Wilson 1927, JASA 22:209-212", "Holm 1979, Scandinavian Journal of Statistics 6:65-70"),
+        references=(
+            "Wilson 1927, JASA 22:209-212",
+            "Clopper & Pearson 1934, Biometrika 26:404-413; Korn & Graubard 1998, Survey Methodology 24:193-201",
+            "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
+        ),
     )
 
 
@@ -182,8 +186,7 @@ def extremes(credit: FloatArray, group: IntArray, n_groups: int) -> pd.DataFrame
     >>> found["value"].tolist(), found["p_below_holm"].round(4).tolist()
     ([0.0, 1.0], [0.0078, 1.0])
     """
-    level = 1 - SIGNIFICANCE / n_groups
-    estimates = wilson_by_group(credit, group, n_groups, level=level)
+    estimates = simultaneous_by_group(credit, group, n_groups, level=1 - SIGNIFICANCE)
     p = []
     for nth, one in enumerate(estimates):
         tested = gain_test(2 * credit[group == nth] - 1) if one.value < CHANCE else None
@@ -235,7 +238,8 @@ DEFINITIONS = f"""\
   one). **first_option**: share of first options, where that is position bias.
 - Intervals of these are of one group each, for a group chosen beforehand.
 - **over_models**: mean credit of each item over the models without position bias, by the method's own definition, of
-  groups with {LEAST_ITEMS} items or more. Its intervals hold for all groups of a column at once (Wilson's, Bonferroni).
+  groups with {LEAST_ITEMS} items or more. Its intervals hold for all groups of a column at once (Clopper &
+  Pearson's, Bonferroni).
   **n_models_below**: models whose own accuracy is below {CHANCE}. **p_below**: one-sided test of a mean below chance,
   over the signs that the items' credits - {CHANCE} could have had. **p_below_holm**: corrected for all groups.
 """

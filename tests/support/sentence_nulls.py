@@ -15,8 +15,9 @@ import numpy as np
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.stats.analyses.paradigms import extremes
 from pairbank.stats.measures.associations import p_of_all
-from pairbank.stats.measures.group_intervals import wilson_by_group
+from pairbank.stats.measures.group_intervals import simultaneous_by_group, wilson_by_group
 from pairbank.stats.measures.paired_tests import beyond_clusters_p, corrected, gain_test
+from pairbank.stats.measures.rank_intervals import pair_counts, rank_intervals
 
 SIGNIFICANCE = 0.05
 Said = Callable[[np.random.Generator], bool]
@@ -39,13 +40,13 @@ def differ(rng: np.random.Generator, *, n: int, rounded: bool = False) -> bool:
 
 
 def in_paradigms(
-    rng: np.random.Generator, *, n_paradigms: int, n_each: int, spread: float = 0.5
+    rng: np.random.Generator, *, n_paradigms: int, n_each: int, spread: float = 0.5, n_models: int = 4
 ) -> tuple[FloatArray, IntArray]:
-    """Return four models, equally good over all paradigms with ups and downs of their own, and the paradigms."""
+    """Return models, equally good over all paradigms with ups and downs of their own, and the paradigms."""
     paradigm = np.repeat(np.arange(n_paradigms), n_each)
     easy = 0.5 + rng.standard_normal(n_paradigms)[paradigm] + rng.standard_normal(paradigm.size)
-    own = spread * rng.standard_normal((4, n_paradigms))
-    return easy + own[:, paradigm] + rng.standard_normal((4, paradigm.size)), paradigm
+    own = spread * rng.standard_normal((n_models, n_paradigms))
+    return easy + own[:, paradigm] + rng.standard_normal((n_models, paradigm.size)), paradigm
 
 
 def differ_on_paradigms(rng: np.random.Generator, *, n_paradigms: int, n_each: int) -> bool:
@@ -60,6 +61,21 @@ def differ_beyond(rng: np.random.Generator, *, n_paradigms: int, n_each: int) ->
     return bool((corrected(p).holm < SIGNIFICANCE).any())
 
 
+def misranked(
+    rng: np.random.Generator, *, n_paradigms: int, n_each: int, n_models: int = 5, over: bool = True, lead: float = 0.0
+) -> bool:
+    """Return whether any of equally good models is not given all ranks; with a `lead`, whether the best is told apart.
+
+    Models vary over paradigms by .4 where items vary by 1.4 (`over` false: ranks from items alone, as before).
+    """
+    made, paradigm = in_paradigms(rng, n_paradigms=n_paradigms, n_each=n_each, spread=0.4, n_models=n_models)
+    made[0] += lead
+    found = rank_intervals(pair_counts(made > 0, clusters=paradigm if over else None))
+    if lead:
+        return bool(found.worst[0] == 1)
+    return bool((found.best > 1).any() or (found.worst < n_models).any())
+
+
 def below(
     rng: np.random.Generator, *, n_each: int, n_models: int = 1, ties: float = 0.0, n: int = 67, share: float = 0.5
 ) -> bool:
@@ -71,8 +87,8 @@ def lowest_missed(
     rng: np.random.Generator, *, n_each: int, n_models: int = 1, n: int = 67, share: float = 0.7, named: int = 5
 ) -> bool:
     """Return whether the interval of any of the paradigms named as the lowest, all equally hard, misses the truth."""
-    found = extremes(*_right(rng, n_each, n_models, 0.0, n, share), n).nsmallest(named, "value")
-    return bool(((found["low"] > share) | (found["high"] < share)).any())
+    estimates = simultaneous_by_group(*_right(rng, n_each, n_models, 0.0, n, share), n)
+    return any(not x.low <= share <= x.high for x in sorted(estimates, key=lambda one: one.value)[:named])
 
 
 def alone_missed(rng: np.random.Generator, *, n_each: int, n: int = 67, share: float = 0.7) -> bool:
