@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pairbank.scoring.api.layout import ColumnKind
 
 
+MOST_SHOWN = 8
+"""Methods that a table in a console names."""
 MODEL = "model"
 """The column that says in each row of a scored table which model it is of: tables may be put under each other."""
 
@@ -71,6 +73,14 @@ class Scored:
         frame: pd.DataFrame = self.dataset.to_pandas()
         return frame
 
+    def __repr__(self) -> str:
+        shown = self.methods if len(self.methods) <= MOST_SHOWN else (*self.methods[:MOST_SHOWN], "…")
+        return (
+            f"<Scored: {len(self):,} items of {self.corpus} by {self.model}\n"
+            f"  {len(self.methods)} methods: {', '.join(shown)}\n"
+            f"  {len(self.dataset.column_names)} columns; .to_pandas(), .dataset, .signature, .save(PATH)>"
+        )
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what was scored how, and the first rows."""
         said = f"{len(self):,} items of {self.corpus}, scored with {self.model}: {', '.join(self.methods)}"
@@ -101,8 +111,9 @@ def read_scored(path: str | Path) -> Scored:
     path = Path(path)
     if path.suffix.lower() in COPIES and path.is_file():
         raise BankError(
-            f"{path}: a copy for spreadsheets, R and the like, which is not read back; give the parquet file. The "
-            "command that wrote this, with --out NAME.parquet, writes it and computes nothing again"
+            f"{path}: not a scored table. Score it first: pairbank score {path.name} --out {path.stem}.parquet. If "
+            "this is a copy that `pairbank score` wrote, give the parquet file: the same command with --out "
+            "NAME.parquet writes it and computes nothing again"
         )
     table = read_parquet(path)
     metadata = table.schema.metadata or {}

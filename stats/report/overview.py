@@ -213,7 +213,7 @@ def _sentence_table(summary: pd.DataFrame, tables: Sequence[ScoredFrame], labels
     for (model, corpus, method), part in whole.groupby(["model", "corpus", "method"], sort=False):
         known = {x["metric"]: x for _, x in part.iterrows()}
         n = int(part["n"].max())
-        cells = {name: _cell(known[metric], n=n) for metric, name in OF_SENTENCES.items() if metric in known}
+        cells = {name: cell(known[metric], n=n) for metric, name in OF_SENTENCES.items() if metric in known}
         place = {"model": model, "corpus": corpus, "method": labels.get(str(method), str(method)), "n": n}
         rows += [place | cells] if cells else []
     found = pd.DataFrame(rows)
@@ -248,7 +248,7 @@ def _n(row: Mapping[str, Any] | pd.Series[Any], *, said: bool) -> list[str]:
     return [f"n = {row['n']:,}"] if said else []
 
 
-def _cell(row: Mapping[str, Any] | pd.Series[Any], *, n: int, interval: bool = True) -> str:
+def cell(row: Mapping[str, Any] | pd.Series[Any], *, n: int, interval: bool = True) -> str:
     """Return an accuracy with its own n, where that is not the row's, and a mark where it has position bias."""
     mark = "" if pd.isna(row.get("first_option")) else f" {MARK}"
     n_said = _n(row, said=row["n"] != n)
@@ -273,7 +273,7 @@ def _first_table(own: pd.DataFrame) -> pd.DataFrame:
         for method in methods:
             values = part[part["method"] == method]
             if len(values) == 1 or of_models:
-                shown = (_cell(x, n=row["n"], interval=len(methods) <= MOST_INTERVALS) for _, x in values.iterrows())
+                shown = (cell(x, n=row["n"], interval=len(methods) <= MOST_INTERVALS) for _, x in values.iterrows())
                 row[method] = "".join(shown)
             else:
                 known = values["value"].dropna()
@@ -293,12 +293,12 @@ def _by_method(whole: pd.DataFrame) -> pd.DataFrame:
         row: dict[str, Any] = {"corpus": str(corpus), "method": method, "n": int(part["n"].max())}
         if apart:
             few = len(models) <= MOST_INTERVALS
-            row |= {x["model"]: _cell(x, n=row["n"], interval=few) for _, x in part.iterrows()}
+            row |= {x["model"]: cell(x, n=row["n"], interval=few) for _, x in part.iterrows()}
         else:
             row |= _extremes(part[part["value"].notna()].sort_values("value", kind="stable"))
         mine = people[people["corpus"] == corpus]
         if len(mine) and all(one["corpus"] != corpus for one in rows):
-            row[PEOPLE] = _cell(mine.iloc[0], n=row["n"])
+            row[PEOPLE] = cell(mine.iloc[0], n=row["n"])
         rows.append(row)
     return pd.DataFrame(rows, columns=[*shown, *([PEOPLE] if len(people) else [])]).fillna("")
 

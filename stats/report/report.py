@@ -33,9 +33,10 @@ from pairbank.stats.report.html import page_of_html, shown_in_notebook
 from pairbank.stats.report.item_sets import ids_by_text, item_set_notes
 from pairbank.stats.report.model_order import from_small_to_large
 from pairbank.stats.report.one_place import place_caution
-from pairbank.stats.report.overview import labels_of, layouts_of, overview_section
+from pairbank.stats.report.overview import labels_of, layouts_of, overview_section, own_accuracies
 from pairbank.stats.report.page import APPENDIX, FIGURES, FIRST, in_words, pages_of
 from pairbank.stats.report.parallel import on_all_cores
+from pairbank.stats.report.phenomena import phenomena_section
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.report.wide_tables import (
     accuracy_numbers,
@@ -66,6 +67,8 @@ class Report:
     """Accuracy by probability and by asking, which every report has."""
     signatures: tuple[str, ...]
     seed: int
+    phenomena: Section | None = None
+    """Accuracy by phenomenon, where no analysis was asked for and a corpus names phenomena."""
     description: str = ""
     """What was done, in a sentence, under the title."""
     warnings: tuple[str, ...] = ()
@@ -88,7 +91,7 @@ class Report:
         """All sections, as they are read: first the one that answers the question, which is never an empty one."""
         if self.sections and not self.sections[0].reason:
             return (self.sections[0], self.overview, *self.sections[1:])
-        return (self.overview, *self.sections)
+        return (self.overview, *([self.phenomena] if self.phenomena else []), *self.sections)
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -124,6 +127,16 @@ class Report:
     def html(self) -> str:
         """Return the whole report as one page of HTML; its figures are files beside it."""
         return page_of_html(self.title, pages_of(self))
+
+    def __repr__(self) -> str:
+        asked = [section.title for section in self.parts]
+        corpora, models = (self.summary[name].nunique() for name in ("corpus", "model"))
+        return (
+            f"<Report: {self.title}\n"
+            f"  {corpora} corpora, {models} models, {len(self.summary):,} estimates, {len(self.figures)} figures\n"
+            f"  sections: {'; '.join(asked)}\n"
+            "  .summary, .accuracy, .agreement, .markdown(), .html(), .save(FOLDER)>"
+        )
 
     def _repr_html_(self) -> str:
         return shown_in_notebook(self)
@@ -229,6 +242,8 @@ def report(
     """
     if not scored:
         raise BankError("nothing to report on; give at least one scored table")
+    if others := [str(table) for table in scored if not hasattr(table, "signature")]:
+        raise BankError(f"{others[0]} is no scored table; give what is in the file: read_scored({others[0]!r})")
     pairs = [(table.corpus, table.model) for table in scored]
     if len(set(pairs)) < len(pairs):
         twice = sorted({pair for pair in pairs if pairs.count(pair) > 1})
@@ -261,6 +276,7 @@ def report(
         description=description,
         summary=summary,
         overview=overview_section(summary, frames),
+        phenomena=None if analyses or sections else phenomena_section(own_accuracies(summary, layouts), labels),
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=seed,
         warnings=(*warnings, *pairing, *item_set_notes(frames), *_unpinned(scored)),

@@ -69,7 +69,7 @@ def test_a_workbook_has_text_as_text_and_numbers_as_numbers(scored: Scored, tmp_
 def test_a_copy_has_its_signature_beside_it_and_is_not_read_back(scored: Scored, tmp_path: Path, suffix: str) -> None:
     path = scored.save(tmp_path / f"s{suffix}")
     assert json.loads(signature_beside(path).read_text(encoding="utf-8")) == json.loads(json.dumps(scored.signature))
-    with pytest.raises(BankError, match="a copy for spreadsheets"):
+    with pytest.raises(BankError, match=r"not a scored table\. Score it first"):
         pairbank.read_scored(path)
 
 

@@ -161,3 +161,37 @@ def test_people_are_drawn_once_beside_several_models() -> None:
     axes = found["accuracy_toy"].draw().axes[0]
     handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     assert set(handles) == {"m0", "m1", "m2", "people"}
+
+
+def test_phenomena_are_shown_where_no_analysis_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    named = zip(PAIRS, ("agreement", "case", "agreement", "order"), strict=True)
+    path.write_text("".join(json.dumps({"good": g, "bad": b, "phenomenon": p}) + "\n" for (g, b), p in named))
+    items = pairbank.load_corpus(path, columns={"phenomenon": "phenomenon"})
+    tables = [pairbank.score(items, FakeScorer(name=name), methods=("direct",)) for name in ("a", "b")]
+    made = pairbank.report(tables)
+    section = made.phenomena
+    assert section is not None
+    shown = section.tables["accuracies"]
+    assert shown[["phenomenon", "model", "n"]].to_numpy().tolist() == [
+        [phenomenon, model, n] for phenomenon, n in (("agreement", 2), ("case", 1), ("order", 1)) for model in "ab"
+    ]
+    deltas = np.array(tables[0]["direct_delta"])[[0, 2]]
+    value = float(np.mean((deltas > 0) + 0.5 * (deltas == 0)))
+    assert shown["Direct"][0].startswith(f"{value:.2f} [")
+    assert "## Accuracy by phenomenon" in made.markdown()
+    assert [figure.name for figure in section.figures] == ["phenomena_mine_direct"]
+    assert pairbank.report(tables, analyses=["comparisons"]).phenomena is None
+    assert pairbank.report([scored(tmp_path)]).phenomena is None
+
+
+def test_a_path_in_place_of_a_table_is_refused_with_what_to_write() -> None:
+    with pytest.raises(BankError, match=r"read_scored\('a.parquet'\)"):
+        pairbank.report(["a.parquet"])  # type: ignore[list-item]
+
+
+def test_a_report_and_a_table_in_a_console_are_a_few_lines(tmp_path: Path) -> None:
+    table = scored(tmp_path)
+    for shown in (repr(table), repr(pairbank.report([table]))):
+        assert len(shown.splitlines()) <= 10
+        assert len(shown) < 500

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _NO_BREAK = "\ue000"
 """Stands for a space at which a line does not end."""
+MOST_PHENOMENON_LINES = 25
+"""Of a table by phenomenon in the terminal; a longer one stands in the report."""
 Work = Mapping[str, "ScoringStats | None"]
 """What models count of their work, by name; None of those that do not count."""
 
@@ -80,6 +82,9 @@ def _say_answer(made: Report) -> None:
     """Print models and corpora side by side, what the numbers say, and what speaks against reading them so."""
     from pairbank.stats.report.page import in_words
 
+    if made.phenomena and len(table := made.phenomena.tables["accuracies"]) <= MOST_PHENOMENON_LINES:
+        say("\nBy phenomenon")
+        show(table, whole=["phenomenon"])
     table = made.overview.tables["accuracies"]
     if len(table) > 1:
         say("\nSide by side")
