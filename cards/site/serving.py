@@ -90,7 +90,10 @@ class SiteServer(ThreadingHTTPServer):
         """
         if self.server_address[0] not in LOCAL:
             return True
-        return urlsplit(f"//{name}").hostname in LOCAL
+        try:
+            return urlsplit(f"//{name}").hostname in LOCAL
+        except ValueError:  # no name at all: a bracket that is not closed
+            return False
 
     @property
     def url(self) -> str:

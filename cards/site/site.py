@@ -7,11 +7,8 @@ runs on a server, and the page asks no other host for anything.
 from __future__ import annotations
 
 import contextlib
-import glob
 import re
-import shutil
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -32,7 +29,7 @@ from pairbank.cards.site.report_pages import write_reports
 from pairbank.cards.site.results_data import write_results
 from pairbank.cards.site.source import Folder, Source, manifest_of, open_source
 from pairbank.errors import OutputError, PairbankError
-from pairbank.files import read_parquet, write_bytes
+from pairbank.files import PART, read_parquet, remove_leftovers, temporary_prefix, write_bytes
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, find_features
 
 if TYPE_CHECKING:
@@ -41,8 +38,6 @@ if TYPE_CHECKING:
 FORMAT = 2
 """Of the files below `data/`; a page reads those of its own format only."""
 MANIFEST_PATH = f"data/site{SUFFIX}"
-LEFT_AFTER_S = 3600.0
-"""Age of a temporary folder after which its writer is taken to have been killed."""
 _STEP = re.compile(r"(?:^|[@/_-])step[_-]?(\d+)$")
 Texts = Literal["redistributable", "all"]
 """Which corpora keep their texts: those that may be published, or all, for a page that only its owner sees."""
@@ -260,11 +255,8 @@ def _replaced(out: Path) -> Iterator[Path]:
         first = min(path.name for path in out.iterdir())
         raise OutputError(f"{out} exists and is no site (it holds {first}); choose a new or empty folder for the site")
     out.parent.mkdir(parents=True, exist_ok=True)
-    for left in out.parent.glob(f".{glob.escape(out.name)}.{'[a-z0-9_]' * 8}"):  # of a writer that was killed
-        is_ours = left.is_dir() and {path.name for path in left.iterdir()} <= {"new", "old"}
-        if is_ours and time.time() - left.stat().st_mtime > LEFT_AFTER_S:
-            shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as beside:
+    remove_leftovers(out)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=temporary_prefix(out), suffix=PART) as beside:
         staged = Path(beside) / "new"
         staged.mkdir()
         yield staged

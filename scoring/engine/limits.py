@@ -36,6 +36,13 @@ def structural_problem(model: PreTrainedModel) -> str | None:
     return f"its attention is sparse ({own[0]})" if own else None
 
 
+def sparse_window(config: PretrainedConfig) -> int | None:
+    """Return from how many tokens on attention leaves out keys in its own way, or None if it never does."""
+    text = config.get_text_config()
+    sizes = [size for name in OWN_WINDOWS if isinstance(size := getattr(text, name, None), int) and size > 0]
+    return min(sizes, default=None)
+
+
 def packing_window(config: PretrainedConfig) -> float:
     """Return the longest sequence, in tokens, that scores the same under a tree mask; infinity if any does.
 

@@ -230,7 +230,13 @@ def _name(checkpoint: Checkpoint, revision: str | None) -> str:
 def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     """Return a scorer that packs prefix trees if the model honours their masks, else pads (and says so)."""
     from pairbank.scoring.models.causal import CausalScorer
-    from pairbank.scoring.models.self_check import block_head, check_chat_template, packing_problem, trunk_problem
+    from pairbank.scoring.models.self_check import (
+        block_head,
+        causal_length,
+        check_chat_template,
+        packing_problem,
+        trunk_problem,
+    )
 
     model, tokenizer = loaded.model, loaded.tokenizer
     check_ids(loaded.info.name, model, tokenizer)
@@ -246,6 +252,8 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     )
     batch_tokens = chosen["batch_tokens"]
     padded = CausalScorer(model, tokenizer, info, batching="padded", batch_tokens=batch_tokens)
+    if (longest := causal_length(padded)) is not None:
+        padded.info = info = replace(info, max_length=longest)
     alone = batch_problem(padded)
     scorer = CausalScorer(model, tokenizer, info, batch_tokens=batch_tokens)
     problem = packing_problem(scorer)

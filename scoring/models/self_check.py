@@ -8,6 +8,7 @@ configuration does not say whether a forward pass honours masks and position ids
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -20,13 +21,16 @@ from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.api.thinking import BLOCKS
 from pairbank.scoring.engine.forward import input_device, scoring_mode
-from pairbank.scoring.engine.limits import structural_problem
+from pairbank.scoring.engine.limits import sparse_window, structural_problem
 from pairbank.scoring.engine.logprobs import linear_head
 from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS
 from pairbank.scoring.models.batch_check import REFUSALS, allowed_nats
+from pairbank.scoring.models.tokens.template_trial import limits_problem
 
 if TYPE_CHECKING:
     from pairbank.scoring.models.causal import CausalScorer
+
+logger = logging.getLogger(__name__)
 
 SELF_CHECK = (
     "The keys to the cabinet are on the table.",
@@ -35,6 +39,8 @@ SELF_CHECK = (
     "A dog barks.",
 )
 TRUNK_CHECK_TOKENS = 2
+BEYOND_WINDOW_TOKENS = 32
+"""By how much the causality check's long text exceeds a window, and how much is appended to it."""
 ANSWER = "My answer is"
 """How an answer may begin."""
 
@@ -57,6 +63,33 @@ def packing_problem(scorer: CausalScorer) -> str | None:
         return f"its forward pass refuses a tree attention mask ({type(error).__name__}: {error})"
     worst, allowed = _worst_nats(packed, plain), _allowed_nats(scorer)
     return f"packed and plain scores differ by {worst:.2g} nats (allowed {allowed:g})" if worst > allowed else None
+
+
+def causal_length(scorer: CausalScorer) -> int | None:
+    """Return the length in tokens beyond which later tokens change earlier scores, or None if they never do.
+
+    Attention that keeps the best k keys (DeepSeek V3.2's) breaks ties by the length of what it is given; no text
+    shorter than k shows it.
+    """
+    window, longest = sparse_window(scorer.model.config), scorer.info.max_length
+    if window is None or (longest is not None and longest <= window + 2 * BEYOND_WINDOW_TOKENS):
+        return None
+    [first, *_] = scorer.encode([Request(context="", target=text, where="self-check") for text in SELF_CHECK])
+    words, n_tokens = first.ids[first.start :], window + BEYOND_WINDOW_TOKENS
+    ids = (*first.ids, *(words * (n_tokens // len(words) + 1)))[:n_tokens]
+    texts = [EncodedRequest(ids=ids + words[:more], start=first.start) for more in (0, 1, len(words))]
+    alone, *longer = [_scored(scorer, [text], batching="padded")[0] for text in texts]
+    ahead = max(_worst_nats([alone], [one[: len(alone)]]) for one in longer)
+    if ahead <= _allowed_nats(scorer):
+        return None
+    logger.warning(
+        "%s: beyond %d tokens its attention is sparse, and later tokens change the log-probability of earlier ones by "
+        "%.2g nats; longer texts are over length for it",
+        scorer.info.name,
+        window,
+        ahead,
+    )
+    return window
 
 
 def trunk_problem(scorer: CausalScorer) -> str | None:
@@ -89,13 +122,18 @@ def trunk_problem(scorer: CausalScorer) -> str | None:
 
 
 def check_chat_template(scorer: CausalScorer) -> None:
-    """Refuse a chat template that fails, or leaves out what is asked or how the answer begins.
+    """Refuse a chat template that fails, exceeds its limits, or leaves out what is asked or how the answer begins.
 
     Raises:
         ModelLoadError: it does.
     """
     if scorer.info.prompt_format != "chat":
         return
+    if problem := limits_problem(scorer.tokenizer):
+        raise ModelLoadError(
+            f"{scorer.info.name}: its chat template {problem}; load the model with prompt_format='base' "
+            "(--prompt-format base), or correct the template"
+        )
     for stem in ("", ANSWER):
         try:
             text = scorer.render_prompt(system=SELF_CHECK[2], user=SELF_CHECK[0], stem=stem)

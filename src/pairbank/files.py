@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -73,9 +74,8 @@ def replaced_atomically(path: Path) -> Iterator[Path]:
     with writing(path):
         refuse_other_than_a_file(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(path)
-        start = f"{_part_of(path)}{_machine()}-{os.getpid()}."
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=start, suffix=_PART)
+        remove_leftovers(path)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=temporary_prefix(path), suffix=PART)
         os.close(handle)
         temporary = Path(name)
         try:
@@ -99,7 +99,8 @@ def refuse_other_than_a_file(path: Path) -> None:
         raise OutputError(f"{path}: is {what}, expected a regular file or nothing; give another path")
 
 
-_PART = ".part"
+PART = ".part"
+"""Ending of a temporary file or folder."""
 _NAME_BYTES = 120
 """Of a file's name in that of its temporary one, which may not be too long where the file's own is not."""
 
@@ -114,12 +115,21 @@ def _machine() -> str:
     return sha256_of_text(host())[:8]
 
 
-def _remove_leftovers(path: Path) -> None:
-    """Remove the temporary files of writers that were killed on this machine."""
-    ours = re.compile(rf"{re.escape(_part_of(path) + _machine())}-(\d+)\..*{re.escape(_PART)}", re.DOTALL)
+def temporary_prefix(path: Path) -> str:
+    """Return how the name of this process's temporary file or folder beside `path` starts."""
+    return f"{_part_of(path)}{_machine()}-{os.getpid()}."
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove the temporary files and folders beside `path` of writers that were killed on this machine."""
+    ours = re.compile(rf"{re.escape(_part_of(path) + _machine())}-(\d+)\..*{re.escape(PART)}", re.DOTALL)
     for name in os.listdir(path.parent):  # noqa: PTH208 - a store has many files, whose names are enough
         if (found := ours.fullmatch(name)) and not is_running(int(found[1])):
-            path.with_name(name).unlink(missing_ok=True)
+            left = path.with_name(name)
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink(missing_ok=True)
 
 
 def write_bytes(path: Path, content: bytes) -> None:

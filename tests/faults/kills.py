@@ -1,10 +1,12 @@
-"""Kill writers at random moments, and set many on one bank at once; say what was lost.
+"""Stop verbs at random moments by three signals, and start many processes at once; say what was lost or left.
 
-    PYTHONPATH=tests/support python tests/faults/kills.py [--kills 200] [--writers 20]
+    PYTHONPATH=tests/support python tests/faults/kills.py [--kills 200] [--writers 20] [--rounds 20] [--seed 0]
 
-In: seeds. Out: a line a verb; exit code 1 if a rerun was refused, gave other bytes than an undisturbed run, or a file
-was ever seen half-written. Everything is imported once; each verb runs in a fork, so that it is the verb that is
-killed and not its imports. About ten minutes on one core; the short form is in the tests.
+In: seeds. Out: one line per verb; exit code 1 if a rerun was refused, gave other bytes than an undisturbed run, a file
+was ever seen half-written, SIGINT or SIGTERM left a temporary file, a lock, a traceback or another exit code than 130
+and 143, or one of ten processes on an empty cache failed. Everything is imported once; each verb runs in a fork, so
+that it is the verb that is stopped and not its imports. About ten minutes per 100 kills on one core; the short form is
+in the tests.
 """
 
 from __future__ import annotations
@@ -47,6 +49,11 @@ ELSEWHERE = "model,good,bad,direct_good,direct_bad\n" + "".join(
     for k in range(5)
 )
 STUDY = 'title = "Two"\nmethods = ["direct", "meta_question_simple"]\n\n[[corpora]]\nname = "starter"\nlimit = 2\n'
+
+
+STOPPED = {signal.SIGKILL: -signal.SIGKILL, signal.SIGINT: 130, signal.SIGTERM: 143}
+"""Signal -> exit code of a verb that it met running."""
+POLITE = frozenset({signal.SIGINT, signal.SIGTERM})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +111,10 @@ VERBS = (
     Verb(name="run", argv=_run("fake:one", "models/bert")),
     Verb(name="run extended", argv=("run", "study.toml", "--model", "fake:two", "--out", "bank-1")),
     Verb(name="unigrams", argv=("unigrams", "de.csv", "--model", "models/gpt2", "--out", "unigrams.parquet")),
+    Verb(name="score xlsx", argv=("score", "own.csv", "--model", "fake:five", "--out", "scored.xlsx")),
+    Verb(name="check", argv=("check", "bank-2")),
+    Verb(name="export", argv=("export", "bank-2", "--to", "csv", "--out", "copies")),
+    Verb(name="site", argv=("site", "bank-2", "--out", "page")),
     Verb(name="minimalness", argv=("minimalness", "own.csv", "--edits-only", "--out", "edits.parquet")),
 )
 
@@ -118,32 +129,41 @@ class Tried:
     problems: list[str] = field(default_factory=list)
 
 
-def begin(argv: Sequence[str], folder: Path) -> int:
+def begin(argv: Sequence[str], folder: Path, said: str = "said") -> int:
     """Run a command in a fork of this process; return its process id."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, POLITE)  # until the fork runs the verb
     pid = os.fork()
     if pid:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, POLITE)
         return pid
     code = 1
     try:
         os.setsid()
         os.chdir(folder)
         os.environ["PAIRBANK_CACHE"] = str(folder / CACHE)
-        said = os.open(folder.parent / "said", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
-        os.dup2(said, 1)
-        os.dup2(said, 2)
+        output = os.open(folder.parent / said, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
         sys.argv = ["pairbank", *argv]
         code = _exit_code()
+        signal.pthread_sigmask(signal.SIG_BLOCK, POLITE)
     except BaseException:  # noqa: BLE001 - a fork must end here whatever happens
         traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(code)
 
 
 def _exit_code() -> int:
     from pairbank.cli import main
 
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, POLITE)
+    except KeyboardInterrupt:
+        return STOPPED[signal.SIGINT]
     try:
         main()
     except SystemExit as ended:
@@ -255,38 +275,61 @@ def differing(a: dict[str, str], b: dict[str, str]) -> str:
 
 
 def trial(verb: Verb, known: Reference, ground: Path, rng: random.Random, tried: Tried) -> None:
-    """Kill a verb once or twice, run it to its end, and note what is not as it would have been."""
+    """Stop a verb once or twice, run it to its end, and note what is not as it would have been."""
     is_warm = rng.random() < 0.5
     folder = fresh(ground, is_warm=is_warm)
     try:
         for _ in range(rng.choice((1, 1, 2))):
+            how = rng.choice((*STOPPED,))
             seconds = rng.uniform(0, known.seconds[is_warm])
             pid = begin(verb.argv, folder)
             time.sleep(seconds)
-            _kill(pid, whole_group=rng.random() < 0.5)
+            _stop(pid, how, whole_group=rng.random() < 0.5)
+            code = ended(pid)
             tried.kills += 1
-            tried.while_running += ended(pid) == -signal.SIGKILL
-            for name, digest in contents(folder).items():
-                is_hidden = any(part.startswith(".") for part in Path(name).parts)
-                if not is_hidden and digest not in (known.before.get(name), known.after.get(name)):
-                    tried.problems.append(f"{verb.name}: killed after {seconds:.2f} s, {name} is neither old nor new")
+            tried.while_running += code == STOPPED[how]
+            when = f"{verb.name}: {how.name} after {seconds:.2f} s"
+            tried.problems += [f"{when}: {problem}" for problem in _left(folder, known, how, code)]
         if problem := complete(verb.argv, folder):
             tried.problems.append(f"{verb.name}: rerun refused: {problem}")
         elif unlike := differing(contents(folder), known.after):
             tried.problems.append(f"{verb.name}: the rerun differs in {unlike}")
+        tried.problems += [f"{verb.name}: after the rerun, {name} is in the cache" for name in _temporary(folder)]
     finally:
         shutil.rmtree(folder.parent)
 
 
-def _kill(pid: int, *, whole_group: bool) -> None:
-    """Kill a process, or all that it began too, as a cluster does; it may have ended already."""
+def _left(folder: Path, known: Reference, how: signal.Signals, code: int) -> list[str]:
+    """Return what a stopped verb left that is neither old nor new, and how else it did not end as it should."""
+    problems = []
+    for name, digest in contents(folder).items():
+        is_hidden = any(part.startswith(".") for part in Path(name).parts)
+        is_allowed = is_hidden and how == signal.SIGKILL  # of a killed process; the rerun removes it
+        if not is_allowed and digest not in (known.before.get(name), known.after.get(name)):
+            problems.append(f"{name} is neither old nor new")
+    if how != signal.SIGKILL:
+        text = (folder.parent / "said").read_text(errors="replace")
+        if "Traceback" in text or code not in (0, -how, STOPPED[how]):  # -how: before the verb began
+            problems.append(f"exit {code}: {text[-1500:]}")
+        problems += [f"{name} is in the cache" for name in _temporary(folder)]
+    return problems
+
+
+def _temporary(folder: Path) -> list[str]:
+    """Return the temporary files in the cache, and what was set aside there as damaged."""
+    paths = (path.relative_to(folder) for path in (folder / CACHE).rglob("*"))
+    return [str(path) for path in paths if path.suffix == ".part" or ".corrupt" in path.name]
+
+
+def _stop(pid: int, how: signal.Signals, *, whole_group: bool) -> None:
+    """Send a signal to a process, or to all that it began too, as a cluster does; it may have ended already."""
     try:
         if whole_group:
-            os.killpg(pid, signal.SIGKILL)
+            os.killpg(pid, how)
         else:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, how)
     except ProcessLookupError:
-        os.kill(pid, signal.SIGKILL)  # not yet waited for, so it is there; it had no group of its own
+        os.kill(pid, how)  # not yet waited for, so it is there; it had no group of its own
 
 
 def many_writers(n_writers: int, ground: Path) -> list[str]:
@@ -306,11 +349,39 @@ def many_writers(n_writers: int, ground: Path) -> list[str]:
     return problems
 
 
+COLD = (
+    ("build", "starter", "--limit", "2", "--out", "{}.parquet"),
+    ("score", "starter", "--limit", "2", "--model", "fake:cold", "--out", "{}.parquet"),
+    ("run", "study.toml", "--model", "fake:cold", "--out", "{}"),
+)
+"""What processes on an empty cache do."""
+
+
+def cold_round(n_processes: int, ground: Path) -> list[str]:
+    """Start processes at once on an empty cache; return what failed, differs or is left."""
+    folder = fresh(ground, is_warm=False)
+    names = [f"out-{k % len(COLD)}-{k}" for k in range(n_processes)]
+    argvs = [[part.format(name) for part in COLD[k % len(COLD)]] for k, name in enumerate(names)]
+    pids = [begin(argv, folder, f"said-{name}") for name, argv in zip(names, argvs, strict=True)]
+    problems = []
+    for pid, name in zip(pids, names, strict=True):
+        if code := ended(pid):
+            problems.append(f"{name} ended with {code}: {(folder.parent / f'said-{name}').read_text()[-800:]}")
+    for kind in range(len(COLD)):
+        tables = [*folder.glob(f"out-{kind}-*.parquet"), *folder.glob(f"out-{kind}-*/scores/*/*.parquet")]
+        if len({hashlib.sha256(path.read_bytes()).hexdigest() for path in tables}) != 1:
+            problems.append(f"{' '.join(COLD[kind])}: {len(tables)} tables differ")
+    problems += [f"{name} is in the cache" for name in _temporary(folder)]
+    shutil.rmtree(folder.parent)
+    return problems
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a line a verb, and everything that went wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--writers", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=20, help="of ten processes on an empty cache")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="verbs, with commas between them")
     given = parser.parse_args(arguments)
@@ -334,7 +405,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             problems += one.problems
         if given.writers:
             found = many_writers(given.writers, ground)
-            print(f"{given.writers} writers of one bank: {len(found)} problems")  # noqa: T201
+            print(f"{given.writers} writers of one bank: {len(found)} problems", flush=True)  # noqa: T201
+            problems += found
+        if given.rounds:
+            found = [problem for _ in range(given.rounds) for problem in cold_round(10, ground)]
+            print(f"{given.rounds} rounds of 10 processes on an empty cache: {len(found)} problems")  # noqa: T201
             problems += found
     print("\n".join(problems) or "nothing lost, every rerun accepted, every byte as undisturbed")  # noqa: T201
     return int(bool(problems))

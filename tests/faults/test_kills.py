@@ -15,9 +15,21 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.ci
 def test_killed_verbs_are_accepted_again_with_equal_bytes_and_writers_at_once_lose_nothing() -> None:
     verbs = "score bert,bank extended,strip"
-    argv = [sys.executable, str(ROOT / "tests/faults/kills.py"), "--kills", "6", "--writers", "3", "--only", verbs]
+    argv = [
+        sys.executable,
+        str(ROOT / "tests/faults/kills.py"),
+        "--kills",
+        "6",
+        "--writers",
+        "3",
+        "--rounds",
+        "1",
+        "--only",
+        verbs,
+    ]
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests/support")])
     done = subprocess.run(argv, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("nothing lost, every rerun accepted, every byte as undisturbed\n")
+    assert "1 rounds of 10 processes on an empty cache: 0 problems" in done.stdout
     assert "3 writers of one bank: 0 problems" in done.stdout

@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save_file
 import pairbank
 from pairbank import cli
 from pairbank.errors import ModelLoadError, PairbankError
+from pairbank.scoring.models.tokens import template_trial
 from pairbank.scoring.models.weights import faults
 from tiny_bidirectional_models import masked_model, saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
@@ -167,6 +168,14 @@ TEMPLATES = {
     "that calls what is not there": ("{{ messages[0].content.nosuch() }}", "its chat template cannot render a prompt"),
     "that adds text and numbers": ("{{ messages[0].content + 1 }}", "its chat template cannot render a prompt"),
     "without end": ("{% for i in range(10**9) %}x{% endfor %}", "its chat template cannot render a prompt"),
+    "with loops in loops": (
+        "{% set r = range(9999) %}{% for i in r %}{% for j in r %}{% for k in r %}{% endfor %}{% endfor %}{% endfor %}",
+        "its chat template takes too much time or memory",
+    ),
+    "that takes all memory": ("{{ 'x' * 10**10 }}", "its chat template takes too much time or memory"),
+    "that writes a book": (
+        "{{ 'x' * 10**7 }}{{ messages[-1].content }}", "its chat template makes 10,002,100 characters of a prompt"
+    ),
 }  # fmt: skip
 
 
@@ -199,14 +208,24 @@ def test_a_damaged_folder_is_an_error_that_says_what_to_do(
 
 @pytest.mark.parametrize("case", TEMPLATES)
 def test_a_chat_template_that_fails_is_an_error_that_names_the_option(
-    case: str, whole: dict[str, Path], tmp_path: Path
+    case: str, whole: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(template_trial, "TIME_LIMIT_S", 1)
     template, message = TEMPLATES[case]
     folder = damaged(whole["llama"], tmp_path / "broken", lambda _folder, _family: None, "llama")
     (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
     with pytest.raises(ModelLoadError, match=f"{message}.*prompt_format='base'"):
         pairbank.load_model(folder, device="cpu")
     assert pairbank.load_model(folder, device="cpu", prompt_format="base").info.prompt_format == "base"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_layers_beyond_count_are_refused_before_they_are_built(
+    family: str, whole: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = damaged(whole[family], tmp_path / "broken", configured(**{LAYERS[family]: 10**7}), family)
+    with pytest.raises(ModelLoadError, match=f"{LAYERS[family]} is 10,000,000, expected at most 2,000"):
+        pairbank.load_model(folder, device="cpu")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,9 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank.cards.bank.layout import SUMMARY
-from pairbank.cards.site import site
 from pairbank.cli import app
 from pairbank.errors import PairbankError
+from pairbank.files import PART, temporary_prefix
 
 STARTED = "started"
 SLOW = f"""
@@ -50,21 +49,55 @@ def test_a_command_that_is_terminated_says_so_and_leaves_nothing_half_written(tm
     assert [path.name for path in tmp_path.iterdir()] == ["own.csv"]
 
 
-def test_what_a_killed_site_left_is_removed_an_hour_later(tmp_path: Path) -> None:
+CALLBACK = f"""
+import os, signal, sys, time
+import pairbank, pairbank.cli
+
+class Dropped:
+    def __del__(self):  # Python ignores what is raised here
+        signal.raise_signal({{}})
+
+def slow(*_arguments, **_options):
+    Dropped()
+    print({STARTED!r}, flush=True)
+    time.sleep(60)
+
+pairbank.load_model = slow
+pairbank.cli.main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_meets_a_callback_in_which_exceptions_are_dropped_ends_the_command(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    (tmp_path / "own.csv").write_text("good,bad\nThe dog barks.,The dog bark.\n")
+    code = CALLBACK.format(int(number))
+    argv = [sys.executable, "-c", code, "score", "own.csv", "--model", "gpt2", "--out", "scored.parquet"]
+    ended = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=50, check=False)
+    assert ended.stdout.strip() == STARTED
+    assert ended.returncode == 128 + number, ended.stderr
+    assert "what was scored is stored" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "ignored" not in ended.stderr
+
+
+def test_what_a_killed_site_left_is_removed_by_the_next(tmp_path: Path) -> None:
     table = tmp_path / "own.csv"
     table.write_text("good,bad\nThe dog barks.,The dog bark.\n")
     items = pairbank.load_corpus(table)
     bank = pairbank.write_bank(tmp_path / "bank", scored=[pairbank.score(items, pairbank.load_model("fake:a"))])
-    old = site.LEFT_AFTER_S + 60
-    for name, inside, age_s in (("0a_b1c2d", "new", old), ("9a_b1c2d", "new", 0), ("my_notes", "text", old)):
-        folder = tmp_path / f".page.{name}"
-        (folder / inside).mkdir(parents=True)
-        os.utime(folder, (time.time() - age_s,) * 2)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    mine = temporary_prefix(tmp_path / "page")
+    killed = mine.replace(f"-{os.getpid()}.", f"-{ended.pid}.")
+    for name in (f"{killed}0a_b1c2d{PART}", f"{mine}9a_b1c2d{PART}", ".page.my_notes"):
+        (tmp_path / name / "new").mkdir(parents=True)
     pairbank.write_site(bank, tmp_path / "page")
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".page")) == [
-        ".page.9a_b1c2d",
+    assert {path.name for path in tmp_path.iterdir() if path.name.startswith(".page")} == {
+        f"{mine}9a_b1c2d{PART}",
         ".page.my_notes",
-    ]
+    }
 
 
 def test_a_name_that_the_terminal_cannot_write_ends_no_command(tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ TOKENIZER_FILES = (
 )
 """One of these is in every folder with a tokenizer."""
 UNREAD_SHOWN = 3
+MOST_LAYERS = 2_000
+"""More than any model has; each would be built before its weights are found to be missing."""
 PLAIN_TEXT = "The keys to the cabinet are on the table. A dog barks, and 1 or 2 stories end!"
 RAISED = (
     ArithmeticError,
@@ -58,6 +60,7 @@ RAISED = (
 """What transformers and torch raise over files that are none of a model's."""
 _RAISERS = ("safetensors", "safetensors_rust", "huggingface_hub")
 _RETRYING = ("huggingface_hub", "httpx")
+_N_LAYERS = re.compile(r"^(n|num)_.*(layers?|blocks?)$|(encoder|decoder)_layers$")
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|block|blocks)\.(\d+)\.")
 
 
@@ -182,6 +185,19 @@ def _check_json(path: Path) -> None:
         raise ModelLoadError(f"{path}: cannot be read ({error.strerror}); check who may read it") from error
     if path.name in ("config.json", "tokenizer_config.json") and not isinstance(found, dict):
         raise ModelLoadError(f"{path}: holds {type(found).__name__}, expected a JSON object; copy it again")
+    for name, value in _numbers(found) if path.name == "config.json" else ():
+        if _N_LAYERS.search(name) and value > MOST_LAYERS:
+            raise ModelLoadError(f"{path}: {name} is {value:,}, expected at most {MOST_LAYERS:,}; copy it again")
+
+
+def _numbers(settings: object) -> Iterator[tuple[str, int]]:
+    """Yield each whole number of a configuration and of those inside it."""
+    if isinstance(settings, dict):
+        for name, value in settings.items():
+            if isinstance(value, int):
+                yield name, value
+            else:
+                yield from _numbers(value)
 
 
 def check_weights_used(name: str, model: PreTrainedModel, report: Any) -> None:  # noqa: ANN401 - of from_pretrained

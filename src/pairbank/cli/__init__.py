@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Annotated, NoReturn
@@ -101,11 +102,15 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # a name that its encoding lacks must not end a command
             stream.reconfigure(errors="backslashreplace")
     terminated = _terminable()
+    if hasattr(signal, "pthread_kill"):  # Windows has none
+        sys.unraisablehook = _interrupted_again
     try:
         app()
-    except (SystemExit, KeyboardInterrupt):
+    except (SystemExit, KeyboardInterrupt) as end:
         if terminated():
             raise SystemExit(128 + signal.SIGTERM) from None
+        if isinstance(end, KeyboardInterrupt):
+            raise SystemExit(128 + signal.SIGINT) from None
         raise
     except PairbankError as error:
         _end_with(str(error))
@@ -127,6 +132,15 @@ def _terminable() -> Callable[[], bool]:
 
     signal.signal(signal.SIGTERM, interrupt)
     return lambda: bool(received)
+
+
+def _interrupted_again(fault: sys.UnraisableHookArgs) -> None:
+    """Interrupt once more where Ctrl+C or SIGTERM met a callback in which Python drops exceptions."""
+    if issubclass(fault.exc_type, KeyboardInterrupt):
+        thread = threading.main_thread().ident or 0
+        threading.Timer(0.01, signal.pthread_kill, (thread, signal.SIGINT)).start()
+    else:
+        sys.__unraisablehook__(fault)
 
 
 def _end_with(message: str) -> NoReturn:

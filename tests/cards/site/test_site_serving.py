@@ -127,7 +127,13 @@ def test_a_bank_that_is_not_there_and_a_port_that_is_taken_are_one_message(hard_
 
 @pytest.mark.parametrize(
     ("host", "status"),
-    [("localhost:8000", 200), ("[::1]:8000", 200), ("evil.example", 421), ("127.0.0.1.evil.example", 421)],
+    [
+        ("localhost:8000", 200),
+        ("[::1]:8000", 200),
+        ("evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("[::1", 421),
+    ],
 )
 def test_a_local_server_answers_only_to_local_names(hard_address: str, host: str, status: int) -> None:
     assert answer(hard_address, "/", headers={"Host": host}).status == status

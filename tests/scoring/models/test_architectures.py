@@ -25,7 +25,7 @@ from pairbank.scoring.engine.logprobs import BLOCK_LOGITS, CHANGES_LOGITS
 from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS, computed_trunk
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import load_model
-from pairbank.scoring.models.self_check import packing_problem
+from pairbank.scoring.models.self_check import causal_length, packing_problem
 from tiny_models import ARCHITECTURES, MAX_LENGTH, WINDOW, Architecture, saved_model, tiny_model
 from tiny_tokenizers import SENTENCES, TOKENIZERS
 
@@ -362,6 +362,57 @@ def test_a_model_that_reads_ahead_is_refused(name: str, settings: dict[str, int]
     scorer = CausalScorer(tiny_model(architecture, vocab_size=len(tokenizer)), tokenizer, info_of(name, tokenizer))
     with pytest.raises(ModelLoadError, match=f"{name} is not a causal model: later tokens change"):
         packing_problem(scorer)
+
+
+SPARSE = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "moe_intermediate_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "n_group": 1,
+    "topk_group": 1,
+    "first_k_dense_replace": 1,
+    "q_lora_rank": 16,
+    "kv_lora_rank": 16,
+    "qk_nope_head_dim": 16,
+    "qk_rope_head_dim": 8,
+    "v_head_dim": 16,
+    "index_head_dim": 16,
+    "index_n_heads": 2,
+    "max_position_embeddings": 256,
+}
+
+
+@pytest.mark.parametrize("window", [24, 64])
+def test_a_model_that_is_causal_up_to_a_sparse_window_takes_no_longer_texts(
+    window: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    architecture = Architecture(
+        model_class="DeepseekV32ForCausalLM", config={**SPARSE, "index_topk": window}, batching="padded"
+    )
+    scorer = causal(saved_model(architecture, tmp_path / "sparse"))
+    assert scorer.info.max_length == window
+    assert f"beyond {window} tokens its attention is sparse, and later tokens change" in caplog.text
+    texts = [SENTENCES[0], "A dog barks and the dogs bark again. " * window]
+    requests = [Request(context="", target=text, where="item") for text in texts]
+    fits, too_long = scorer.encode(requests)
+    assert len(fits.ids) - 1 <= window < len(too_long.ids) - 1
+    (tmp_path / "items.csv").write_text(f"good,bad\n{texts[0]},A dog barks.\n{texts[1]},A dog barks.\n")
+    with pytest.raises(ScoringError, match=rf"tokens, but sparse takes {window}"):
+        pairbank.score(pairbank.load_corpus(tmp_path / "items.csv"), scorer)
+
+
+@pytest.mark.parametrize("window", [24, 300])
+def test_a_sparse_window_that_moves_nothing_or_that_no_text_reaches_changes_no_length(window: int) -> None:
+    tokenizer = TOKENIZERS["byte_bpe_eos"]()
+    model = tiny_model(ARCHITECTURES["llama"], vocab_size=len(tokenizer))
+    model.config.index_topk = window
+    scorer = CausalScorer(model, tokenizer, info_of("llama", tokenizer))
+    assert causal_length(scorer) is None
 
 
 @pytest.mark.parametrize("name", ["gpt2", "mpt", "opt"])
