@@ -244,9 +244,10 @@ def _said(rows: pd.DataFrame, cells: _Cells) -> str:
             (most,) = mine.loc[[mine["value"].abs().idxmax()]].to_dict("records")
             differ = int((mine["p_holm"] < SIGNIFICANCE).sum())
             versus = _versus(str(most["versus"]))
+            by = with_interval(most, sign=True, interval=len(mine) == 1)
             said.append(
                 f"{outcome}: of {len(mine)} {_PLURAL[str(term)]}, {differ} differ from {versus} at {SIGNIFICANCE} "
-                f"(Holm); `{most['level']}` is furthest from it, by {with_interval(most, sign=True)} "
+                f"(Holm); `{most['level']}` is furthest from it, by {by} "
                 f"{_UNITS[str(outcome)]}, "
                 f"Holm's {p_value(most['p_holm'])}"
             )
