@@ -26,7 +26,7 @@ from pairbank.stats.scored_table.credit import BIAS_NOTE, MARK, Credits, credits
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
-from pairbank.stats.wording import with_interval
+from pairbank.stats.wording import number, with_interval
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
@@ -223,7 +223,7 @@ def _text(over: pd.DataFrame, *, apart: str) -> str:
 
 
 def _low_said(row: dict[Any, Any]) -> str:
-    models = "" if row["n_models"] == 1 else f"; below {CHANCE:.2f} in {row['n_models_below']} of {row['n_models']}"
+    models = "" if row["n_models"] == 1 else f"; below {number(CHANCE)} in {row['n_models_below']} of {row['n_models']}"
     return f"{row['group']} ({with_interval(row)}{models})"
 
 
