@@ -16,6 +16,7 @@ from functools import partial
 from rater_nulls import as_good
 from sentence_nulls import (
     Said,
+    above_null,
     alone_missed,
     below,
     differ,
@@ -49,6 +50,9 @@ def rows() -> Iterator[tuple[str, str, Said]]:
         for n, n_predictors in ((30, 6), (30, 10), (200, 10)):
             data = f"{n_predictors} predictors of nothing, {kind}, {n} items"
             yield said, data, partial(predicted, n=n, n_predictors=n_predictors, kind=kind)
+    for n in (24, 200, 1000):
+        said = "`grammaticality`: log P is above word counts (one of k)"
+        yield said, f"the same true r, {n:,} pairs", partial(above_null, n=n)
     yield from raters()
 
 

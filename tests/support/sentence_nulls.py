@@ -14,6 +14,7 @@ import numpy as np
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.stats.analyses.paradigms import extremes
+from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.associations import p_of_all
 from pairbank.stats.measures.group_intervals import simultaneous_by_group, wilson_by_group
 from pairbank.stats.measures.paired_tests import beyond_clusters_p, corrected, gain_test
@@ -109,6 +110,14 @@ def _right(
     made = (easy + rng.standard_normal((n_models, paradigm.size))) / np.sqrt(2) + norm.ppf(share)
     credit = np.where(rng.random(made.shape) < ties, 0.5, made > 0)
     return credit.mean(axis=0), paradigm
+
+
+def above_null(rng: np.random.Generator, *, n: int) -> bool:
+    """Return whether r of a model lies above that of word counts, by its interval, where both are the same in truth."""
+    shared = rng.integers(4, 13, n) * 2.0
+    good, bad, null_good, null_bad = (shared + 2 * rng.standard_normal(n) for _ in range(4))
+    model, null = pearson(good, bad), pearson(null_good, null_bad)
+    return bool(model.value - null.value > np.hypot(model.value - model.low, null.high - null.value))
 
 
 def uncorrected_below(rng: np.random.Generator, *, n_each: int) -> bool:

@@ -167,15 +167,16 @@ def null_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
 
 
 def _beside_null(rows: pd.DataFrame, null: pd.DataFrame, metric: str) -> str:
-    """Return what word counts give, and in how many cases the interval of a model lies above that; "" without them."""
+    """Return what word counts give, and how many models are above that (Zou & Donner 2008); "" without them."""
     known = null[(null["metric"] == metric) & null["value"].notna()]
-    both = rows.merge(known[["corpus", "value"]], on="corpus", suffixes=("", "_null"))
+    both = rows.merge(known[["corpus", "value", "high"]], on="corpus", suffixes=("", "_null"))
     if both.empty:
         return ""
-    above = int((both["low"] > both["value_null"]).sum())
+    lead = both["value"] - both["value_null"]
+    above = int((lead > np.hypot(both["value"] - both["low"], both["high_null"] - both["value_null"])).sum())
     return (
         f" Word counts alone (unigram null) give {span(known['value'])}; log P is above that in {above} of {len(both)} "
-        "(95% intervals)."
+        "(95% intervals of the difference)."
     )
 
 
@@ -206,7 +207,6 @@ def answer(tables: Mapping[str, pd.DataFrame], without: Mapping[tuple[str, str],
     )
     if right["value"].notna().any():
         parted += f" Within pairs the better string scores higher in {_range(right[right['value'].notna()])}."
-        parted += _beside_null(_direct(right), null, "accuracy")
     lines = [*said, parted + "".join(_without(without, third))]
     return html_as_text("\n".join(f"- {line}" for line in lines))
 

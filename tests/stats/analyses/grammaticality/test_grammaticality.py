@@ -224,7 +224,8 @@ def test_word_counts_stand_beside_the_predictions() -> None:
     rows = keyed(found.tables["null"], "metric")
     assert rows["pearson_sides",]["value"] == pytest.approx(r, abs=1e-12)
     assert rows["accuracy",]["value"] == 1.0  # the longer one is always the bad one
-    low = float(found.tables["correlation"].query("method == 'direct'")["low"].iloc[0])
-    above = f"log P is above that in {int(low > r)} of 1 (95% intervals)"
+    model, null = found.tables["correlation"].query("method == 'direct'").iloc[0], rows["pearson_sides",]
+    reach = np.hypot(model["value"] - model["low"], null["high"] - r)
+    above = f"log P is above that in {int(model['value'] - r > reach)} of 1 (95% intervals of the difference)"
     assert f"Word counts alone (unigram null) give {r:.2f}; {above}" in found.answer
     assert section([table]).tables["null"].empty
