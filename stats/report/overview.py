@@ -126,7 +126,7 @@ def _answer(
     """
     whole = own[(own["group_by"] == "all") & own["value"].notna()]
     if whole.empty:
-        return html_as_text(" ".join(besides)) or "No accuracy: no item with two sides was scored."
+        return html_as_text("\n\n".join(besides)) or "No accuracy: no item with two sides was scored."
     asked = whole["method"].map(lambda name: name in layouts and layouts[name].is_prompted)
     people, biased = whole["method"] == HUMAN, whole["first_option"].notna()
     direct, prompted = whole[whole["method"] == DIRECT], whole[asked & ~biased]
