@@ -94,7 +94,7 @@ def submit(
     refuse(scored, check_submission(scored, repo_id))
     repository = Repository(api=HfApi(), repo_id=repo_id)
     who = submitter or with_retries("ask who you are", lambda: str(repository.api.whoami()["name"]))
-    root, manifest = _hub_store(repo_id, table.corpus)
+    _, manifest = _hub_store(repo_id, table.corpus)
     facts = manifest["corpora"][table.corpus]
     if is_left_out(facts) or not may_publish(table.corpus, facts):
         kept = ids_and_scores(table.dataset, table.signature["methods"])

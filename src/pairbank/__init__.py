@@ -113,6 +113,7 @@ __all__ = [
     "report",
     "score",
     "strip_texts",
+    "submit",
     "words",
     "write_bank",
     "write_site",

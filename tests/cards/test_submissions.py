@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
+from huggingface_hub import CommitOperationAdd, HfApi
 from typer.testing import CliRunner
 
 import pairbank
@@ -58,7 +61,7 @@ def edited(
         values = table[column].to_pylist()
         values[0] = value(values[0])
         at = table.schema.get_field_index(column)
-        table = table.set_column(at, table.schema.field(at), [values])
+        table = table.set_column(at, table.schema.field(at), pa.array(values, type=table.schema.field(at).type))
     metadata = {**table.schema.metadata, METADATA_KEY: json.dumps(signature).encode()}
     pq.write_table(table.replace_schema_metadata(metadata), out)
     return out
@@ -85,7 +88,11 @@ def test_one_model_is_handed_in_by_a_pull_request_and_shown_and_fetched_alone(
     assert {p: p.read_bytes() for p in bank.rglob("*") if p.is_file()} == before
     pairbank.check_bank(bank)
     assert len(load_dataset(str(bank), "starter_scored", split="fake_2")) > 0
+    with_record = [made.path, made.path.replace(".parquet", ".json")]
+    operations = [CommitOperationAdd(path, bank / path) for path in with_record]
+    HfApi().create_commit(REPO, operations, commit_message="Merge", repo_type="dataset")
     pairbank.publish(bank, REPO)
+    assert set(with_record) <= hub.repo(REPO).head.tree.keys()
     n_before = len(hub.log)
     fetched = pairbank.fetch(REPO, model="fake-2", corpus="starter")
     assert fetched.dataset.to_list() == pairbank.read_scored(file).dataset.to_list()
@@ -140,20 +147,26 @@ def test_fifty_groups_at_once_lose_nothing_honest_and_every_fault_is_named(
 ) -> None:
     pairbank.publish(bank, REPO)
     published = shutil.copytree(bank, tmp_path / "clone")
-    numbers: list[int] = []
-    for group in range(30):  # groups 20 to 29 score a model again that others have
+    files = []
+    for group in range(30):  # groups 20 to 29 score a model again that others have, with slightly other results
         file = scored_by(f"model-{group % 20}").save(tmp_path / f"{group}.parquet")
         if group >= 20:
-            file = edited(file, tmp_path / f"{group}-again.parquet", column="direct_good_n", value=lambda n: n + 1)
-        pairbank.submit(file, REPO, submitter=f"group-{group}", date="2026-11-24")
-        numbers.append(hub.repo(REPO).n_pull_requests)
+            for column in ("direct_good", "direct_delta"):
+                file = edited(file, tmp_path / f"{group}-{column}.parquet", column=column, value=lambda x: x - 0.25)
+        files.append(file)
+
+    def hand_in(group: int) -> None:
+        pairbank.submit(files[group], REPO, submitter=f"group-{group}", date=f"2026-11-{1 + group // 20:02}")
+
+    with ThreadPoolExecutor(4) as groups:
+        list(groups.map(hand_in, range(30)))
     good = tmp_path / "0.parquet"
     for group in range(10):  # refused before a pull request is opened
         bad = edited(good, tmp_path / f"bad-{group}.parquet", column="direct_delta", value=lambda x: x - 3)
         with pytest.raises(BankError, match="is not good - bad"):
             pairbank.submit(bad, REPO, submitter=f"wrong-{group}")
     assert hub.repo(REPO).n_pull_requests == 30
-    for number in reversed(numbers):  # merged in another order than opened
+    for number in range(30, 0, -1):  # merged in another order than opened
         merged(hub.repo(REPO), number, published)
     theirs = sorted((published / "submissions").rglob("*.parquet"))
     assert len(theirs) == 30
@@ -166,8 +179,11 @@ def test_fifty_groups_at_once_lose_nothing_honest_and_every_fault_is_named(
         record = json.loads(file.with_suffix(".json").read_bytes())
         copy.with_suffix(".json").write_text(json.dumps(record if group < 8 else []))
     states = {one.path: one for one in pairbank.build_store(published)}
-    assert sorted(one.state for one in states.values()).count("shown") == 20
-    assert [one.state for one in states.values()].count("replication") == 10
+    assert [one.state for one in states.values()].count("shown") == 20
+    replications = [one for one in states.values() if one.state == "replication"]
+    assert sorted(one.submitter for one in replications) == [f"group-{n}" for n in range(20, 30)]
+    for one in replications:
+        assert one.largest_difference == pytest.approx({"direct": 0.25, "meta_question_simple": 0})
     refused = [one for one in states.values() if one.state == "refused"]
     assert len(refused) == 10
     assert all("hostile" in one.path and one.reason for one in refused)
