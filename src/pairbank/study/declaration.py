@@ -131,7 +131,7 @@ def _chosen(known: CorpusChoice | None, name: str, subset: str | None) -> Corpus
 def _parsed(text: str, where: str, name: str) -> Study:
     try:
         table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise StudyError(f"{where}: not TOML ({error})") from error
     choices = table.pop("corpora", None)
     if not isinstance(choices, list) or not choices:
