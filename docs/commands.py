@@ -1,4 +1,7 @@
-"""The page docs/commands.md, made from the commands themselves: `python docs/commands.py > docs/commands.md`."""
+"""The page docs/commands.md, made from the commands themselves: `python docs/commands.py > docs/commands.md`.
+
+`python docs/commands.py studies` prints the tables of keys in docs/studies.md.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 import typer
 
 from pairbank.cli import app
+from pairbank.study.declaration import study_schema
 
 HEAD = """# Commands
 
@@ -33,6 +37,20 @@ def commands_page() -> str:
         f"## {panel}\n\n| command | what it does |\n| --- | --- |\n" + "\n".join(rows) for panel, rows in panels.items()
     ]
     return "\n\n".join([HEAD.rstrip(), *tables, *(_section(path, command) for path, command, _ in commands)]) + "\n"
+
+
+def study_keys() -> dict[str, str]:
+    """Return the tables of keys of docs/studies.md: of a study, and of each of its `[[corpora]]`."""
+    schema = study_schema()
+    return {"study": _keys(schema), "corpora": _keys(schema["$defs"]["CorpusChoice"])}
+
+
+def _keys(schema: dict[str, Any]) -> str:
+    rows = []
+    for name, key in schema["properties"].items():
+        required = " (required)" if name in schema["required"] else ""
+        rows.append(f"| `{name}`{required} | {_cell(key.get('description', ''))} |")
+    return "\n".join(["| key | meaning |", "| --- | --- |", *rows])
 
 
 def _commands(command: Any, path: str = "", panel: str = "") -> Iterator[tuple[str, Any, str]]:  # noqa: ANN401 - typer's
@@ -68,4 +86,4 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(commands_page())
+    sys.stdout.write("\n\n".join(study_keys().values()) if "studies" in sys.argv else commands_page())

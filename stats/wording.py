@@ -119,6 +119,8 @@ def bounds(low: float, high: float, *, digits: int = 2, sign: bool = False) -> s
 def value_range(rows: pd.DataFrame, keys: Sequence[str] = (), *, code: Sequence[str] = ("method",)) -> str:
     """Return the only value with its interval, or the smallest and the largest with what they belong to.
 
+    These have none: the interval of one that was chosen beforehand would be too narrow for the extreme of several.
+
     Args:
         rows: Long table.
         keys: Columns that identify the rows; those that do not vary are left out.
@@ -126,7 +128,7 @@ def value_range(rows: pd.DataFrame, keys: Sequence[str] = (), *, code: Sequence[
 
     >>> import pandas as pd
     >>> value_range(pd.DataFrame({"value": [0.6, 0.5], "low": 0.4, "high": 0.7, "model": ["a", "b"]}), ["model"])
-    '0.50 [0.40, 0.70] (b) to 0.60 [0.40, 0.70] (a)'
+    '0.50 (b) to 0.60 (a)'
     """
     known = rows[rows["value"].notna()].sort_values("value", kind="stable")
     if known.empty:
@@ -139,7 +141,7 @@ def value_range(rows: pd.DataFrame, keys: Sequence[str] = (), *, code: Sequence[
         return ", ".join(f"`{row[key]}`" if key in code else str(row[key]) for key in varying)
 
     ends = (known.iloc[0], known.iloc[-1])
-    return " to ".join(f"{with_interval(end)} ({place(end)})" for end in ends)
+    return " to ".join(f"{with_interval(end, interval=False)} ({place(end)})" for end in ends)
 
 
 def span(values: pd.Series[float]) -> str:

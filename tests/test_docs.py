@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import runpy
 import shlex
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import pairbank
 from pairbank.builders import CORPORA
@@ -20,7 +22,7 @@ from pairbank.cli import app
 from pairbank.scoring.methods.registry import FAMILIES
 from pairbank.scoring.prompts.registry import prompts
 from pairbank.stats.analyses.registry import ANALYSES
-from pairbank.study.declaration import study_names
+from pairbank.study.declaration import load_study, study_names
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -88,6 +90,26 @@ def test_command_lines_are_found_wherever_they_stand() -> None:
     blocks = "```sh\npairbank browse B # look\n```\n\n```text\npairbank x\n```"
     page = f"`pairbank corpora`\n\n    pairbank methods # all\n\n{blocks}"
     assert list(command_lines(page)) == ["pairbank browse B", "pairbank methods", "pairbank corpora"]
+
+
+def test_the_page_on_studies_has_every_key_and_its_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    for table in runpy.run_path(str(ROOT / "docs" / "commands.py"))["study_keys"]().values():
+        assert table in page, "docs/studies.md is out of step; run: python docs/commands.py studies"
+    monkeypatch.chdir(tmp_path)
+    study, prompts = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    Path("my-study.toml").write_text(study.replace("limit = 5", "limit = 1"))
+    Path("my-prompts.toml").write_text(prompts)
+    Path("my_pairs.csv").write_text("good,bad\nThe dogs bark.,The dogs barks.\nShe saw him.,She saw he.\n")
+    made = CliRunner().invoke(app, ["run", "my-study.toml", "--out", "bank", "--quiet"])
+    assert made.exit_code == 0, made.output
+    assert "lecturer" in Path("bank/README.md").read_text()
+    first = CliRunner().invoke(app, ["new", "study", "mine.toml", "--schema"])
+    assert first.exit_code == 0, first.output
+    assert load_study("mine.toml").title == "Mine"
+    assert json.loads(Path("study.schema.json").read_text())["required"] == ["title", "corpora", "methods"]
 
 
 def test_the_page_of_commands_is_what_their_help_says() -> None:

@@ -33,7 +33,8 @@ from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
 from pairbank.scoring.scored import MODEL
 from pairbank.scoring.signature import signature_line
 from pairbank.stats.report.cautions import cannot_read
-from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.credit import Credits, credits_of
+from pairbank.stats.scored_table.method_scores import ScoredFrame, method_scores, needed_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,6 +103,10 @@ class CorpusWritten:
     """Which items are a choice between two different sides."""
     deltas: dict[str, dict[str, FloatArray]] = field(default_factory=dict)
     """Method -> model's slug -> differences, shape (items,), NaN where there is none."""
+    layouts: dict[str, MethodLayout] = field(default_factory=dict)
+    """The methods, by name."""
+    credits: dict[str, dict[str, FloatArray]] = field(default_factory=dict)
+    """Method -> model's slug -> what each item earns by the definition of the method's paper (`credits_of`)."""
     unread: dict[str, str] = field(default_factory=dict)
     """Model's name -> what its tokenizer cannot read of the items, of those of which much cannot be read."""
 
@@ -231,9 +236,9 @@ def _pages(table: pa.Table, n_rows: int) -> Iterator[dict[str, Any]]:
 
 
 def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, Any], written: CorpusWritten) -> None:
-    table = read_parquet(path)
+    full = table = read_parquet(path)
     if not work.with_texts:
-        table = _without_texts(table, signature["methods"])
+        table = _without_texts(full, signature["methods"])
     places = _places(work.items, table, path)
     model = signature["model"]["name"]
     pieces: dict[str, str | None] = {}
@@ -251,7 +256,20 @@ def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, A
         here = np.full(len(work.items), np.nan)
         here[places] = values
         written.deltas.setdefault(name, {})[slug] = here
-        facts["methods"].append({"use": _definition(work, name, signature), "any": bool(np.isfinite(values).any())})
+        fact: dict[str, Any] = {"use": _definition(work, name, signature), "any": bool(np.isfinite(values).any())}
+        if not work.one_sided:
+            layout = MethodLayout.from_dict(signature["methods"][name]["layout"])
+            found, credit = _credits(full, layout, written.choice[places])
+            whole = np.full(len(work.items), np.nan)
+            whole[places] = credit
+            written.layouts[name] = layout
+            written.credits.setdefault(name, {})[slug] = whole
+            if found.is_biased:
+                fact["first"] = round(found.first_option, 4)
+            if found.credit is not found.averaged:
+                fact["credit"] = True
+                pieces[f"credit-{len(axes)}"] = work.axes.put(f"{slug}/credit-{len(axes)}", {"value": numbers(credit)})
+        facts["methods"].append(fact)
         axes.append(axis)
     if said := cannot_read(_with_flags(table, corpus=work.folder.name, model=model, signature=signature)):
         written.unread[model] = said
@@ -265,6 +283,15 @@ def _write_model(work: _Corpus, path: Path, slug: str, signature: Mapping[str, A
     names = [name for name in table.column_names if name != MODEL]
     facts |= {"axes": axes, "packs": packed, "columns": names, "own": [x for x in rest if x not in made]}
     work.tables[slug] = facts
+
+
+def _credits(table: pa.Table, layout: MethodLayout, rows: BoolArray) -> tuple[Credits, FloatArray]:
+    """Return what a method earns on the rows that are a choice, and the same on all rows, NaN on the others."""
+    wanted = [name for name in {*needed_columns(layout), "item_id", "flags"} if name in table.column_names]
+    found = credits_of(method_scores(table.select(wanted).to_pandas()[rows], layout))
+    credit = np.full(len(rows), np.nan)
+    credit[rows] = found.credit
+    return found, credit
 
 
 def _with_flags(table: pa.Table, *, corpus: str, model: str, signature: Mapping[str, Any]) -> ScoredFrame:

@@ -11,16 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from pairbank.cards.site.columns import SUFFIX, encoded, numbers, write_chunk
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.measures.rank_intervals import RankIntervals, mean_rank_intervals, pair_counts, rank_intervals
+from pairbank.stats.report.overview import own_accuracies
+from pairbank.stats.scored_table.scored_table import PARADIGM
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from pairbank.arrays import FloatArray, IntArray
     from pairbank.cards.site.corpus_data import CorpusWritten
+    from pairbank.scoring.api.layout import MethodLayout
 
 PARTS = {
     "board": ("accuracy", "human_accuracy", "accuracy_pooled", "position_bias"),
@@ -46,8 +49,11 @@ def write_results(
     groupings = ["all", *(str(x) for x in summary["group_by"].unique() if x != "all")]
     methods = _in_order([str(x) for x in summary["method"].unique()], corpora)
     found: dict[str, Any] = {"groupings": groupings, "methods": methods}
+    layouts = {name: layout for corpus in corpora.values() for name, layout in corpus.layouts.items()}
     for part, metrics in PARTS.items():
         wanted = summary[summary["metric"].isin(metrics)]
+        if part == "board":
+            wanted = _by_paper(wanted, layouts)
         found[part] = {}
         for (by, method), rows in wanted.groupby(["group_by", "method"], sort=True):
             path = f"results/{part}/{groupings.index(str(by))}-{methods.index(str(method))}{SUFFIX}"
@@ -56,6 +62,13 @@ def write_results(
             _write_rows(root / "data" / path, frame, more)
             found[part].setdefault(str(by), {})[str(method)] = path
     return found
+
+
+def _by_paper(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.DataFrame:
+    """Return the rows with the accuracy that each method's paper defines, or of answers where these are by position."""
+    own = own_accuracies(summary, layouts)
+    own["metric"] = own["metric"].replace("accuracy_pooled", "accuracy")
+    return pd.concat([own, summary[summary["metric"].isin(("accuracy_pooled", "position_bias"))]], ignore_index=True)
 
 
 def _in_order(methods: list[str], corpora: Mapping[str, CorpusWritten]) -> list[str]:
@@ -75,6 +88,8 @@ def _write_rows(path: Path, rows: pd.DataFrame, more: Mapping[str, Any]) -> None
     columns = {name: encoded(pa.array(rows[name], pa.string(), from_pandas=True)) for name in _TEXTS}
     columns |= {name: numbers(rows[name].to_numpy(dtype=np.float64)) for name in ("value", "low", "high")}
     columns |= {name: numbers(rows[name].to_numpy(dtype=np.int64)) for name in ("n", "n_excluded")}
+    if "first_option" in rows.columns:
+        columns["biased"] = numbers(rows["first_option"].notna().to_numpy(dtype=np.int64))
     ranks = more.get("ranks", {})
     keys = list(zip(*(rows[name].tolist() for name in ("model", "corpus", "group", "metric")), strict=True))
     for place in ("best", "worst"):
@@ -90,21 +105,26 @@ def _ranks(
     corpora: Mapping[str, CorpusWritten],
     slugs: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
-    """Return rank intervals by (model, corpus, group), and overall by model where a mean can be taken."""
+    """Return rank intervals by (model, corpus, group), and overall by model where a mean can be taken.
+
+    Models with position bias have none: their accuracy is near one half whatever they know.
+    """
     ranks: dict[tuple[str, str, str], dict[str, int]] = {}
     parts = []
-    keep = rows[rows["metric"] == "accuracy"]
+    keep = rows[(rows["metric"] == "accuracy") & rows["first_option"].isna()]
     everywhere = _models_everywhere(keep) if by == "all" else []
     for (corpus, group), cell in keep.groupby(["corpus", "group"], sort=True):
         models = [str(name) for name in cell["model"].unique()]
-        deltas = _deltas(corpora.get(str(corpus)), by, str(group), method, [(m, slugs.get(m, ())) for m in models])
-        if deltas is None or len(models) < 2:
+        known = [(name, slugs.get(name, ())) for name in models]
+        earned = _credits(corpora.get(str(corpus)), by, str(group), method, known)
+        if earned is None or len(models) < 2:
             continue
-        counts = pair_counts(deltas)
+        credit, clusters = earned
+        counts = pair_counts(credit, clusters=clusters)
         found = rank_intervals(counts)
         ranks |= {(name, str(corpus), str(group)): _cell(found, k) for k, name in enumerate(models)}
         if len(everywhere) > 1:
-            parts.append(pair_counts(deltas[[models.index(name) for name in everywhere]]))
+            parts.append(pair_counts(credit[[models.index(name) for name in everywhere]], clusters=clusters))
     overall = {}
     n_corpora = keep["corpus"].nunique()
     if len(everywhere) > 1 and n_corpora > 1 and len(parts) == n_corpora:
@@ -123,10 +143,10 @@ def _models_everywhere(rows: pd.DataFrame) -> list[str]:
     return sorted(str(name) for name in counted[counted == rows["corpus"].nunique()].index)
 
 
-def _deltas(
+def _credits(
     corpus: CorpusWritten | None, by: str, group: str, method: str, models: Sequence[tuple[str, Sequence[str]]]
-) -> np.ndarray | None:
-    """Return the differences of all models on the items of a group, or None where the tables are not at hand."""
+) -> tuple[FloatArray, IntArray | None] | None:
+    """Return what all models earn on the items of a group, and these items' paradigms; None without the tables."""
     if corpus is None or (by != "all" and by not in corpus.groups):
         return None
     keep = corpus.choice.copy()
@@ -134,9 +154,11 @@ def _deltas(
         keep &= corpus.groups[by] == group
     found = []
     for _, named in models:
-        values = [corpus.deltas.get(method, {}).get(slug) for slug in named]
+        values = [corpus.credits.get(method, {}).get(slug) for slug in named]
         table = next((one for one in values if one is not None), None)
         if table is None:
             return None
         found.append(table[keep])
-    return np.stack(found)
+    paradigms = corpus.groups.get(PARADIGM)
+    clusters = None if paradigms is None else np.asarray(pd.factorize(paradigms[keep])[0], dtype=np.int64)
+    return np.stack(found), clusters

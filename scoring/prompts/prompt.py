@@ -139,7 +139,6 @@ class Prompt:
 
     id: str
     kind: Kind
-    paper: str
     tasks: tuple[Task, ...]
     languages: tuple[str, ...]
     options: tuple[str, ...]
@@ -169,6 +168,8 @@ class Prompt:
     status: Status = "published"
     """`dropped`: its authors left it out of their analysis; `ours`: no paper has it."""
     note: str = ""
+    paper: str = "own wording"
+    """Where its wording is from."""
     label: str = ""
     """What its paper calls it, as reports and figures do: `MetaQuestionSimple (Exp. 3a)`; empty = the id."""
     cites: tuple[str, ...] = ()

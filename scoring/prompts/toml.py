@@ -346,7 +346,9 @@ def _prompt(entry: Mapping[str, Any], path: Path) -> Prompt:
     full = _designed(entry, where)
     needed = [f.name for f in fields(Prompt) if f.default is MISSING and f.default_factory is MISSING]
     if missing := [key for key in needed if key not in full]:
-        raise PromptError(f"{where}: no {missing[0]}; a prompt needs {', '.join(needed)} (or a design)")
+        raise PromptError(
+            f"{where}: no {missing[0]}; a prompt needs {', '.join(needed)} (a design gives kind and presentations)"
+        )
     values: dict[str, Any] = {key: _frozen(value) for key, value in full.items() if key in _keys(Prompt)}
     shown = [_presentation(one, full, where) for one in full["presentations"]]
     if "design" in entry and values["tasks"] == (SENTENCE,):

@@ -3,7 +3,8 @@
 The public verbs, in the order the data flows: `load_corpus`, `load_model`, `score` (or
 `import_scores` and `import_logs`, for numbers computed elsewhere), `report`, `write_bank`, `publish` (and
 `merge_banks`, `strip_texts`, `cut_alike`, `export_results`). Beside items: `load_ratings` (individual ratings).
-Beside scores: `probe` (a model's hidden states) and `add_minimalness` (how little the sides of a pair differ).
+Beside scores: `words` (surprisal of every word of a text), `probe` (a model's hidden states) and `add_minimalness`
+(how little the sides of a pair differ).
 Importing this package imports neither torch nor transformers nor datasets; each verb does when it is called.
 """
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.models.load import load_model
     from pairbank.scoring.score import score
     from pairbank.scoring.scored import Scored, read_scored
+    from pairbank.scoring.words import words
     from pairbank.stats.analyses.neuro import Probed
     from pairbank.stats.report.report import Report, report
 
@@ -59,6 +61,7 @@ _VERBS = {
     "import_scores": "pairbank.scoring.importing.scores",
     "Scored": "pairbank.scoring.scored",
     "read_scored": "pairbank.scoring.scored",
+    "words": "pairbank.scoring.words",
     "probe": "pairbank.probing",
     "Probed": "pairbank.stats.analyses.neuro",
     "count_unigrams": "pairbank.scoring.methods.unigrams",
@@ -101,6 +104,7 @@ __all__ = [
     "report",
     "score",
     "strip_texts",
+    "words",
     "write_bank",
     "write_site",
 ]

@@ -1,22 +1,28 @@
-"""Records that somebody declares in a file (TOML, JSON): a subclass says keys and types, errors name key and remedy.
+"""Records that somebody declares in a file (TOML, JSON): a class says keys and types, errors name key and remedy.
 
-In: a table. Out: a frozen pydantic model, or one error that lists every fault of the table.
+In: a table. Out: a frozen record (a pydantic model or a dataclass), or one error that lists every fault of the table.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, Self, TypeVar, get_args, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from pairbank.errors import PairbankError
 from pairbank.files import reading
 
+T = TypeVar("T")
+STRICT = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
+"""`__pydantic_config__` of a dataclass that a file declares: unknown keys are errors, and so is "3" for 3."""
+_MISSING, _UNKNOWN = "missing", ("extra_forbidden", "unexpected_keyword_argument")
 _EXPECTED = {
     "string_type": "a text",
     "int_type": "a whole number",
@@ -27,6 +33,7 @@ _EXPECTED = {
     "dict_type": "a table",
     "mapping_type": "a table",
     "model_type": "a table",
+    "dataclass_type": "a table",
     "model_attributes_type": "a table",
 }
 
@@ -46,7 +53,7 @@ class Declaration(BaseModel):
         try:
             return cls.model_validate(table)
         except ValidationError as problem:
-            raise error("; ".join(f"{where}: {cls._message(one)}" for one in problem.errors())) from problem
+            raise error(_faults(cls, table, problem, where)) from problem
 
     @classmethod
     def load(cls, path: Path, *, error: type[PairbankError]) -> Self:
@@ -55,34 +62,84 @@ class Declaration(BaseModel):
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         return cls.of(table, where=str(path), error=error)
 
-    @classmethod
-    def _message(cls, fault: ErrorDetails) -> str:
-        place = [str(step) for step in fault["loc"]]
-        key = ".".join(place)
-        if fault["type"] == "extra_forbidden":
-            known = _keys(cls, place[:-1])
-            near = difflib.get_close_matches(place[-1], known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            return f"unknown key {key!r}{hint} Known keys: {', '.join(known)}"
-        if fault["type"] == "missing":
-            return f"{key} is missing"
-        expected = _EXPECTED.get(fault["type"]) or (fault.get("ctx") or {}).get("expected")
-        told = str(fault["msg"]).removeprefix("Value error, ")
-        if not key:
-            return told
-        return f"{key} is {fault['input']!r:.80}{f'; expected {expected}' if expected else f': {told}'}"
+
+def record_of(cls: type[T], table: Mapping[str, Any], *, where: str, error: type[PairbankError]) -> T:
+    """Return the dataclass that a table declares; its class says `__pydantic_config__ = STRICT`.
+
+    Args:
+        cls: A dataclass, whose fields may be dataclasses again, tuples of them, or tables.
+        table: What TOML gave. A date counts as its text.
+        where: The file, for the message.
+        error: What to raise.
+
+    Raises:
+        PairbankError: of the type `error`; one message lists all faults, each with its key.
+    """
+    try:
+        return TypeAdapter(cls).validate_json(json.dumps(table, default=str), strict=True)
+    except ValidationError as problem:
+        raise error(_faults(cls, table, problem, where)) from problem
 
 
-def _keys(model: type[BaseModel], place: list[str]) -> list[str]:
-    """Return the keys of a model's inner table, `place` being its keys from the outside."""
+def _faults(cls: type, table: Mapping[str, Any], problem: ValidationError, where: str) -> str:
+    """Return all faults in words; what several types of one key do not like of it is one fault."""
+    by_key: dict[tuple[int | str, ...], list[ErrorDetails]] = {}
+    for fault in problem.errors():
+        by_key.setdefault(_place(fault, table), []).append(fault)
+    return "; ".join(f"{where}: {_message(cls, list(place), found)}" for place, found in by_key.items())
+
+
+def _place(fault: ErrorDetails, table: Any) -> tuple[int | str, ...]:  # noqa: ANN401 - what TOML gave
+    """Return the keys that lead to a fault: pydantic puts the name of the type it tried behind them."""
+    place: list[int | str] = []
+    here = table
+    for step in fault["loc"]:
+        is_listed = isinstance(here, list | tuple) and isinstance(step, int)
+        if not (is_listed or (isinstance(here, Mapping) and step in here)):
+            return (*place, step) if fault["type"] in (_MISSING, *_UNKNOWN) else tuple(place)
+        here = here[step]
+        place.append(step)
+    return tuple(place)
+
+
+def _message(cls: type, place: list[int | str], faults: list[ErrorDetails]) -> str:
+    fault = faults[0]
+    key = ".".join(str(step) for step in place)
+    if fault["type"] in _UNKNOWN:
+        known = _keys(cls, place[:-1])
+        near = difflib.get_close_matches(str(place[-1]), known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return f"unknown key {key!r}{hint} Known keys: {', '.join(known)}"
+    if fault["type"] == _MISSING:
+        return f"{key} is missing"
+    texts = [_EXPECTED.get(one["type"]) or (one.get("ctx") or {}).get("expected") for one in faults]
+    expected = " or ".join(dict.fromkeys(text for text in texts if text))
+    told = str(fault["msg"]).removeprefix("Value error, ")
+    if not key:
+        return told
+    return f"{key} is {fault['input']!r:.80}{f'; expected {expected}' if expected else f': {told}'}"
+
+
+def _keys(model: type, place: list[int | str]) -> list[str]:
+    """Return the keys of a record's inner table, `place` being its keys from the outside."""
     for name in place:
-        field = model.model_fields.get(name)
-        model = next((one for one in _models(field.annotation if field else None)), model)
-    return sorted(field.alias or name for name, field in model.model_fields.items())
+        annotation = _annotations(model).get(str(name))
+        model = next(iter(_models(annotation)), model)
+    if issubclass(model, BaseModel):
+        return sorted(field.alias or name for name, field in model.model_fields.items())
+    return sorted(_annotations(model))
 
 
-def _models(annotation: Any) -> list[type[BaseModel]]:  # noqa: ANN401 - any annotation
+def _annotations(model: type) -> dict[str, Any]:
+    """Return the types of a record's keys."""
+    if issubclass(model, BaseModel):
+        return {name: field.annotation for name, field in model.model_fields.items()}
+    hints = get_type_hints(model)
+    return {one.name: hints[one.name] for one in fields(model)} if is_dataclass(model) else {}
+
+
+def _models(annotation: Any) -> list[type]:  # noqa: ANN401 - any annotation
     """Return the models that an annotation names, itself or within `tuple[…]`, `dict[…]` or a union."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if isinstance(annotation, type) and (is_dataclass(annotation) or issubclass(annotation, BaseModel)):
         return [annotation]
     return [model for one in get_args(annotation) for model in _models(one)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.shared import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, n_said
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.measures.no_difference import MARGIN, NoDifference, no_difference
+from pairbank.stats.measures.no_difference import MARGIN, no_difference
 from pairbank.stats.measures.paired_tests import (
     LEAST_CLUSTERS,
     Comparison,
@@ -30,7 +30,7 @@ from pairbank.stats.measures.paired_tests import (
     corrected,
     no_comparison,
 )
-from pairbank.stats.scored_table.credit import credits_of
+from pairbank.stats.scored_table.credit import credits_of, not_compared
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import number, p_value, with_interval
@@ -76,30 +76,13 @@ def text_said(table: pd.DataFrame, *, margin: float, apart: str = "") -> str:
     return "\n\n".join(parts)
 
 
-def not_compared(biased: pd.DataFrame) -> str:
-    """Return which models are not compared, and why; "" where all are.
-
-    Args:
-        biased: One row per corpus, model and method with position bias.
-    """
-    if biased.empty:
-        return ""
-    names = [f"`{row['model']}` by `{row['method']}`" for row in biased.to_dict("records")]
-    names = list(dict.fromkeys(names))
-    shown = "; ".join(names[:MOST_NAMED]) + (f"; and {len(names) - MOST_NAMED:,} more" * (len(names) > MOST_NAMED))
-    return (
-        f"Not compared because of position bias: {shown}. These models pick the same option throughout, so their "
-        "accuracy is near one half whatever they know."
-    )
-
-
 def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: float) -> str:
     tested = part[part["p_mid"].notna()]
-    by_holm, by_bh = int((tested["p_mid_holm"] < SIGNIFICANCE).sum()), int((tested["p_mid_bh"] < SIGNIFICANCE).sum())
+    by_holm = int((tested["p_mid_holm"] < SIGNIFICANCE).sum())
     what = "two models by one method" if compared == MODELS else "two methods of one model"
     said = (
         f"**{corpus}, {what}**: {by_holm:,} of {len(part):,} comparisons differ on such items (McNemar's mid-p, Holm, "
-        f"{SIGNIFICANCE}; Benjamini-Hochberg: {by_bh:,}){_beyond_said(part)}."
+        f"{SIGNIFICANCE}){_beyond_said(part)}."
     )
     n_same = int((part["p_equivalent_holm"] < SIGNIFICANCE).sum())
     said += f" {n_same:,} {'is' if n_same == 1 else 'are'} equivalent within {margin:g} (Holm)."
@@ -121,7 +104,7 @@ def _named(tested: pd.DataFrame) -> str:
     differ = by_size[by_size["p_mid_holm"] < SIGNIFICANCE]
     (most,) = (by_size if differ.empty else differ).head(1).to_dict("records")
     which = "difference (not significant)" if differ.empty else "significant difference"
-    return f" Largest {which}: {_difference_said(most)}."
+    return f" Largest {which}: {_difference_said(most, interval=len(tested) == 1)}."
 
 
 def _why_not(part: pd.DataFrame) -> Iterator[str]:
@@ -159,9 +142,9 @@ def _beyond_said(part: pd.DataFrame) -> str:
     return f"; {n:,} differ beyond their {known['n_paradigms'].max():,} paradigms (t test, Holm)"
 
 
-def _difference_said(row: Mapping[Any, Any]) -> str:
+def _difference_said(row: Mapping[Any, Any], *, interval: bool) -> str:
     where = f"`{row['within']}`, {row['corpus']}, n = {row['n']:,}"
-    difference = with_interval(row, "difference", sign=True)
+    difference = with_interval(row, "difference", sign=True, interval=interval)
     return f"`{row['a']}` - `{row['b']}` ({where}) = {difference}, Holm's {p_value(row['p_mid_holm'])}"
 
 
@@ -187,9 +170,6 @@ TYPES = {
     "p_paradigms": "float64",
     "p_paradigms_holm": "float64",
     "detectable": "float64",
-    "cohen_d": "float64",
-    "odds_ratio": "float64",
-    "bf01": "float64",
     "p_equivalent": "float64",
     "p_equivalent_holm": "float64",
     "reason": "string",
@@ -260,7 +240,6 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, marg
             "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
             "Benjamini & Hochberg 1995, JRSS-B 57:289-300",
             "Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680; Tango 1998, Stat Med 17:891-908: equivalence",
-            "Jeffreys 1961, Theory of Probability: Bayes factor of a share",
         ),
     )
 
@@ -332,9 +311,9 @@ def _compared(a: _Earned, b: _Earned, *, margin: float) -> dict[str, Any]:
         x, y, paradigm = x[of_a], y[of_b], paradigm[of_a]
     both: BoolArray = ~np.isnan(x + y)
     if not both.any():
-        nothing = dict.fromkeys(NoDifference.__slots__, np.nan)
+        nothing = {"p_equivalent": np.nan}
         return _cells(no_comparison("they share no scored items")) | nothing | {"n_paradigms": 0, "p_paradigms": np.nan}
-    found = _cells(compare_credits(x[both], y[both])) | asdict(no_difference(x[both], y[both], margin=margin))
+    found = _cells(compare_credits(x[both], y[both])) | {"p_equivalent": no_difference(x[both], y[both], margin=margin)}
     return found | _beyond(x[both] - y[both], paradigm[both])
 
 
@@ -375,9 +354,6 @@ DEFINITIONS = f"""\
   other tests are about other items of these very paradigms. **p_paradigms_holm**: corrected likewise.
 - **detectable**: the smallest difference that a test at {SIGNIFICANCE} finds with power .8 on so many items of which so
   large a share is right for one only (Connor 1987); empty where even a difference as large as that share is too small.
-- **cohen_d**: the difference over the root of the mean of both variances. **odds_ratio**: n_only_a / n_only_b.
-- **bf01**: Bayes factor for "both are right equally often on the discordant items" against any other share, with a flat
-  prior on it: above 1 the data speak for no difference. It is not corrected for the number of comparisons.
 - **p_equivalent**: two one-sided tests, by Tango's score statistic, of a difference as large as the margin (option
   `margin`), ties one half: where small, the accuracies are equivalent. **p_equivalent_holm**: corrected.
 """

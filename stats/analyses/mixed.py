@@ -6,10 +6,10 @@ them, items) are a sample of what might have been written, and so is how far a m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,6 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.estimates.ties import signs
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.shared import file_name
 from pairbank.stats.figures.style import Figure
@@ -33,9 +32,13 @@ from pairbank.stats.measures.mixed import (
     mixed_shares,
 )
 from pairbank.stats.measures.paired_tests import corrected
+from pairbank.stats.scored_table.credit import credits_of, not_compared
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.wording import p_value, with_interval
+
+if TYPE_CHECKING:
+    from pairbank.arrays import BoolArray
 
 PARADIGM = "paradigm"
 SIGNIFICANCE = 0.05
@@ -68,6 +71,8 @@ class _Cells:
     n_items: int
     n_all: int
     by_outcome: dict[str, pd.DataFrame]
+    apart: str
+    """Which accuracies are not compared, and why; empty where all are."""
 
 
 def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, max_items: int = 300) -> Section:
@@ -87,17 +92,23 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, max_i
     parts, refused, drawn = list[str](), list[str](), list[str]()
     for corpus in dict.fromkeys(table.corpus for table in tables):
         cells = _cells(corpus, [t for t in tables if t.corpus == corpus], seed=context.seed, max_items=max_items)
-        try:
-            fitted = {
-                name: OUTCOMES[name](made, references=_references(made)) for name, made in cells.by_outcome.items()
-            }
-        except BankError as error:
-            refused.append(f"{corpus}: {error}")
+        fitted: dict[str, Fitted] = {}
+        reasons: dict[str, str] = {}
+        for name, made in cells.by_outcome.items():
+            try:
+                fitted[name] = OUTCOMES[name](made, references=_references(made))
+            except BankError as error:
+                reasons[name] = str(error)
+        if not fitted:
+            refused.append(f"{corpus}: {'; '.join(dict.fromkeys(reasons.values()))}")
             continue
+        refused += [f"{corpus}, {name}: {reason}" for name, reason in reasons.items()]
         mine = [row for name, one in fitted.items() for row in _rows(name, one, cells)]
         rows += mine
         variances += [
-            {"corpus": corpus, "part": name, "variance": x, "unit": cells.unit} for name, x in fitted["delta"].variances
+            {"corpus": corpus, "part": name, "variance": x, "unit": cells.unit}
+            for one in fitted.values()
+            for name, x in one.variances
         ]
         fits += [_fit_row(cells, name, one) for name, one in fitted.items()]
         parts.append(_said(pd.DataFrame(mine), cells))
@@ -144,9 +155,12 @@ def _cells(corpus: str, tables: Sequence[ScoredFrame], *, seed: int, max_items: 
     if not by_paradigm and len(items) > max_items:
         kept = sorted(np.random.default_rng([seed, len(items)]).choice(items, size=max_items, replace=False))
     made: dict[str, list[pd.DataFrame]] = {name: [] for name in OUTCOMES}
+    biased: list[dict[str, str]] = []
     for table in read:
-        used = table if by_paradigm else table.rows(pd.Series(table.item_ids).isin(kept).to_numpy())
-        for name, cells in _of_table(used, by_paradigm=by_paradigm):
+        used = np.ones(len(table.frame), dtype=np.bool_)
+        if not by_paradigm:
+            used = pd.Series(table.item_ids).isin(kept).to_numpy(dtype=np.bool_)
+        for name, cells in _of_table(table, used, biased, by_paradigm=by_paradigm):
             made[name].append(cells)
     joined = {name: pd.concat(found, ignore_index=True) if found else _NOTHING for name, found in made.items()}
     return _Cells(
@@ -155,29 +169,40 @@ def _cells(corpus: str, tables: Sequence[ScoredFrame], *, seed: int, max_items: 
         n_items=len(kept),
         n_all=len(items),
         by_outcome=joined,
+        apart=not_compared(pd.DataFrame(biased)),
     )
 
 
 _NOTHING = pd.DataFrame({UNIT: [], METHOD: [], MODEL: [], PHENOMENON: [], "value": []})
 
 
-def _of_table(table: ScoredTable, *, by_paradigm: bool) -> list[tuple[str, pd.DataFrame]]:
-    units = table.frame[PARADIGM].to_list() if by_paradigm else table.item_ids
-    phenomena = table.frame[PHENOMENON].to_list() if PHENOMENON in table.frame.columns else None
-    found = []
-    for layout in table.layouts:
-        delta = table.delta(layout.method)
+def _of_table(
+    table: ScoredTable, used: BoolArray, biased: list[dict[str, str]], *, by_paradigm: bool
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the cells of each method and outcome; a method with position bias has no accuracy to compare."""
+    rows = table.frame[used]
+    units = rows[PARADIGM if by_paradigm else "item_id"].to_list()
+    phenomena = rows[PHENOMENON].to_list() if PHENOMENON in rows.columns else None
+    for scores in table.methods:
+        method, delta = scores.layout.method, scores.delta_nats[used]
         known = delta[~np.isnan(delta)]
         if known.size < LEAST_UNITS or not np.ptp(known):
             continue
-        for name, values in (("delta", delta / known.std(ddof=1)), ("accuracy", (signs(delta) + 1) / 2)):
-            cells = cells_of(values, units=units, method=layout.method, model=table.model, phenomena=phenomena)
-            found.append((name, cells))
-    return found
+        found = credits_of(scores)
+        outcomes = {"delta": delta / known.std(ddof=1)}
+        if found.is_biased:
+            biased.append({"model": table.model, "method": method})
+        else:
+            outcomes["accuracy"] = found.credit[used]
+        for name, values in outcomes.items():
+            yield name, cells_of(values, units=units, method=method, model=table.model, phenomena=phenomena)
 
 
 def _references(cells: pd.DataFrame) -> dict[str, str]:
-    return {METHOD: DIRECT} if DIRECT in set(cells[METHOD]) else {}
+    """Return what others are compared with: `direct`, and the first model by name, the same for all outcomes."""
+    if cells.empty:
+        return {}
+    return {MODEL: min(cells[MODEL])} | ({METHOD: DIRECT} if DIRECT in set(cells[METHOD]) else {})
 
 
 def _rows(outcome: str, fitted: Fitted, cells: _Cells) -> list[dict[str, Any]]:
@@ -219,13 +244,14 @@ def _said(rows: pd.DataFrame, cells: _Cells) -> str:
             (most,) = mine.loc[[mine["value"].abs().idxmax()]].to_dict("records")
             differ = int((mine["p_holm"] < SIGNIFICANCE).sum())
             versus = _versus(str(most["versus"]))
+            by = with_interval(most, sign=True, interval=len(mine) == 1)
             said.append(
                 f"{outcome}: of {len(mine)} {_PLURAL[str(term)]}, {differ} differ from {versus} at {SIGNIFICANCE} "
-                f"(Holm); `{most['level']}` is furthest from it, by {with_interval(most, sign=True)} "
+                f"(Holm); `{most['level']}` is furthest from it, by {by} "
                 f"{_UNITS[str(outcome)]}, "
                 f"Holm's {p_value(most['p_holm'])}"
             )
-    return ". ".join(said) + "."
+    return ". ".join(said) + "." + (f" Accuracies: {cells.apart}" if cells.apart else "")
 
 
 _PLURAL = {METHOD: "other methods", MODEL: "other models", PHENOMENON: "phenomena"}
@@ -256,8 +282,9 @@ def _figures(effects: pd.DataFrame) -> list[Figure]:
 
 DEFINITIONS = f"""\
 - **delta**: each method's difference (good - bad) over its standard deviation on the corpus, by model, so that nats and
-  points of a scale are comparable; linear mixed model (REML). **accuracy**: share of right choices, ties one half;
-  logistic model of the mean (GEE), with standard errors over units (Mancl & DeRouen), effects in log odds.
+  points of a scale are comparable; linear mixed model (REML). **accuracy**: share of right choices, by the definition
+  of each method's paper, without models that have position bias; logistic model of the mean (GEE), with standard errors
+  over units (Mancl & DeRouen), effects in log odds.
 - **units**: paradigms where the corpus has {LEAST_UNITS} or more (each is the mean of its items, and counts once
   whatever its size), else items, of which at most `max_items` are drawn (option). What units, methods within units and
   models within units vary is in `variance`, in squared standard deviations; items within paradigms are in the rest.

@@ -1,9 +1,13 @@
-"""What is hard? Scored tables in; accuracy by phenomenon and paradigm out, for every method and in both definitions."""
+"""What is hard? Scored tables in; accuracy by phenomenon and paradigm out, for every method and in both definitions.
+
+The lowest of many groups are named with simultaneous intervals (Bonferroni over all groups): that of a group chosen
+beforehand would be too high and too narrow for the one that came out lowest.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,52 +16,57 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.estimates.shares import CLUSTERED
-from pairbank.stats.estimates.ties import is_tie, signs
+from pairbank.stats.estimates.shares import CLUSTERED, WILSON
 from pairbank.stats.figures.charts import heat_map
 from pairbank.stats.figures.shared import file_name, first_cells, n_said
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.measures.group_intervals import wilson_by_group
-from pairbank.stats.measures.paired_tests import corrected
-from pairbank.stats.scored_table.method_scores import ScoredFrame, logprobs_of
+from pairbank.stats.measures.group_intervals import simultaneous_by_group, wilson_by_group
+from pairbank.stats.measures.paired_tests import corrected, gain_test
+from pairbank.stats.scored_table.credit import BIAS_NOTE, MARK, Credits, credits_of, not_compared
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
-from pairbank.stats.wording import number, span
+from pairbank.stats.wording import number, with_interval
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
-    from pairbank.scoring.api.layout import MethodLayout
+    from pairbank.stats.scored_table.method_scores import MethodScores
 
 COLUMNS = ("phenomenon", "paradigm")
 """Coarse and fine linguistic class."""
 LEAST_ITEMS = 5
-"""Paradigms with fewer items are not named in the text."""
+"""Paradigms with fewer items are not compared with the others."""
 N_NAMED = 5
 N_METHODS_SAID = 3
 """Methods whose lowest paradigms the text names; the table has all."""
 SIGNIFICANCE = 0.05
+CHANCE = 0.5
+_TYPES = {
+    "corpus": "string",
+    "group_by": "string",
+    "method": "string",
+    "group": "string",
+    "value": "float64",
+    "low": "float64",
+    "high": "float64",
+    "n": "int64",
+    "n_models": "int64",
+    "n_models_below": "int64",
+    "p_below": "float64",
+    "p_below_holm": "float64",
+}
 
 
-def item_shares(logprobs_nats: FloatArray, correct: Sequence[int]) -> FloatArray:
-    """Return for each item the share of its presentations that are right, shape (items,).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Earned:
+    """What one method of one model earns on the items that have a group."""
 
-    A presentation is right where the correct option is the most probable; where several tie, each has an equal part.
-
-    Args:
-        logprobs_nats: Shape (items, presentations, options); a presentation that was not asked is all NaN.
-        correct: Index of the correct option of each presentation.
-
-    >>> item_shares(np.array([[[-0.1, -2.4], [-0.1, -2.4]], [[-0.7, -0.7], [np.nan, np.nan]]]), (0, 1))
-    array([0.5, 0.5])
-    """
-    asked = np.asarray(~np.isnan(logprobs_nats).all(axis=-1), dtype=np.bool_)
-    filled = np.where(asked[..., np.newaxis], logprobs_nats, 0.0)
-    top = is_tie(filled - filled.max(axis=-1, keepdims=True)).astype(np.float64)
-    credit = top[:, np.arange(len(correct)), list(correct)] / top.sum(axis=-1)
-    n_asked = asked.sum(axis=1)
-    share = np.full(n_asked.shape, np.nan)
-    np.divide((credit * asked).sum(axis=1), n_asked, out=share, where=n_asked > 0)
-    return share
+    corpus: str
+    model: str
+    method: str
+    column: str
+    items: pd.DataFrame
+    """Columns item_id, group, credit."""
 
 
 def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
@@ -69,143 +78,189 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
     Raises:
         BankError: If no table has items of two phenomena or paradigms.
     """
-    rows = [row for table in tables for read in [read_table(table)] for row in _rows(read, SummaryRow(**read.place))]
+    rows: list[dict[str, Any]] = []
+    earned: list[_Earned] = []
+    biased: list[dict[str, Any]] = []
+    for table in tables:
+        read = read_table(table)
+        for scores in read.choices.methods:
+            if not scores.applies.any():
+                continue
+            found = credits_of(scores)
+            if found.is_biased:
+                biased.append({"model": table.model, "method": scores.layout.method})
+            for column in COLUMNS:
+                rows += _rows(read, scores, found, column, earned)
     if not rows:
         raise BankError(
             f"none of {sorted({t.corpus for t in tables})} has scored items of two phenomena or paradigms; the overall "
             "accuracies are all there is"
         )
-    found = long_table(rows, {"p_below": "float64"})
+    table_of_all = long_table(rows, {"by_paper": "bool", "first_option": "float64"})
+    over = _over_models(earned)
     return Section(
         id="paradigms",
         title="Accuracy by phenomenon and paradigm",
-        text=_text(found),
+        text=_text(over, apart=not_compared(pd.DataFrame(biased))),
         definitions=DEFINITIONS,
-        tables={"accuracy": found},
-        figures=tuple(paradigm_figures(found)),
-        references=("Wilson 1927, JASA 22:209-212", "Holm 1979, Scandinavian Journal of Statistics 6:65-70"),
+        tables={"accuracy": table_of_all, "over_models": over},
+        figures=tuple(paradigm_figures(table_of_all)),
+        references=(
+            "Wilson 1927, JASA 22:209-212",
+            "Clopper & Pearson 1934, Biometrika 26:404-413; Korn & Graubard 1998, Survey Methodology 24:193-201",
+            "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
+        ),
     )
 
 
-def _rows(table: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    for column in COLUMNS:
-        if column not in table.frame.columns:
-            continue
-        codes, names = pd.factorize(table.choices.frame[column], sort=True)
-        if len(names) < 2:
-            continue
-        no_choice = table.frame[column][~table.is_choice].value_counts()
-        excluded = {str(name): int(n) for name, n in no_choice.items()}
-        for layout in table.layouts:
-            here = replace(place, group_by=column, method=layout.method)
-            labels = [str(name) for name in names]
-            yield from _method_rows(table.choices, layout, here, codes=codes, names=labels, excluded=excluded)
-
-
-def _method_rows(
-    pairs: ScoredTable,
-    layout: MethodLayout,
-    place: SummaryRow,
-    *,
-    codes: IntArray,
-    names: Sequence[str],
-    excluded: Mapping[str, int],
+def _rows(
+    table: ScoredTable, scores: MethodScores, found: Credits, column: str, earned: list[_Earned]
 ) -> Iterator[dict[str, Any]]:
-    delta = pairs.delta(layout.method)
-    applies = ~np.isnan(delta) & (codes >= 0)
-    if not applies.any():
+    """Yield the accuracies of one method by one column, in both definitions; credits to compare go to `earned`."""
+    if column not in table.frame.columns:
         return
-    kept = codes[applies]
-    found = {"accuracy": wilson_by_group((signs(delta[applies]) + 1) / 2, kept, len(names))}
-    if layout.is_judged and layout.has_logprobs:
-        answers = logprobs_of(pairs.frame, layout, applies=applies)[applies]
-        found["accuracy_pooled"] = wilson_by_group(
-            item_shares(answers, layout.correct), kept, len(names), method=CLUSTERED
-        )
-    below = below_chance(signs(delta[applies]), kept, len(names))
-    for metric, estimates in found.items():
-        for name, estimate, p in zip(names, estimates, below, strict=True):
+    pairs, method = table.choices, scores.layout.method
+    codes, labels = pd.factorize(pairs.frame[column], sort=True)
+    names = [str(name) for name in labels]
+    applies = scores.applies & (codes >= 0)
+    if len(names) < 2 or not applies.any():
+        return
+    no_choice = table.frame[column][~table.is_choice].value_counts()
+    excluded = {str(name): int(n) for name, n in no_choice.items()}
+    place = replace(SummaryRow(**table.place), group_by=column, method=method)
+    by_metric = {"accuracy": found.averaged} | ({} if found.pooled is None else {"accuracy_pooled": found.pooled})
+    for metric, credit in by_metric.items():
+        by_paper = credit is found.credit
+        how = CLUSTERED if metric == "accuracy_pooled" else WILSON
+        estimates = wilson_by_group(credit[applies], codes[applies], len(names), method=how)
+        more = {"by_paper": by_paper, "first_option": found.first_option if by_paper else np.nan}
+        for name, estimate in zip(names, estimates, strict=True):
             if estimate.n:
                 here = replace(place, group=name, metric=metric)
-                p_below = {"p_below": float(p) if metric == "accuracy" else np.nan}
-                yield here.row(estimate, n_rows=estimate.n + excluded.get(name, 0)) | p_below
+                yield here.row(estimate, n_rows=estimate.n + excluded.get(name, 0)) | more
+    if not found.is_biased:
+        ids = np.array(pairs.item_ids, dtype=object)[applies]
+        items = pd.DataFrame({"item_id": ids, "group": labels[codes[applies]], "credit": found.credit[applies]})
+        earned.append(_Earned(corpus=table.corpus, model=table.model, method=method, column=column, items=items))
 
 
-def below_chance(sign: FloatArray, group: IntArray, n_groups: int) -> FloatArray:
-    """Return for each group the p-value of right choices as frequent as wrong ones, or more: a sign test, one-sided.
+def _over_models(earned: Sequence[_Earned]) -> pd.DataFrame:
+    """Return each group's accuracy over models with a simultaneous interval, and whether it is below chance."""
+    found = []
+    for key in dict.fromkeys((one.corpus, one.column, one.method) for one in earned):
+        same = [one for one in earned if (one.corpus, one.column, one.method) == key]
+        each = pd.concat([one.items.assign(model=one.model) for one in same], ignore_index=True)
+        sizes = each.groupby("group")["item_id"].nunique()
+        each = each[each["group"].isin(sizes[sizes >= LEAST_ITEMS].index)]
+        if each.empty:
+            continue
+        items = each.groupby(["group", "item_id"], sort=True)["credit"].mean().reset_index()
+        codes, names = pd.factorize(items["group"])
+        part = extremes(items["credit"].to_numpy(dtype=np.float64), np.asarray(codes, dtype=np.int64), len(names))
+        by_model = each.groupby(["group", "model"])["credit"].mean().reset_index()
+        below = by_model[by_model["credit"] < CHANCE].groupby("group").size()
+        n_models = by_model.groupby("group").size()
+        part.insert(0, "group", [str(name) for name in names])
+        found.append(
+            part.assign(
+                corpus=key[0],
+                group_by=key[1],
+                method=key[2],
+                n_models=n_models.reindex(names).to_numpy(),
+                n_models_below=below.reindex(names).fillna(0).to_numpy(),
+            )
+        )
+    joined = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=list(_TYPES))
+    return joined[list(_TYPES)].astype(_TYPES)
+
+
+def extremes(credit: FloatArray, group: IntArray, n_groups: int) -> pd.DataFrame:
+    """Return for each group its accuracy, an interval that holds for all groups at once, and a test of being below.
 
     Args:
-        sign: 1 right, -1 wrong, 0 a tie, which says nothing.
+        credit: What each item earns, from 0 to 1: the mean over models where there are several.
         group: Number of the item's group, from 0.
-        n_groups: How many there are; one without a choice has p = 1.
+        n_groups: How many there are, each with items.
 
-    >>> below_chance(np.array([-1.0, -1.0, -1.0, 0.0, 1.0]), np.array([0, 0, 0, 0, 1]), 2).tolist()
-    [0.125, 1.0]
+    >>> found = extremes(np.repeat([0.0, 1.0], 8), np.repeat([0, 1], 8), 2)
+    >>> found["value"].tolist(), found["p_below_holm"].round(4).tolist()
+    ([0.0, 1.0], [0.0078, 1.0])
     """
-    from scipy.stats import binom
+    estimates = simultaneous_by_group(credit, group, n_groups, level=1 - SIGNIFICANCE)
+    p = []
+    for nth, one in enumerate(estimates):
+        tested = gain_test(2 * credit[group == nth] - 1) if one.value < CHANCE else None
+        p.append(1.0 if tested is None else tested.p_exact / 2)
+    return pd.DataFrame({
+        "value": [one.value for one in estimates], "low": [one.low for one in estimates],
+        "high": [one.high for one in estimates], "n": [one.n for one in estimates],
+        "p_below": p, "p_below_holm": corrected(p).holm,
+    })  # fmt: skip
 
-    right, wrong = (np.bincount(group[sign == x], minlength=n_groups) for x in (1, -1))
-    return np.asarray(binom.cdf(right, right + wrong, 0.5), dtype=np.float64)
 
-
-def _text(found: pd.DataFrame) -> str:
-    fine = found[(found["metric"] == "accuracy") & (found["n"] >= LEAST_ITEMS)]
+def _text(over: pd.DataFrame, *, apart: str) -> str:
     parts = []
-    for (corpus, column), part in fine.groupby(["corpus", "group_by"], sort=False):
+    for (corpus, column), part in over.groupby(["corpus", "group_by"], sort=False):
         said = list(dict.fromkeys(part["method"]))[:N_METHODS_SAID]
         for method, mine in part[part["method"].isin(said)].groupby("method", sort=False):
-            means = mine.groupby("group", sort=False)["value"].mean().sort_values(kind="stable")
-            lowest = ", ".join(_low_said(str(name), mine[mine["group"] == name]) for name in means.head(N_NAMED).index)
-            n_below = int((corrected(mine.groupby("group")["p_below"].max()).holm < SIGNIFICANCE).sum())
-            models = "" if mine["model"].nunique() == 1 else " in every model"
+            ordered = mine.sort_values("value", kind="stable")
+            lowest = ", ".join(_low_said(row) for row in ordered.head(N_NAMED).to_dict("records"))
+            n_below = int((mine["p_below_holm"] < SIGNIFICANCE).sum())
+            n_models = int(mine["n_models"].max())
+            average = "" if n_models == 1 else f" on average over {n_models} models"
             parts.append(
-                f"**{corpus}**, `{method}`: {len(means):,} values of {column} with {LEAST_ITEMS} items or more; "
-                f"lowest: {lowest}; {n_below:,} below chance{models} at {SIGNIFICANCE} (sign test, corrected for all "
-                f"{len(means):,} by Holm)."
+                f"**{corpus}**, `{method}`: {len(mine):,} values of {column} with {LEAST_ITEMS} items or more; "
+                f"lowest{average}: {lowest}. {n_below:,} of {len(mine):,} "
+                f"{'is' if n_below == 1 else 'are'} below chance{average} ({SIGNIFICANCE}, signs exchanged by item, "
+                "Holm)."
             )
+    parts += [apart] if apart else []
     parts.append(
-        "Pairs with identical sides are left out. With several models the figures are means over them, with their "
-        "range. The lowest of many are partly so by chance: with other items they would be somewhat higher."
+        "Intervals of named values hold for all values of the column at once (Bonferroni). Pairs with identical sides "
+        "are left out."
     )
     return "\n\n".join(parts)
 
 
-def _low_said(name: str, rows: pd.DataFrame) -> str:
-    if len(rows) > 1:
-        return f"{name} ({number(rows['value'].mean())}; {span(rows['value'])})"
-    (row,) = rows.to_dict("records")
-    interval = "" if pd.isna(row["low"]) else f" [{number(row['low'])}, {number(row['high'])}]"
-    return f"{name} ({number(row['value'])}{interval})"
+def _low_said(row: dict[Any, Any]) -> str:
+    models = "" if row["n_models"] == 1 else f"; below {number(CHANCE)} in {row['n_models_below']} of {row['n_models']}"
+    return f"{row['group']} ({with_interval(row)}{models})"
 
 
 MOST_METHODS = 4
 """Whose accuracies are drawn, where there are several models."""
 
-DEFINITIONS = """\
+DEFINITIONS = f"""\
 - **accuracy**: share of items whose difference (good - bad, averaged over presentations) is positive, ties one half;
   Wilson's score interval at level 0.95.
 - **accuracy_pooled**: every presentation is a trial, right where the correct option is the most probable; Wilson's
-  interval, clustered by items.
-- Intervals are of one group each and are not corrected for the number of groups.
-- **p_below**: one-sided sign test of right and wrong choices being equally frequent, ties left out; not corrected in
-  the table. The text counts groups whose largest p over models is below 0.05 after Holm's correction for all groups.
+  interval, clustered by items. **by_paper**: whether it is the method's own definition (with position bias, the pooled
+  one). **first_option**: share of first options, where that is position bias.
+- Intervals of these are of one group each, for a group chosen beforehand.
+- **over_models**: mean credit of each item over the models without position bias, by the method's own definition, of
+  groups with {LEAST_ITEMS} items or more. Its intervals hold for all groups of a column at once (Clopper &
+  Pearson's, Bonferroni).
+  **n_models_below**: models whose own accuracy is below {CHANCE}. **p_below**: one-sided test of a mean below chance,
+  over the signs that the items' credits - {CHANCE} could have had. **p_below_holm**: corrected for all groups.
 """
 
 
 def paradigm_figures(found: pd.DataFrame) -> Iterator[Figure]:
     """Yield accuracies by phenomenon (or paradigm where there is none), for each corpus.
 
-    One model has a column a method; several have a figure a method and a column a model.
+    One model has a column per method; several have a figure per method and a column per model.
 
     Args:
-        found: Long table of `paradigms`, metric `accuracy`.
+        found: Table `accuracy` of `paradigms`.
     """
-    right = found[found["metric"] == "accuracy"]
-    for corpus, part in right.groupby("corpus", sort=False):
+    right = found[found["by_paper"]]
+    marks = np.where(right["first_option"].notna(), f" {MARK}", "")
+    for corpus, part in right.assign(model=right["model"] + marks).groupby("corpus", sort=False):
         column = "phenomenon" if "phenomenon" in set(part["group_by"]) else "paradigm"
         mine = part[part["group_by"] == column]
-        if mine["model"].nunique() == 1:
-            yield _heat_map(mine, str(corpus), column, across="method", title=str(corpus))
+        if mine["model"].str.removesuffix(f" {MARK}").nunique() == 1:
+            marked = mine["method"] + np.where(mine["first_option"].notna(), f" {MARK}", "")
+            yield _heat_map(mine.assign(method=marked), str(corpus), column, across="method", title=str(corpus))
             continue
         for method in list(dict.fromkeys(mine["method"]))[:MOST_METHODS]:
             of_method = mine[mine["method"] == method]
@@ -217,9 +272,10 @@ def _heat_map(mine: pd.DataFrame, corpus: str, column: str, *, across: str, titl
     ordered = matrix.loc[matrix.mean(axis=1).sort_values(kind="stable").index]
     method = "" if across == "method" else str(mine["method"].iloc[0])
     by = f", `{method}`," if method else ""
+    bias = f" {BIAS_NOTE}" if mine["first_option"].notna().any() else ""
     return Figure(
         name=file_name("paradigms", corpus, method) if method else file_name("paradigms", corpus),
-        caption=f"Accuracy on {corpus}{by} by {column} and {across}, lowest first ({n_said(mine['n'])} each).",
+        caption=f"Accuracy on {corpus}{by} by {column} and {across}, lowest first ({n_said(mine['n'])} each).{bias}",
         draw=partial(
             heat_map, first_cells(ordered), title=title, value_label="accuracy", limits=(0, 1), diverging=False
         ),

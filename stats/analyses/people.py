@@ -28,7 +28,7 @@ from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.scatters import scatter_panels
 from pairbank.stats.figures.shared import MOST_SERIES, bin_figures, file_name, first_cells, n_said, pages
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement
+from pairbank.stats.measures.agreement import cohens_kappa, pearson, percentage_bend, raw_agreement
 from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import distance_filter
 from pairbank.stats.measures.people.noise_ceiling import VARIANCES, Ceiling, ceiling_from_spreads
@@ -41,13 +41,16 @@ if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
 
 KEYS = ("model", "corpus", "method")
+ROBUST = "percentage_bend_human"
+"""Metric: r that outliers do not decide."""
 
 
-def text(correlations: pd.DataFrame, ceilings: pd.DataFrame, notes: Sequence[str]) -> str:
+def text(correlations: pd.DataFrame, robust: pd.DataFrame, ceilings: pd.DataFrame, notes: Sequence[str]) -> str:
     """Return the finding, corpus by corpus.
 
     Args:
         correlations: Long table.
+        robust: The same of the robust r, of whole corpora and subsets.
         ceilings: A line a corpus.
         notes: What stands before.
     """
@@ -65,13 +68,28 @@ def text(correlations: pd.DataFrame, ceilings: pd.DataFrame, notes: Sequence[str
         )
         n_said = f"{n_pairs[0]:,}" if len(n_pairs) == 1 else f"{n_pairs[0]:,} to {n_pairs[-1]:,}"
         plural = "" if n_models == 1 else f", {n_models} models: smallest and largest r"
-        parts.append(f"**{html_as_text(str(corpus))}** ({n_said} rated pairs{plural}): {said}. Noise ceiling: {most}.")
+        parts.append(
+            f"**{html_as_text(str(corpus))}** ({n_said} rated pairs{plural}): {said}. "
+            f"{_robust_said(part, robust)}Noise ceiling: {most}."
+        )
     parts.append(
         "Pairs with identical sides are left out. The table `correlation` repeats r after the edit-distance filter of "
         "Hu et al. 2026 where the items have an edit distance, `by_bin` within ten bins of minimalness, `choices` "
         "counts who prefers which side."
     )
     return "\n\n".join(parts)
+
+
+def _robust_said(rows: pd.DataFrame, robust: pd.DataFrame) -> str:
+    """Return how far the robust r is from r at most, and whose they are; "" where there is none."""
+    both = rows.merge(robust[robust["group_by"] == "all"], on=[*KEYS], suffixes=("", "_robust"))
+    known = both.dropna(subset=["value", "value_robust"]).to_dict("records")
+    if not known:
+        return ""
+    most = max(known, key=lambda row: abs(row["value_robust"] - row["value"]))
+    where = f"`{most['method']}`" if rows["model"].nunique() == 1 else f"{most['model']}, `{most['method']}`"
+    values = f"{number(most['value_robust'])} against {number(most['value'])}"
+    return f"Robust r (percentage bend) is furthest from r for {html_as_text(where)}: {values}. "
 
 
 def _method_said(method: str, rows: pd.DataFrame) -> str:
@@ -101,6 +119,9 @@ def answer(whole: pd.DataFrame) -> str:
 DEFINITIONS = """\
 - **pearson_human**: Pearson r of the method's difference (good - bad) with the human difference (mean judgment of the
   better sentence - of the worse one, on the corpus's own scale), jackknife interval at level 0.95.
+- **percentage_bend_human** (table `robust`): the percentage bend correlation (Wilcox 1994), for which values beyond the
+  80th percentile of distances from the median count as at it, so that a few pairs do not decide it; jackknife over 50
+  parts.
 - **edit-distance filter**: pairs at most at (and, as the paper words it, below) the 75th percentile of the Levenshtein
   distance in characters over the rated pairs (Hu et al. 2026, section 5.1). Their 1,883 LI pairs are all those at most
   at it, rated or not (1,884 with the defects of the source repaired). Where a study has the filter, every number is of
@@ -256,6 +277,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, filt
     used, notes = close_pairs(tables, filtered)
     points: list[pd.DataFrame] = []
     correlations: list[dict[str, Any]] = []
+    robust: list[dict[str, Any]] = []
     binned: list[dict[str, Any]] = []
     choices: list[dict[str, Any]] = []
     ceilings: dict[str, dict[str, Any]] = {}
@@ -263,6 +285,8 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, filt
         for rated in _rated(part):
             place = SummaryRow(method=rated.method, versus=HUMAN, **part.place)
             correlations += _correlations(rated, place, is_filtered=part.corpus in filtered)
+            bent = percentage_bend(rated.delta, rated.human_delta, clusters=rated.pairs.paradigms)
+            robust.append(replace(place, metric=ROBUST).row(bent, n_rows=rated.n_rows))
             if rated.has_bins(part.subset):
                 here = replace(place, metric="pearson_human")
                 binned += rows_by_bin(rated.pairs, rated.delta, rated.human_delta, here)
@@ -275,6 +299,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, filt
             f"none of {sorted({t.corpus for t in tables})} has {_LEAST} scored pairs that people rated on both sides; "
             "compare with people on a corpus that has ratings, such as li, li-adger or dtfit"
         )
+    bent_rows = long_table(robust)
     long, by_bin = long_table(correlations), long_table(binned, BIN_COLUMNS)
     most = pd.DataFrame(ceilings.values())
     shown = wider(long)
@@ -282,7 +307,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, filt
     return Section(
         id="people",
         title="Agreement with people",
-        text=text(shown, most, notes),
+        text=text(shown, bent_rows, most, notes),
         answer=answer(whole),
         main_table="r_with_people",
         main_figure=main_figure(whole),
@@ -290,6 +315,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, filt
         tables={
             "r_with_people": wide(whole),
             "correlation": long,
+            "robust": bent_rows,
             "by_bin": by_bin,
             "choices": long_table(choices, dict.fromkeys(_COUNTS, "int64")),
             "ceiling": most,
@@ -298,6 +324,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, filt
         references=(
             "Hu et al. 2026, TACL: predictions 2a and 2b, section 5",
             "Ivanova et al. 2024: agreement with human choices, Figure 2",
+            "Wilcox 1994, Psychometrika 59:601-616: percentage bend correlation",
             "Spearman 1904, American Journal of Psychology 15:72-101: attenuation",
         ),
     )

@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom, rankdata
+from scipy.stats import binom, rankdata, t
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
+from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, draws, standard_error
 from pairbank.stats.estimates.ties import signs
 from pairbank.stats.figures.charts import curves
 from pairbank.stats.figures.shared import file_name, n_said
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.group_intervals import wilson_by_group
 from pairbank.stats.measures.paired_tests import corrected
-from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.scored_table.scored_table import PARADIGM, read_table
 from pairbank.stats.wording import number, span
 
 if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray
+    from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
     from pairbank.stats.scored_table.method_scores import ScoredFrame
 
@@ -174,6 +175,8 @@ class Learnt:
     """Phenomenon -> its items, without `ALL`."""
     n_left_out: int
     """Items that not every checkpoint has a score of."""
+    paradigms: IntArray
+    """Number of each item's paradigm, -1 for none."""
 
 
 def onset_of(p_values: FloatArray, *, alpha: float) -> tuple[int | None, float]:
@@ -191,14 +194,28 @@ def onset_of(p_values: FloatArray, *, alpha: float) -> tuple[int | None, float]:
     return (int(below[0]), float(from_here_on[below[0]])) if below.size else (None, float(from_here_on[-1]))
 
 
-def above_chance(right: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return the one-sided p-values of exact sign tests: more right than wrong.
+def above_chance(gains: FloatArray, paradigms: IntArray) -> FloatArray:
+    """Return one-sided p-values of a mean gain above 0: exact sign tests and, over ten paradigms or more, t tests.
 
-    >>> above_chance(np.array([5.0, 0.0]), np.array([0.0, 0.0])).round(5).tolist()
+    The larger of both counts, so that a claim holds for other items and for other paradigms like these.
+
+    Args:
+        gains: Above 0 for better, shape (checkpoints, items).
+        paradigms: Number of each item's paradigm, -1 for none.
+
+    >>> above_chance(np.array([[1.0] * 5, [0.0] * 5]), np.full(5, -1)).round(5).tolist()
     [0.03125, 1.0]
     """
-    found: FloatArray = np.asarray(binom.sf(right - 1, right + wrong, 0.5), dtype=np.float64)
-    return np.where(right + wrong > 0, found, 1.0)
+    right, wrong = ((gains * sign > 0).sum(axis=1) for sign in (1, -1))
+    found: FloatArray = np.where(right + wrong > 0, binom.sf(right - 1, right + wrong, 0.5), 1.0)
+    codes = draws(paradigms, gains.shape[1])
+    if codes is None:
+        return found
+    errors = [standard_error(row, codes) for row in gains]
+    over = [
+        t.sf(row.mean() / error, codes.max()) if error > 0 else 0.0 for row, error in zip(gains, errors, strict=True)
+    ]
+    return np.maximum(found, over)
 
 
 def learnt(trajectory: Trajectory, method: str) -> Learnt | None:
@@ -217,7 +234,12 @@ def learnt(trajectory: Trajectory, method: str) -> Learnt | None:
         names = frame["phenomenon"].astype(object)
         groups = {str(name): np.asarray(names == name) for name in sorted(names.dropna().unique())}
     found = np.array([signs(np.array([delta[item] for item in ids])) for delta in deltas], dtype=np.float64)
-    return Learnt(signs=found, groups=groups, n_left_out=n_seen - len(ids))
+    paradigms = np.full(len(ids), -1)
+    if PARADIGM in frame.columns:
+        paradigms = pd.factorize(frame[PARADIGM])[0]
+    return Learnt(
+        signs=found, groups=groups, n_left_out=n_seen - len(ids), paradigms=np.asarray(paradigms, dtype=np.int64)
+    )
 
 
 def curve_rows(trajectory: Trajectory, method: str, known: Learnt) -> Iterator[dict[str, Any]]:
@@ -226,7 +248,7 @@ def curve_rows(trajectory: Trajectory, method: str, known: Learnt) -> Iterator[d
     place = {"run": trajectory.run, "corpus": trajectory.corpus, "method": method, "unit": trajectory.unit}
     for name, items in (every | known.groups).items():
         mine = known.signs[:, items]
-        p_values = above_chance((mine > 0).sum(axis=1).astype(float), (mine < 0).sum(axis=1).astype(float))
+        p_values = above_chance(mine, known.paradigms[items])
         numbers = np.repeat(np.arange(len(mine)), mine.shape[1])
         found = wilson_by_group(((mine + 1) / 2).ravel(), numbers, len(mine))
         for amount, table, estimate, p in zip(trajectory.amounts, trajectory.tables, found, p_values, strict=True):
@@ -248,26 +270,24 @@ def onset_rows(trajectory: Trajectory, method: str, known: Learnt) -> Iterator[d
     groups = {name: items for name, items in known.groups.items() if items.sum() >= LEAST_ITEMS}
     for family in (every, groups):
         for name, items in family.items():
-            mine = known.signs[:, items]
+            mine, paradigms = known.signs[:, items], known.paradigms[items]
             yield {
                 "run": trajectory.run,
                 "corpus": trajectory.corpus,
                 "method": method,
                 "phenomenon": name,
                 "n": int(items.sum()),
+                "n_paradigms": 0 if paradigms.min() < 0 else int(np.unique(paradigms).size),
                 "first": float((mine[0].mean() + 1) / 2),
                 "last": float((mine[-1].mean() + 1) / 2),
                 "mean": float((mine.mean() + 1) / 2),
-                **_onsets(trajectory, mine, alpha=ALPHA / len(family)),
+                **_onsets(trajectory, mine, paradigms, alpha=ALPHA / len(family)),
             }
 
 
-def _onsets(trajectory: Trajectory, mine: FloatArray, *, alpha: float) -> dict[str, Any]:
-    right, wrong = ((mine * sign > 0).sum(axis=1).astype(float) for sign in (1, -1))
-    place, p = onset_of(above_chance(right, wrong), alpha=alpha)
-    gained = mine[1:] - mine[0]
-    more, less = ((gained * sign > 0).sum(axis=1).astype(float) for sign in (1, -1))
-    over, p_over = onset_of(above_chance(more, less), alpha=alpha)
+def _onsets(trajectory: Trajectory, mine: FloatArray, paradigms: IntArray, *, alpha: float) -> dict[str, Any]:
+    place, p = onset_of(above_chance(mine, paradigms), alpha=alpha)
+    over, p_over = onset_of(above_chance(mine[1:] - mine[0], paradigms), alpha=alpha)
     amounts = trajectory.amounts
     return {
         "unit": trajectory.unit,
@@ -309,7 +329,7 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
     found, when = pd.DataFrame(curve), pd.DataFrame(onset)
     order = order_table(when, rng=context.rng)
     said = [_run_said(str(run), str(method), part) for (run, _, method), part in when.groupby(_PLACE, sort=False)]
-    text = "\n\n".join([*said, *_order_said(order), *_left_out_said(left_out)])
+    text = "\n\n".join([*said, *_order_said(order), *_left_out_said(left_out), *_paradigms_said(when)])
     shown = {"onsets": when, "curves": found} | ({"order": order} if len(order) else {})
     return Section(
         id="trajectories",
@@ -392,6 +412,20 @@ def _left_out_said(n: int) -> Iterator[str]:
         yield f"{n:,} items that not every checkpoint of their run has a score of are left out."
 
 
+def _paradigms_said(when: pd.DataFrame) -> Iterator[str]:
+    """Say of what the claims hold: of such paradigms, or of these."""
+    enough = when["n_paradigms"] >= LEAST_PARADIGMS
+    if enough.all():
+        yield "All claims hold for other paradigms like these (t tests over paradigms)."
+    elif enough.any():
+        yield (
+            f"Claims on {int(enough.sum()):,} of {len(enough):,} groups hold for other paradigms like these (t tests "
+            f"over paradigms); the others have fewer than {LEAST_PARADIGMS}: their claims are about these very ones."
+        )
+    elif when["n_paradigms"].any():
+        yield f"Fewer than {LEAST_PARADIGMS} paradigms: the claims are about these very ones."
+
+
 def _figures(found: pd.DataFrame) -> Iterator[Figure]:
     for (run, corpus, method), part in found.groupby(_PLACE, sort=False):
         sizes = part.drop_duplicates("phenomenon").set_index("phenomenon")["n"]
@@ -418,10 +452,12 @@ DEFINITIONS = f"""\
 - **run**: models that are checkpoints of one training run, by their names (`RUN@step-1000`) or signatures;
   **amount**: how much the checkpoint had seen. Items are those that every checkpoint has a score of.
 - **value**: share of items with a positive difference, ties one half, with Wilson's 95% interval. **p_above**:
-  one-sided exact sign test of one half, ties dropped.
+  one-sided exact sign test of one half, ties dropped; with {LEAST_PARADIGMS} paradigms or more (`n_paradigms`) the
+  larger of this and a one-sided t test over paradigms.
 - **onset**: the first checkpoint from which on, to the last, every p_above is below **alpha** ({ALPHA} for all items,
   {ALPHA} over the number of phenomena for each of these, Bonferroni). **p_onset**: the greatest of these p-values;
-  without an onset that of the last checkpoint. It is a statement about these items.
+  without an onset that of the last checkpoint. It is a statement about such paradigms, or, with fewer than
+  {LEAST_PARADIGMS}, about these very ones.
 - **onset_over_first**: the same for exact McNemar tests against the first checkpoint: an untrained model need not be
   at one half, for the sides of a pair differ in length and in the frequency of their words.
 - **first**, **last**, **mean**: accuracy at the first and last checkpoint, and on average over all.

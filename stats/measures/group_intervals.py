@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from pairbank.arrays import FloatArray, IntArray
 
+SIMULTANEOUS = "clopper-pearson-bonferroni"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sums:
@@ -54,6 +56,44 @@ def wilson_by_group(
     low, high = wilson_bounds(share, np.maximum(sums.n, 1), design_effect(sums.variance, share), level=level)
     return tuple(
         _estimate(float(mean), low=float(a), high=float(b), n=int(size), method=method, level=level)
+        for mean, a, b, size in zip(sums.mean, low, high, sums.n, strict=True)
+    )
+
+
+def simultaneous_by_group(
+    credit: ArrayLike, group: ArrayLike, n_groups: int, *, level: float = 0.95
+) -> tuple[Estimate, ...]:
+    """Return the accuracy of each group with intervals that hold all true accuracies at once, with chance `level`.
+
+    For groups that are named since they came out lowest or highest. Clopper & Pearson's interval (1934, Biometrika
+    26:404-413), Bonferroni over the groups, for as many items as the credits' variance is worth; where this variance is
+    estimated (credits between 0 and 1) with Student's quantile (Korn & Graubard 1998, Survey Methodology 24:193-201).
+    Wilson's misses too often so far out: of 67 equal groups at 0.95 in 0.30 (8 items) to 0.11 (100 items) of runs.
+
+    Args:
+        credit: As for `wilson_by_group`.
+        group: As there.
+        n_groups: As there, each with items.
+        level: The chance that all intervals hold together.
+
+    >>> first, second = simultaneous_by_group([1, 1, 1, 1, 0, 0, 1, 0], [0, 0, 0, 0, 1, 1, 1, 1], 2)
+    >>> round(first.low, 4), first.high, round(second.low, 4), round(second.high, 4)
+    (0.3344, 1.0, 0.0031, 0.8478)
+    """
+    from scipy import special
+
+    sums, alpha = _group_sums(credit, group, n_groups), (1 - level) / n_groups
+    numbers, codes = finite_vector(credit, name="credit"), np.asarray(group, dtype=np.int64)
+    between = np.bincount(codes, weights=(numbers > 0) & (numbers < 1), minlength=n_groups) > 0
+    n, effect = sums.n, design_effect(sums.variance, sums.mean)
+    t = special.stdtrit(np.maximum(n - 1, 1), 1 - alpha / 2) / special.ndtri(1 - alpha / 2)
+    worth = np.where(between, n * (n + 1) / (n * effect + 1) / t**2, n)
+    right = sums.mean * worth
+    low = np.where(right > 0, special.betaincinv(np.maximum(right, 1e-12), worth - right + 1, alpha / 2), 0.0)
+    wrong = np.maximum(worth - right, 1e-12)
+    high = np.where(wrong > 1e-9, special.betaincinv(right + 1, wrong, 1 - alpha / 2), 1.0)
+    return tuple(
+        _estimate(float(mean), low=float(a), high=float(b), n=int(size), method=SIMULTANEOUS, level=level)
         for mean, a, b, size in zip(sums.mean, low, high, sums.n, strict=True)
     )
 

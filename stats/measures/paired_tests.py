@@ -30,6 +30,8 @@ ADJUSTED_WALD = "adjusted-wald"
 _PSEUDO_ITEMS = 1.0
 _FINEST = 5_040
 """A number that 1 to 10 divide: credits are ties and means over presentations."""
+MOST_ROUNDED = 100
+"""Gains on no such grid, means over many models, that the test goes over the signs of."""
 LEAST_CLUSTERS = LEAST_PARADIGMS
 """Paradigms that a claim beyond them needs."""
 HALF = 0.5
@@ -227,16 +229,21 @@ def half_gain_test(n: int, n_half: int, seen: int) -> GainTest:
 
 
 def _finer_gain_test(gain: FloatArray) -> GainTest:
-    """Return the test of `gain_test` for gains of any size: over all signs, or normal for more than `MOST_EXACT`."""
-    sizes = np.abs(gain[gain != 0])
-    seen = abs(float(gain.sum()))
-    if sizes.size > MOST_EXACT:
-        p = 2 * NormalDist().cdf(-seen / math.sqrt(float(sizes @ sizes)))
+    """Return the test of `gain_test` for gains of any size: over all signs, or normal where these are too many.
+
+    Means over so many models that they are on no grid are rounded to thousandths.
+    """
+    given = gain[gain != 0]
+    grid = np.rint(given * _FINEST).astype(np.int64)
+    on_grid = bool(np.abs(grid - given * _FINEST).max() < 1e-6)
+    if given.size > (MOST_EXACT if on_grid else MOST_ROUNDED):
+        p = 2 * NormalDist().cdf(-abs(float(given.sum())) / math.sqrt(float(given @ given)))
         return GainTest(p_exact=p, p_mid=p)
-    grid = np.rint(sizes * _FINEST).astype(np.int64)
-    if np.abs(grid - sizes * _FINEST).max() > 1e-6:
-        raise BankError(f"gains are no multiples of 1/{_FINEST}; expected means over at most ten presentations")
-    grid //= (unit := int(np.gcd.reduce(grid)))
+    if not on_grid:
+        grid = np.rint(given * 1000).astype(np.int64)
+    at, grid = abs(int(grid.sum())), np.abs(grid)
+    unit = max(1, int(np.gcd.reduce(grid)))
+    at, grid = at // unit, grid // unit
     chance = np.ones(1)
     for size in grid:  # the sum of all gains with random signs, from -sum to sum in steps of 2
         spread = np.zeros(chance.size + size)
@@ -244,7 +251,6 @@ def _finer_gain_test(gain: FloatArray) -> GainTest:
         spread[size:] += chance / 2
         chance = spread
     total = 2 * np.arange(chance.size) - int(grid.sum())
-    at = round(seen * _FINEST) // unit
     same, above = float(chance[total == at].sum()), float(chance[total > at].sum())
     if not at:
         return GainTest(p_exact=1.0, p_mid=1 - same / 2)
@@ -370,20 +376,17 @@ def corrected(p_values: ArrayLike) -> Corrected:
     >>> found.holm.round(6).tolist(), found.benjamini_hochberg.round(6).tolist()
     ([0.03, 0.06, 0.06], [0.03, 0.04, 0.04])
     """
-    from statsmodels.stats.multitest import multipletests
-
     given = np.asarray(p_values, dtype=np.float64)
-    known = ~np.isnan(given)
+    known = np.flatnonzero(~np.isnan(given))
     numbers = finite_vector(given[known], name="p_values")
     if numbers.size and not (numbers.min() >= 0 and numbers.max() <= 1):
         raise BankError(f"p_values go from {numbers.min()} to {numbers.max()}; expected 0 to 1")
-    found = []
-    for name in ("holm", "fdr_bh"):
-        adjusted = np.full(given.shape, np.nan)
-        if numbers.size:
-            adjusted[known] = multipletests(numbers, method=name)[1]
-        found.append(adjusted)
-    return Corrected(holm=found[0], benjamini_hochberg=found[1], n_tests=int(known.sum()))
+    order, n = np.argsort(numbers, kind="stable"), numbers.size
+    ordered, found = numbers[order], [np.full(given.shape, np.nan) for _ in range(2)]
+    found[0][known[order]] = np.minimum(np.maximum.accumulate(ordered * np.arange(n, 0, -1)), 1)
+    shares = ordered / (np.arange(1, n + 1) / n) if n else ordered
+    found[1][known[order]] = np.minimum(np.minimum.accumulate(shares[::-1])[::-1], 1)
+    return Corrected(holm=found[0], benjamini_hochberg=found[1], n_tests=n)
 
 
 def no_comparison(reason: str, *, n: int = 0) -> Comparison:

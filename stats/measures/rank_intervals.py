@@ -1,16 +1,17 @@
-"""Which ranks a model may have among others on the same items: in, differences of all models; out, an interval a model.
+"""Which ranks a model may have among others on the same items: in, credits of all models; out, an interval per model.
 
 Every two models are compared on the items that both have. A rank goes from 1 + the models that are significantly
 better to the number of models less those that are significantly worse; models that cannot be told apart so share
 ranks. With p-values corrected by Holm 1979 over all pairs, all intervals hold the true ranks together with the chance
 `level` (Mogstad, Romano, Shaikh & Wilhelm 2024, Rev Econ Stud 91:476-518, section 3, with Holm's in place of their
 bootstrap). One corpus: McNemar's exact test (`paired_tests`). A mean over several corpora: a z test of the mean
-paired difference, one item added to each corpus as in `paired_difference`.
+paired difference, one item added to each corpus as in `paired_difference`. Where items come from ten paradigms or
+more, two models differ only if a t test over the paradigms finds so too: the ranks are then those on such paradigms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import check_level
-from pairbank.stats.estimates.ties import signs
+from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, draws
 from pairbank.stats.measures.paired_tests import half_gain_test
 
 if TYPE_CHECKING:
@@ -50,40 +51,89 @@ class PairCounts:
     """Sum over items of the row's credit less the column's, ties one half."""
     squares: FloatArray
     """Sum over items of the square of that."""
+    halves: bool
+    """Whether all credits are 0, one half or 1, so that the test can go over all signs of the gains."""
+    error: FloatArray
+    """Standard error of the mean gain over paradigms; 0 where they cannot be the draws."""
+    n_paradigms: IntArray
+    """Paradigms of the items that both have; 0 where there are none."""
 
 
-def pair_counts(deltas: ArrayLike) -> PairCounts:
+def pair_counts(credit: ArrayLike, *, clusters: ArrayLike | None = None) -> PairCounts:
     """Return the counts that paired comparisons of all models need.
 
     Args:
-        deltas: differences (good - bad), shape (models, items); right where positive, NaN where a model has none.
+        credit: from 0 (wrong) to 1 (right), shape (models, items), NaN where a model has none (`credits_of`).
+        clusters: number of each item's paradigm, -1 for none, shape (items,).
 
-    >>> counts = pair_counts([[1.0, 1.0, -1.0], [1.0, -1.0, float("nan")]])
+    >>> counts = pair_counts([[1.0, 1.0, 0.0], [1.0, 0.0, float("nan")]])
     >>> counts.n[0, 1].item(), counts.only[0, 1].item(), counts.gain[0, 1].item()
     (2.0, 1.0, 1.0)
     """
-    given = np.asarray(deltas, dtype=np.float64)
+    given = np.asarray(credit, dtype=np.float64)
     if given.ndim != 2:
-        raise BankError(f"deltas have shape {given.shape}; expected one row per model, one column per item")
+        raise BankError(f"credits have shape {given.shape}; expected one row per model, one column per item")
     n_models = len(given)
+    codes = draws(clusters, given.shape[1])
     n, only, gain, squares = (np.zeros((n_models, n_models)) for _ in range(4))
-    for start in range(0, given.shape[1], _BLOCK):
-        block = given[:, start : start + _BLOCK]
+    over = _OverParadigms(n_models)
+    for block in _blocks(given, codes):
         has = np.isfinite(block).astype(np.float64)
-        credit = np.where(has > 0, (signs(np.nan_to_num(block)) + 1) / 2, 0.0)
-        up, down = (credit == 1).astype(np.float64), has * (credit == 0)
-        total, square = credit @ has.T, credit**2 @ has.T
-        n += has @ has.T
+        earned = np.where(has > 0, block, 0.0)
+        up, down = (earned == 1).astype(np.float64), has * (earned == 0)
+        total, square = earned @ has.T, earned**2 @ has.T
+        both, gained = has @ has.T, total - total.T
+        n += both
         only += up @ down.T
-        gain += total - total.T
-        squares += square + square.T - 2 * (credit @ credit.T)
-    return PairCounts(n=n, only=only, gain=gain, squares=squares)
+        gain += gained
+        squares += square + square.T - 2 * (earned @ earned.T)
+        if codes is not None:
+            over.add(both, gained)
+    error, n_paradigms = over.error(n, gain)
+    halves = bool(np.isin(given[np.isfinite(given)], (0.0, 0.5, 1.0)).all())
+    return PairCounts(n=n, only=only, gain=gain, squares=squares, halves=halves, error=error, n_paradigms=n_paradigms)
+
+
+def _blocks(given: FloatArray, codes: IntArray | None) -> Iterator[FloatArray]:
+    """Yield the items of each paradigm; where there are none, so many items at once."""
+    if codes is None:
+        for start in range(0, given.shape[1], _BLOCK):
+            yield given[:, start : start + _BLOCK]
+    else:
+        order = np.argsort(codes, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
+            yield given[:, rows]
+
+
+class _OverParadigms:
+    """Sums over paradigms from which the standard error of each mean gain follows (`paradigms.standard_error`)."""
+
+    def __init__(self, n_models: int) -> None:
+        self.squares, self.products, self.sizes, self.count = (np.zeros((n_models, n_models)) for _ in range(4))
+
+    def add(self, n: FloatArray, gain: FloatArray) -> None:
+        """Add a paradigm: items that every two models have, and the sum of their gains."""
+        self.squares += gain**2
+        self.products += gain * n
+        self.sizes += n**2
+        self.count += n > 0
+
+    def error(self, n: FloatArray, gain: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Return the standard errors and the number of paradigms, 0 where they are fewer than ten."""
+        enough = self.count >= LEAST_PARADIGMS
+        k, items = np.where(enough, self.count, 2.0), np.where(enough, n, 1.0)
+        mean = gain / items
+        left = np.maximum(self.squares - 2 * mean * self.products + mean**2 * self.sizes, 0.0)
+        error = np.sqrt(k / (k - 1) * left) / items
+        return np.where(enough, error, 0.0), np.where(enough, self.count, 0).astype(np.int64)
 
 
 def rank_intervals(counts: PairCounts, *, level: float = 0.95) -> RankIntervals:
     """Return the ranks that McNemar's exact test, ties half gains, corrected by Holm over all pairs, leaves each model.
 
-    >>> good, bad = [1.0] * 30, [-1.0] * 30
+    Gains finer than halves (means over several presentations) are tested by a normal approximation.
+
+    >>> good, bad = [1.0] * 30, [0.0] * 30
     >>> found = rank_intervals(pair_counts([good, bad, good]))
     >>> found.best.tolist(), found.worst.tolist()
     ([1, 3, 1], [2, 3, 2])
@@ -96,10 +146,19 @@ def rank_intervals(counts: PairCounts, *, level: float = 0.95) -> RankIntervals:
         p_values = np.minimum(1.0, 2 * special.bdtr(np.minimum(a, b), (a + b).astype(np.int64), 0.5))
     p_values = np.where(a + b > 0, p_values, np.nan)
     gain = counts.gain[first, second]
-    n_half = np.rint(4 * (counts.squares[first, second] - a - b)).astype(np.int64)
-    for pair in np.flatnonzero(n_half):
-        found = half_gain_test(int(a[pair] + b[pair]), int(n_half[pair]), int(abs(np.rint(2 * gain[pair]))))
-        p_values[pair] = found.p_exact
+    if counts.halves:
+        n_half = np.rint(4 * (counts.squares[first, second] - a - b)).astype(np.int64)
+        for pair in np.flatnonzero(n_half):
+            found = half_gain_test(int(a[pair] + b[pair]), int(n_half[pair]), int(abs(np.rint(2 * gain[pair]))))
+            p_values[pair] = found.p_exact
+    else:
+        squares = counts.squares[first, second]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            p_values = np.where(squares > 0, 2 * special.ndtr(-np.abs(gain) / np.sqrt(squares)), np.nan)
+    error, n_paradigms = counts.error[first, second], counts.n_paradigms[first, second]
+    tested = error > 1e-12
+    t = np.abs(gain[tested]) / counts.n[first, second][tested] / error[tested]
+    p_values[tested] = np.fmax(p_values[tested], 2 * special.stdtr(n_paradigms[tested] - 1, -t))
     return _ranks(p_values, gain, len(counts.n), level=level)
 
 
@@ -110,7 +169,7 @@ def mean_rank_intervals(parts: Sequence[PairCounts], *, level: float = 0.95) -> 
         parts: the counts of each corpus, the same models in the same order, all with items.
         level: the chance that all intervals hold the true ranks.
 
-    >>> good, bad = [1.0] * 30, [-1.0] * 30
+    >>> good, bad = [1.0] * 30, [0.0] * 30
     >>> part = pair_counts([good, bad, good])
     >>> mean_rank_intervals([part, part]).best.tolist()
     [1, 3, 1]
@@ -120,15 +179,20 @@ def mean_rank_intervals(parts: Sequence[PairCounts], *, level: float = 0.95) -> 
     if not parts:
         raise BankError("no corpora to take a mean of; give the counts of one or more")
     difference, variance = np.zeros_like(parts[0].n), np.zeros_like(parts[0].n)
+    freedom = np.full_like(parts[0].n, np.inf)
     for part in parts:
         # half an item that only one gets right, and half that only the other does, as in `paired_difference`
         n = part.n + 1
         centre = part.gain / n
         difference += centre / len(parts)
-        variance += ((part.squares + 1) / n - centre**2) / n / len(parts) ** 2
+        of_items = ((part.squares + 1) / n - centre**2) / n
+        variance += np.maximum(of_items, part.error**2) / len(parts) ** 2
+        freedom = np.where(part.n_paradigms > 0, np.minimum(freedom, part.n_paradigms - 1), freedom)
     first, second = np.triu_indices(len(difference), 1)
-    z = np.abs(difference) / np.sqrt(variance)
-    p_values = np.minimum(1.0, 2 * special.ndtr(-z[first, second]))
+    z = (np.abs(difference) / np.sqrt(variance))[first, second]
+    df = freedom[first, second]
+    finite = np.isfinite(df)
+    p_values = np.where(finite, 2 * special.stdtr(np.where(finite, df, 1), -z), 2 * special.ndtr(-z))
     return _ranks(p_values, difference[first, second], len(difference), level=level)
 
 

@@ -18,11 +18,6 @@ from pairbank.stats.scored_table.credit import SAME_PLACE, is_one_place, shows_b
 
 KEYS = ["model", "corpus", "method"]
 FIRST, OTHER = "always picks the first option", "never picks the first option"
-MARK = "†"
-BIAS_NOTE = (
-    f"{MARK} Position bias: the model picks the same option in 95% of the presentations or more; accuracy pools both "
-    "orders."
-)
 POOLED, BIAS = "accuracy_pooled", "position_bias"
 MOST_NAMED = 3
 

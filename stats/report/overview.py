@@ -19,9 +19,10 @@ from pairbank.scoring.api.names import DIRECT, SENTENCE
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.estimates.paradigms import wider
-from pairbank.stats.report.one_place import BIAS_NOTE, KEYS, MARK, POOLED, by_place, picks
+from pairbank.stats.report.one_place import KEYS, POOLED, by_place, picks
 from pairbank.stats.report.overview_figures import PEOPLE, overview_figures
 from pairbank.stats.report.with_people import WITH_PEOPLE, people_said
+from pairbank.stats.scored_table.credit import BIAS_NOTE, MARK
 from pairbank.stats.scored_table.method_scores import ScoredFrame, flagged
 from pairbank.stats.wording import n_items, percent, shared_value, span, with_interval
 
@@ -303,8 +304,8 @@ def _by_method(whole: pd.DataFrame) -> pd.DataFrame:
 
 
 def _extremes(ordered: pd.DataFrame) -> dict[str, str]:
-    """Return the lowest and the highest number, and whose they are."""
+    """Return the lowest and the highest number, and whose: an interval for a model chosen beforehand would mislead."""
     if ordered.empty:
         return dict.fromkeys(("min", "max"), "undefined")
     ends = {"min": ordered.iloc[0], "max": ordered.iloc[-1]}
-    return {name: f"{with_interval(row)} ({row['model']})" for name, row in ends.items()}
+    return {name: f"{with_interval(row, interval=False)} ({row['model']})" for name, row in ends.items()}

@@ -71,6 +71,7 @@ _HEADINGS = {
     "n_excluded": "excluded",
     "n_undefined": "undefined",
     "onset_over_first": "onset (over first)",
+    "n_paradigms": "paradigms",
     "p_onset": "p (onset)",
     "p_over_first": "p (over first)",
 }

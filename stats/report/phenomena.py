@@ -15,8 +15,8 @@ from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.shared import MOST_CELLS, MOST_SERIES, file_name, n_said
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.report.one_place import BIAS_NOTE
 from pairbank.stats.report.overview import cell
+from pairbank.stats.scored_table.credit import BIAS_NOTE
 
 MOST_LINES = 15
 """Of the table on a first page: a longer one stands in the appendix."""

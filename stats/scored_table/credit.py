@@ -18,12 +18,21 @@ from pairbank.stats.estimates.ties import signs
 from pairbank.stats.measures.accuracy import chosen_options
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pairbank.arrays import FloatArray
     from pairbank.scoring.api.layout import MethodLayout
     from pairbank.stats.scored_table.method_scores import MethodScores
 
 SAME_PLACE = 0.95
 """Share of presentations in which the first option is named (or another one) that counts as position bias."""
+MOST_NAMED = 3
+"""Cases of position bias that a sentence names."""
+MARK = "†"
+BIAS_NOTE = (
+    f"{MARK} Position bias: the model picks the same option in 95% of the presentations or more; accuracy pools both "
+    "orders."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +43,10 @@ class Credits:
     """1 right, 0 wrong, between them a tie or a mean over presentations; NaN where there is none, shape (rows,)."""
     first_option: float
     """Share of presentations in which the first option is picked, where that is position bias; NaN elsewhere."""
+    averaged: FloatArray
+    """By the sign of the difference averaged over presentations, ties one half, shape (rows,)."""
+    pooled: FloatArray | None
+    """Mean credit of the presentations, shape (rows,); None for methods without options of which one is correct."""
 
     @property
     def is_biased(self) -> bool:
@@ -81,13 +94,15 @@ def credits_of(scores: MethodScores) -> Credits:
     layout, choices = scores.layout, choices_of(scores)
     averaged = (signs(scores.delta_nats) + 1) / 2
     if choices is None:
-        return Credits(credit=averaged, first_option=np.nan)
+        return Credits(credit=averaged, first_option=np.nan, averaged=averaged, pooled=None)
     pooled = mean_of_known(choices[:, np.arange(len(layout.correct)), list(layout.correct)])
     share = _first_option(choices, layout)
     is_biased = is_one_place(share)
     return Credits(
         credit=pooled if is_biased or layout.accuracy == "pooled" else averaged,
         first_option=share if is_biased else np.nan,
+        averaged=averaged,
+        pooled=pooled,
     )
 
 
@@ -98,3 +113,20 @@ def _first_option(choices: FloatArray, layout: MethodLayout) -> float:
     first = choices[:, np.arange(len(layout.presentations)), list(layout.shown_first)]
     known = first[~np.isnan(first)]
     return float(known.mean()) if known.size else np.nan
+
+
+def not_compared(biased: pd.DataFrame) -> str:
+    """Return which accuracies are not compared, and why; "" where all are.
+
+    Args:
+        biased: One row per model and method with position bias.
+    """
+    if biased.empty:
+        return ""
+    names = [f"`{row['model']}` by `{row['method']}`" for row in biased.to_dict("records")]
+    names = list(dict.fromkeys(names))
+    shown = "; ".join(names[:MOST_NAMED]) + (f"; and {len(names) - MOST_NAMED:,} more" * (len(names) > MOST_NAMED))
+    return (
+        f"Not compared because of position bias: {shown}. These models pick the same option throughout, so their "
+        "accuracy is near one half whatever they know."
+    )

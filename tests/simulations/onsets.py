@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -21,12 +22,45 @@ N_CHECKPOINTS, N_PHENOMENA, TRUE_ONSET = 12, 12, 6
 Claims = Callable[[np.ndarray], bool]
 
 
-def onsets(signs: np.ndarray, *, over_first: bool) -> int | None:
+def onsets(signs: np.ndarray, *, over_first: bool, paradigms: np.ndarray | None = None) -> int | None:
     """Return the place of the onset of one phenomenon, as the analysis has it."""
     found = signs[1:] - signs[0] if over_first else signs
-    right, wrong = ((found * sign > 0).sum(axis=1).astype(float) for sign in (1, -1))
-    place, _ = onset_of(above_chance(right, wrong), alpha=ALPHA / N_PHENOMENA)
+    codes = np.full(found.shape[1], -1) if paradigms is None else paradigms
+    place, _ = onset_of(above_chance(found, codes), alpha=ALPHA / N_PHENOMENA)
     return place
+
+
+def in_paradigms(
+    rng: np.random.Generator, n_paradigms: int, n_each: int, *, alike: float, late: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return signs of items that share a part of their difference within paradigms, which they keep, and paradigms."""
+    codes = np.repeat(np.arange(n_paradigms), n_each)
+    learnt = np.where(np.arange(N_CHECKPOINTS) < TRUE_ONSET, 0.0, late)[:, np.newaxis]
+    shared, stable = np.sqrt(alike) * rng.standard_normal(n_paradigms)[codes], rng.standard_normal(codes.size)
+    own = rng.standard_normal((N_CHECKPOINTS, codes.size))
+    return np.sign(shared + np.sqrt((1 - alike) / 2) * (stable + own) + learnt), codes
+
+
+def nested_rates(n_runs: int, *, seed: int = 0) -> dict[str, float]:
+    """Return the share of runs with an onset of any of two phenomena: over items alone and over paradigms too."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, float] = {}
+    for n_paradigms, n_each in ((10, 10), (20, 50), (75, 10)):
+        for alike in (0.1, 0.2):
+            for late in (0.0, 0.5):
+                draw = partial(in_paradigms, rng, n_paradigms, n_each, alike=alike, late=late)
+                made = [[draw(), draw()] for _ in range(n_runs)]
+                what = "power: 0.69 from the seventh on" if late else "any onset"
+                for over in (False, True):
+                    kind = "paradigms" if over else "items"
+                    name = f"{what}, {n_paradigms} paradigms of {n_each}, alike {alike}, {kind}"
+                    found[name] = float(np.mean([_any_onset(pair, over=over) for pair in made]))
+    return found
+
+
+def _any_onset(pair: list[tuple[np.ndarray, np.ndarray]], *, over: bool) -> bool:
+    places = [onsets(signs, over_first=False, paradigms=codes if over else None) for signs, codes in pair]
+    return any(place is not None for place in places)
 
 
 def drawn(
@@ -112,5 +146,6 @@ def _share(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=1000)
-    for name, rate in rates(parser.parse_args().runs).items():
+    runs = parser.parse_args().runs
+    for name, rate in (nested_rates(runs) | rates(runs)).items():
         sys.stdout.write(f"{rate:.3f}  {name}\n")

@@ -10,8 +10,9 @@ column a number of paradigms and items; coverage of the interval over items / of
 from __future__ import annotations
 
 import argparse
+import itertools
 
-from paradigm_cases import STATISTICS, coverage
+from paradigm_cases import STATISTICS, coverage, robust_coverage
 
 SIZES = ((10, 10), (20, 10), (20, 50), (67, 15), (75, 10))
 """Paradigms, items in each."""
@@ -29,6 +30,11 @@ def main() -> None:
             held = [coverage(name, a, b, shared=shared, runs=runs) for a, b in SIZES]
             cells = " | ".join(f"{x.items:.3f} / {x.paradigms:.3f}" for x in held)
             print(f"| {name}, true r {shared} | {cells} |", flush=True)  # noqa: T201
+    for shared, heavy in itertools.product((0.0, 0.5), (False, True)):
+        held = [robust_coverage(a, b, shared=shared, heavy=heavy, runs=runs) for a, b in SIZES]
+        cells = " | ".join(f"{x.items:.3f} / {x.paradigms:.3f}" for x in held)
+        tails = ", tails as t (3)" if heavy else ""
+        print(f"| robust r, true r {shared}{tails} | {cells} |", flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How often `comparisons` says that equal models differ when they like one position: rows as in docs/validation.md.
+"""How often a page says that equal models differ when they like one position: rows as in docs/validation.md.
 
     PYTHONPATH=src:tests/support python tests/simulations/position_bias.py [--runs 2000]
 
@@ -12,8 +12,21 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from position_nulls import pooled_differ, sign_differ
+from position_nulls import (
+    pooled_differ,
+    pooled_modelled,
+    pooled_ranked,
+    sign_differ,
+    sign_modelled,
+    sign_ranked,
+)
 from sentence_nulls import rate
+
+SENTENCES = (
+    ("`comparisons`", sign_differ, pooled_differ),
+    ("ranks", sign_ranked, pooled_ranked),
+    ("`mixed`", sign_modelled, pooled_modelled),
+)
 
 
 def main() -> None:
@@ -21,12 +34,15 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=2000)
     runs = parser.parse_args().runs
-    print("| options picked first | items | averaged sign (before) | pooled credit |")  # noqa: T201
-    print("| --- | --- | --- | --- |")  # noqa: T201
-    for first in (0.5, 0.8, 0.94, 1.0):
-        for n in (24, 200, 1000):
-            said = [rate(partial(of, n=n, first=first), runs=runs) for of in (sign_differ, pooled_differ)]
-            print(f"| {first:.2f} | {n:,} | {said[0]:.3f} | {said[1]:.3f} |", flush=True)  # noqa: T201
+    print("| sentence | options picked first | items | averaged sign (before) | pooled credit |")  # noqa: T201
+    print("| --- | --- | --- | --- | --- |")  # noqa: T201
+    for sentence, before, now in SENTENCES:
+        for first in (0.5, 0.8, 0.94, 1.0):
+            for n in (24, 200, 1000):
+                if sentence == "`mixed`" and n == 24:  # fewer items than it has units and methods
+                    continue
+                said = [rate(partial(of, n=n, first=first), runs=runs) for of in (before, now)]
+                print(f"| {sentence} | {first:.2f} | {n:,} | {said[0]:.3f} | {said[1]:.3f} |", flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

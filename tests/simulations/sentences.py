@@ -14,7 +14,20 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from rater_nulls import as_good
-from sentence_nulls import Said, below, differ, differ_beyond, differ_on_paradigms, predicted, rate, uncorrected_below
+from sentence_nulls import (
+    Said,
+    above_null,
+    alone_missed,
+    below,
+    differ,
+    differ_beyond,
+    differ_on_paradigms,
+    lowest_missed,
+    misranked,
+    predicted,
+    rate,
+    uncorrected_below,
+)
 
 
 def rows() -> Iterator[tuple[str, str, Said]]:
@@ -30,17 +43,60 @@ def rows() -> Iterator[tuple[str, str, Said]]:
         data = f"{n_paradigms} paradigms of {n_each}; models differ on each, not on the whole"
         draw = partial(differ_beyond, n_paradigms=n_paradigms, n_each=n_each)
         yield "`comparisons`: k differ beyond their paradigms", data, draw
-    said = "`paradigms`: k below chance"
-    for n_models, n_each, ties in ((1, 8, 0.0), (1, 100, 0.0), (1, 30, 0.3), (3, 30, 0.0)):
-        data = f"67 at chance, {n_each} items each, {n_models} model{'s' * (n_models > 1)}{', .3 ties' * bool(ties)}"
-        yield said, data, partial(below, n_each=n_each, n_models=n_models, ties=ties)
-    yield f"{said} (were it not corrected)", "67 at chance, 30 items each", partial(uncorrected_below, n_each=30)
+    yield from extremes()
+    yield from ranks()
     said = "`associations`: x % of the variance of people's differences is predicted"
     for kind in ("normal", "heavy", "tied"):
         for n, n_predictors in ((30, 6), (30, 10), (200, 10)):
             data = f"{n_predictors} predictors of nothing, {kind}, {n} items"
             yield said, data, partial(predicted, n=n, n_predictors=n_predictors, kind=kind)
+    for n in (24, 200, 1000):
+        said = "`grammaticality`: log P is above word counts (one of k)"
+        yield said, f"the same true r, {n:,} pairs", partial(above_null, n=n)
     yield from raters()
+
+
+def extremes() -> Iterator[tuple[str, str, Said]]:
+    """Yield the sentences on the lowest paradigms: none is below chance, all are equal, and power."""
+    said = "`paradigms`: k below chance on average over models"
+    for n_models, n_each, ties in (
+        (1, 8, 0.0),
+        (1, 100, 0.0),
+        (1, 30, 0.3),
+        (3, 30, 0.0),
+        (13, 10, 0.0),
+        (20, 50, 0.0),
+    ):
+        data = f"67 at chance, {n_each} items each, {n_models} model{'s' * (n_models > 1)}{', 0.3 ties' * bool(ties)}"
+        yield said, data, partial(below, n_each=n_each, n_models=n_models, ties=ties)
+    yield f"{said} (were it not corrected)", "67 at chance, 30 items each", partial(uncorrected_below, n_each=30)
+    for n, n_each in ((4, 6), (10, 10), (20, 50)):
+        for n_models in (2, 20):
+            data = f"power: all {n} at 0.21, {n_each} items each, {n_models} models"
+            yield said, data, partial(below, n_each=n_each, n_models=n_models, n=n, share=0.21)
+    said = "`paradigms`: an interval of the five lowest misses the truth"
+    for n_models, n_each in ((1, 8), (1, 20), (1, 100), (5, 20), (20, 100)):
+        for share in (0.5, 0.7, 0.95):
+            data = f"67 equal ones at {share:.2f}, {n_each} items each, {n_models} model{'s' * (n_models > 1)}"
+            yield said, data, partial(lowest_missed, n_each=n_each, n_models=n_models, share=share)
+    for n_each in (20, 100):
+        data = f"67 equal ones at 0.70, {n_each} items each, 1 model"
+        yield "the lowest one's interval, had it been chosen beforehand", data, partial(alone_missed, n_each=n_each)
+
+
+def ranks() -> Iterator[tuple[str, str, Said]]:
+    """Yield the leaderboard's ranks: of models that are equal over all paradigms, and of one that is better."""
+    for over in (False, True):
+        said = f"ranks: a model lacks one of the ranks that it has ({'with' if over else 'without'} paradigms)"
+        for n_paradigms, n_each in ((10, 10), (20, 50), (75, 10)):
+            for n_models in (2, 5, 20):
+                data = f"{n_models} equal models, {n_paradigms} paradigms of {n_each} on which they vary"
+                draw = partial(misranked, n_paradigms=n_paradigms, n_each=n_each, n_models=n_models, over=over)
+                yield said, data, draw
+    for n_paradigms, n_each in ((20, 50), (75, 10)):
+        data = f"power: the best of 5 is better by 0.15, {n_paradigms} paradigms of {n_each}"
+        draw = partial(misranked, n_paradigms=n_paradigms, n_each=n_each, lead=0.75)
+        yield "ranks: the best model has rank 1 alone", data, draw
 
 
 def raters() -> Iterator[tuple[str, str, Said]]:
@@ -66,9 +122,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--only", default="", help="sentences that hold this text")
     given = parser.parse_args(arguments)
     print("| sentence | data | share of runs |\n| --- | --- | --- |")  # noqa: T201
     for sentence, data, said in rows():
+        if given.only not in sentence:
+            continue
         print(f"| {sentence} | {data} | {rate(said, runs=given.runs):.3f} |", flush=True)  # noqa: T201
 
 

@@ -74,7 +74,7 @@ def test_each_model_of_a_list_has_options_and_features_of_its_own(tmp_path: Path
         ("[[model]]\nid = 'a/b'", StudyError, r"unknown key\(s\) model; expected \[\[models\]\] alone"),
         ("[[models]]\nname = 'x'", StudyError, "model 'x' has no id; expected id = a folder or a Hub id"),
         ("[[models]]\nid = 'a/b'\nquantization = '4bit'", StudyError, "'quantization'; did you mean 'quantisation'"),
-        ("[[models]]\nid = 'a/b'\nquantisation = 4", StudyError, "quantisation is 4; expected one of '4bit', '8bit'"),
+        ("[[models]]\nid = 'a/b'\nquantisation = 4", StudyError, "quantisation is 4; expected '4bit' or '8bit'"),
         ("[[models]]\nid = 3", StudyError, "id is 3; expected a text"),
         ("[[models]]\nid = 'a/b'\nfamily = 'B'", BankError, "missing generation, size_billions, type"),
         ("[[models]]\nid = 'a/b'\n[[models]]\nid = 'c/b'", StudyError, "two models would be called 'b'"),

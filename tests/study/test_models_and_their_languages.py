@@ -86,7 +86,7 @@ def test_hu_2026_keeps_each_model_to_its_language_and_begins_chinese_texts_with_
     [
         ('languages = "en"', r"languages is 'en'; expected a list"),
         ('languages = ["german"]', r"languages: no language tag 'german'; did you mean 'de'"),
-        ("corpora = [3]", r"corpora is \[3\]; expected a list"),
+        ("corpora = [3]", r"corpora\.0 is 3; expected a text"),
     ],
 )
 def test_a_mistaken_scope_is_explained(line: str, message: str, tmp_path: Path) -> None:

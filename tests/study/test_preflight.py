@@ -161,7 +161,7 @@ def load_study_limited() -> Study:
     ("written", "message"),
     [
         (b"title = 'caf\xe9'", r"mine\.toml: cannot be read .*is not UTF-8.*; save it as UTF-8"),
-        (b"title = 'x'\nmethods = ['direct']\ncorpora = ['starter']", "corpora holds 'starter', expected a table for"),
+        (b"title = 'x'\nmethods = ['direct']\ncorpora = ['starter']", "corpora.0 is 'starter'; expected a table"),
     ],
 )
 def test_a_study_file_that_cannot_be_read_is_explained(written: bytes, message: str, tmp_path: Path) -> None:

@@ -44,15 +44,20 @@ def test_shipped_studies_name_corpora_and_methods_that_exist() -> None:
     ("text", "message"),
     [
         ("title = 'x'\nmethods = ['direct']\n", r"no \[\[corpora\]\]"),
-        ("title = 'x'\nmethods = ['direct']\ncolour = 1\n[[corpora]]\nname = 'li'\n", r"unknown key\(s\) colour"),
-        ("title = 'x'\nmethods = ['direct']\n[[corpora]]\nname = 'li'\nsize = 1\n", r"corpora: unknown key\(s\) size"),
-        ("methods = ['direct']\n[[corpora]]\nname = 'li'\n", "missing 1 required keyword-only argument: 'title'"),
+        (
+            "title = 'x'\nmethods = ['direct']\ncolour = 1\n[[corpora]]\nname = 'li'\n",
+            "mine.toml: unknown key 'colour' Known keys: analyses",
+        ),
+        ("title = 'x'\nmethods = ['direct']\nanalysis = ['a']\n[[corpora]]\nname = 'li'\n", "did you mean 'analyses'"),
+        ("title = 'x'\nmethods = ['direct']\n[[corpora]]\nname = 'li'\nsize = 1\n", "unknown key 'corpora.0.size'"),
+        ("title = 'x'\nmethods = ['direct']\nseed = -1\n[[corpora]]\nname = 'li'\n", "seed is -1"),
+        ("methods = ['direct']\n[[corpora]]\nname = 'li'\n", "mine.toml: title is missing"),
         ("title = 1\nmethods = ['direct']\n[[corpora]]\nname = 'li'\n", "title is 1; expected a text"),
         (
             "title = 'x'\nmethods = ['direct']\n[[corpora]]\nname = 'li'\nlimit = '5'\n",
             "limit is '5'; expected a",
         ),
-        ("title = 'x'\nmethods = ['direct', 3]\n[[corpora]]\nname = 'li'\n", r"expected a list \(each: a text\)"),
+        ("title = 'x'\nmethods = ['direct', 3]\n[[corpora]]\nname = 'li'\n", r"methods\.1 is 3; expected a text"),
         ("title = ", "not TOML"),
     ],
 )

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from pingouin.correlation import percbend
 from scipy.stats import multivariate_normal, norm
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.measures.accuracy import accuracy
-from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
+from pairbank.stats.measures.agreement import cohens_kappa, pearson, percentage_bend, raw_agreement, spearman
 
 MEAN, SPREAD = 0.6, 0.5
 """Of differences in standard deviations of items: their mean, and the standard deviation between paradigms."""
@@ -65,6 +66,21 @@ STATISTICS: dict[str, Statistic] = {
     "kappa": lambda x, y, codes: cohens_kappa(x, y, clusters=codes),
     "same choice": lambda x, y, codes: raw_agreement(x, y, clusters=codes),
 }
+
+
+def robust_coverage(n_paradigms: int, n_items: int, *, shared: float, heavy: bool, runs: int, seed: int = 7) -> Held:
+    """Return how often the intervals of the robust r hold its truth, which is that of very many draws."""
+    rng = np.random.default_rng([seed, n_paradigms, n_items, round(100 * shared), heavy])
+    many, others, _ = nested(rng, 20_000, 10, shared=shared, heavy=heavy)
+    truth = float(percbend(many, others)[0]) if shared else 0.0
+    draws = (nested(rng, n_paradigms, n_items, shared=shared, heavy=heavy) for _ in range(runs))
+    found = [percentage_bend(x, y, clusters=codes) for x, y, codes in draws]
+    over = [one.low_paradigms <= truth <= one.high_paradigms for one in found if one.n_paradigms]
+    return Held(
+        items=float(np.mean([one.low <= truth <= one.high for one in found])),
+        paradigms=float(np.mean(over)) if over else np.nan,
+        given=len(over) / runs,
+    )
 
 
 def coverage(name: str, n_paradigms: int, n_items: int, *, shared: float, runs: int, seed: int = 7) -> Held:

@@ -1,14 +1,17 @@
 """Two models that answer both orders of a choice equally well with orders pooled, one of which likes one position.
 
-In: how often it picks the first option; out, whether `comparisons` would say that the two differ.
+In: how often it picks the first option; out, whether `comparisons`, ranks or `mixed` would say that the two differ.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from pairbank.arrays import BoolArray, FloatArray
+from pairbank.stats.measures.mixed import cells_of, mixed_shares
 from pairbank.stats.measures.paired_tests import compare_credits
+from pairbank.stats.measures.rank_intervals import pair_counts, rank_intervals
 from pairbank.stats.scored_table.credit import is_one_place
 
 SIGNIFICANCE = 0.05
@@ -39,6 +42,46 @@ def sign_differ(rng: np.random.Generator, *, n: int, first: float) -> bool:
 def pooled_differ(rng: np.random.Generator, *, n: int, first: float) -> bool:
     """Return whether credits with orders pooled are said to differ; with position bias, nothing is."""
     biased, fair = answers(rng, n=n, first=first)
-    if is_one_place(float((biased == [True, False]).mean())):
+    if _is_biased(biased):
         return False
     return compare_credits(biased.mean(axis=1), fair.mean(axis=1)).p_mid < SIGNIFICANCE
+
+
+def sign_ranked(rng: np.random.Generator, *, n: int, first: float) -> bool:
+    """Return whether the leaderboard ranks the two apart by signs of averaged differences, as before."""
+    biased, fair = answers(rng, n=n, first=first)
+    return _apart(np.stack([_averaged(rng, biased, SURER), _averaged(rng, fair, 0.5)]))
+
+
+def pooled_ranked(rng: np.random.Generator, *, n: int, first: float) -> bool:
+    """Return whether it ranks them apart by credits with orders pooled; with position bias there is no rank."""
+    biased, fair = answers(rng, n=n, first=first)
+    return not _is_biased(biased) and _apart(np.stack([biased.mean(axis=1), fair.mean(axis=1)]))
+
+
+def _apart(credit: FloatArray) -> bool:
+    return bool(rank_intervals(pair_counts(credit)).worst.min() == 1)
+
+
+def _is_biased(right: BoolArray) -> bool:
+    return is_one_place(float((right == [True, False]).mean()))
+
+
+def sign_modelled(rng: np.random.Generator, *, n: int, first: float) -> bool:
+    """Return whether `mixed` says that the two differ by signs of averaged differences, as before."""
+    biased, fair = answers(rng, n=n, first=first)
+    return _modelled([_averaged(rng, biased, SURER), _averaged(rng, fair, 0.5)])
+
+
+def pooled_modelled(rng: np.random.Generator, *, n: int, first: float) -> bool:
+    """Return whether it says so by credits with orders pooled; with position bias, nothing is compared."""
+    biased, fair = answers(rng, n=n, first=first)
+    return not _is_biased(biased) and _modelled([biased.mean(axis=1), fair.mean(axis=1)])
+
+
+def _modelled(credit: list[FloatArray]) -> bool:
+    """Return whether models differ over twenty paradigms."""
+    units = [f"p{k % 20}" for k in range(credit[0].size)]
+    cells = [cells_of(one, units=units, method="m", model=name) for one, name in zip(credit, "ab", strict=True)]
+    (effect,) = mixed_shares(pd.concat(cells, ignore_index=True)).effects
+    return bool(effect.p < SIGNIFICANCE)

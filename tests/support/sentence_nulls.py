@@ -13,9 +13,12 @@ from itertools import combinations
 import numpy as np
 
 from pairbank.arrays import FloatArray, IntArray
-from pairbank.stats.analyses.paradigms import below_chance
+from pairbank.stats.analyses.paradigms import extremes
+from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.associations import p_of_all
+from pairbank.stats.measures.group_intervals import simultaneous_by_group, wilson_by_group
 from pairbank.stats.measures.paired_tests import beyond_clusters_p, corrected, gain_test
+from pairbank.stats.measures.rank_intervals import pair_counts, rank_intervals
 
 SIGNIFICANCE = 0.05
 Said = Callable[[np.random.Generator], bool]
@@ -38,13 +41,13 @@ def differ(rng: np.random.Generator, *, n: int, rounded: bool = False) -> bool:
 
 
 def in_paradigms(
-    rng: np.random.Generator, *, n_paradigms: int, n_each: int, spread: float = 0.5
+    rng: np.random.Generator, *, n_paradigms: int, n_each: int, spread: float = 0.5, n_models: int = 4
 ) -> tuple[FloatArray, IntArray]:
-    """Return four models, equally good over all paradigms with ups and downs of their own, and the paradigms."""
+    """Return models, equally good over all paradigms with ups and downs of their own, and the paradigms."""
     paradigm = np.repeat(np.arange(n_paradigms), n_each)
     easy = 0.5 + rng.standard_normal(n_paradigms)[paradigm] + rng.standard_normal(paradigm.size)
-    own = spread * rng.standard_normal((4, n_paradigms))
-    return easy + own[:, paradigm] + rng.standard_normal((4, paradigm.size)), paradigm
+    own = spread * rng.standard_normal((n_models, n_paradigms))
+    return easy + own[:, paradigm] + rng.standard_normal((n_models, paradigm.size)), paradigm
 
 
 def differ_on_paradigms(rng: np.random.Generator, *, n_paradigms: int, n_each: int) -> bool:
@@ -59,21 +62,67 @@ def differ_beyond(rng: np.random.Generator, *, n_paradigms: int, n_each: int) ->
     return bool((corrected(p).holm < SIGNIFICANCE).any())
 
 
-def below(rng: np.random.Generator, *, n_each: int, n_models: int = 1, ties: float = 0.0) -> bool:
-    """Return whether any of 67 paradigms at chance is said to lie below it, in every model."""
-    paradigm = np.repeat(np.arange(67), n_each)
+def misranked(
+    rng: np.random.Generator, *, n_paradigms: int, n_each: int, n_models: int = 5, over: bool = True, lead: float = 0.0
+) -> bool:
+    """Return whether any of equally good models is not given all ranks; with a `lead`, whether the best is told apart.
+
+    Models vary over paradigms by .4 where items vary by 1.4 (`over` false: ranks from items alone, as before).
+    """
+    made, paradigm = in_paradigms(rng, n_paradigms=n_paradigms, n_each=n_each, spread=0.4, n_models=n_models)
+    made[0] += lead
+    found = rank_intervals(pair_counts(made > 0, clusters=paradigm if over else None))
+    if lead:
+        return bool(found.worst[0] == 1)
+    return bool((found.best > 1).any() or (found.worst < n_models).any())
+
+
+def below(
+    rng: np.random.Generator, *, n_each: int, n_models: int = 1, ties: float = 0.0, n: int = 67, share: float = 0.5
+) -> bool:
+    """Return whether any of 67 paradigms is said to lie below chance on average over models; `share` is their truth."""
+    return bool((extremes(*_right(rng, n_each, n_models, ties, n, share), n)["p_below_holm"] < SIGNIFICANCE).any())
+
+
+def lowest_missed(
+    rng: np.random.Generator, *, n_each: int, n_models: int = 1, n: int = 67, share: float = 0.7, named: int = 5
+) -> bool:
+    """Return whether the interval of any of the paradigms named as the lowest, all equally hard, misses the truth."""
+    estimates = simultaneous_by_group(*_right(rng, n_each, n_models, 0.0, n, share), n)
+    return any(not x.low <= share <= x.high for x in sorted(estimates, key=lambda one: one.value)[:named])
+
+
+def alone_missed(rng: np.random.Generator, *, n_each: int, n: int = 67, share: float = 0.7) -> bool:
+    """Return whether the lowest one's interval does if it is that of a paradigm chosen beforehand: as before."""
+    credit, group = _right(rng, n_each, 1, 0.0, n, share)
+    lowest = min(wilson_by_group(credit, group, n), key=lambda one: one.value)
+    return not lowest.low <= share <= lowest.high
+
+
+def _right(
+    rng: np.random.Generator, n_each: int, n_models: int, ties: float, n: int, share: float
+) -> tuple[FloatArray, IntArray]:
+    """Return mean credits over models that find the same items hard, with the paradigm of each item."""
+    from scipy.stats import norm
+
+    paradigm = np.repeat(np.arange(n), n_each)
     easy = rng.standard_normal(paradigm.size)
-    p = []
-    for _ in range(n_models):
-        sign = np.sign(easy + 0.5 * rng.standard_normal(paradigm.size))
-        p.append(below_chance(np.where(rng.random(paradigm.size) < ties, 0.0, sign), paradigm, 67))
-    return bool((corrected(np.max(p, axis=0)).holm < SIGNIFICANCE).any())
+    made = (easy + rng.standard_normal((n_models, paradigm.size))) / np.sqrt(2) + norm.ppf(share)
+    credit = np.where(rng.random(made.shape) < ties, 0.5, made > 0)
+    return credit.mean(axis=0), paradigm
+
+
+def above_null(rng: np.random.Generator, *, n: int) -> bool:
+    """Return whether r of a model lies above that of word counts, by its interval, where both are the same in truth."""
+    shared = rng.integers(4, 13, n) * 2.0
+    good, bad, null_good, null_bad = (shared + 2 * rng.standard_normal(n) for _ in range(4))
+    model, null = pearson(good, bad), pearson(null_good, null_bad)
+    return bool(model.value - null.value > np.hypot(model.value - model.low, null.high - null.value))
 
 
 def uncorrected_below(rng: np.random.Generator, *, n_each: int) -> bool:
     """Return whether any would be without a correction: what the sentence is not."""
-    paradigm = np.repeat(np.arange(67), n_each)
-    return bool((below_chance(np.sign(rng.standard_normal(paradigm.size)), paradigm, 67) < SIGNIFICANCE).any())
+    return bool((extremes(*_right(rng, n_each, 1, 0.0, 67, 0.5), 67)["p_below"] < SIGNIFICANCE).any())
 
 
 def predicted(rng: np.random.Generator, *, n: int, n_predictors: int, kind: str = "normal") -> bool:

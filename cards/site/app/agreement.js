@@ -21,21 +21,21 @@ export async function panel(bank, view, { table }) {
   if (names.length < 2) {
     return empty("There is only one method here.", "Score the corpus with `direct` and at least one prompt to compare.");
   }
-  const deltas = await usable(table, view, names);
+  const [deltas, earned] = await Promise.all([usable(table, view, names, "delta"), usable(table, view, names, "credit")]);
   const wide = names.length > MOST_BESIDE ? "pb-wide" : null;
   return h(
     "div.pb-split.pb-agree", { class: wide },
     h("div", {}, h("h2", {}, `${MEASURES[view.measure]} between methods`), heatMap(names, deltas, view), legend(), note(NOTES[view.measure])),
-    h("div.pb-side", { class: view.cell ? "chosen" : null, "data-of": view.cell || null }, pair(names, deltas, view)),
+    h("div.pb-side", { class: view.cell ? "chosen" : null, "data-of": view.cell || null }, pair(table, names, deltas, earned, view)),
   );
 }
 
-// The differences by each method on the rows of the view whose sides differ.
-async function usable(table, view, names) {
+// The differences, or credits, by each method on the rows of the view whose sides differ.
+async function usable(table, view, names, what) {
   const keep = await chosen(table, view);
   const rows = [];
   for (let i = 0; i < keep.length; i++) if (keep[i] && table.isChoice(i)) rows.push(i);
-  const all = await Promise.all(names.map((name) => table.delta(name)));
+  const all = await Promise.all(names.map((name) => table[what](name)));
   return all.map((values) => taken(values, rows));
 }
 
@@ -84,7 +84,7 @@ function legend() {
   }));
 }
 
-function pair(names, deltas, view) {
+function pair(table, names, deltas, earned, view) {
   const chosenPair = view.cell.split("~");
   const places = chosenPair.map((name) => names.indexOf(name));
   if (places.length !== 2 || places.includes(-1) || places[0] === places[1]) {
@@ -94,6 +94,8 @@ function pair(names, deltas, view) {
   const both = [];
   for (let i = 0; i < all.length; i++) if (Number.isFinite(all[i]) && Number.isFinite(others[i])) both.push(i);
   const [a, b] = [all, others].map((values) => taken(values, both));
+  const test = compare(...places.map((k) => taken(earned[k], both)));
+  const biased = chosenPair.filter((name) => table.biased(name));
   return h(
     "article.pb-card", {},
     closer(),
@@ -101,7 +103,7 @@ function pair(names, deltas, view) {
     h("table.pb-table.small", {}, h("tbody", {}, estimate("Pearson r", pearson(a, b)), estimate("Cohen’s κ", kappa(a, b)))),
     h("h4", {}, "Which side is preferred"),
     counts(chosenPair, a, b),
-    paired(chosenPair, a, b),
+    biased.length ? note(`Accuracies not compared: with ${biased.join(" and ")} the model picks the same option in 95% of the presentations or more.`) : paired(chosenPair, test),
     h("button.pb-link", { type: "button", ...pick("compare", view.cell) }, "Plot them →"),
   );
 }
@@ -124,14 +126,15 @@ export function counts(names, a, b, titles = names.map((name) => methodName(name
 }
 
 // What the test does with ties; nothing where there are none.
-export const halfGains = ({ onlyA, onlyB, halfA, halfB }, first, second) => (halfA + halfB
-  ? `An item on which one of the two ties is half a gain for the other: ${whole(onlyA)} whole and ${whole(halfA)} half gains for ${first}, ${whole(onlyB)} and ${whole(halfB)} for ${second}. The test asks how often fair coins would give gains and half gains such a sum.`
+export const halfGains = ({ onlyA, onlyB, halfA, halfB, finer }, first, second) => (finer
+  ? "Items earn the mean over their presentations; the test goes over all signs that the gains could have had."
+  : halfA + halfB
+  ? `An item on which one of the two ties, or is right in half of the presentations, is half a gain for the other: ${whole(onlyA)} whole and ${whole(halfA)} half gains for ${first}, ${whole(onlyB)} and ${whole(halfB)} for ${second}. The test asks how often fair coins would give gains and half gains such a sum.`
   : `${whole(onlyA)} items only ${first}, ${whole(onlyB)} only ${second}.`);
 
 // Whether one of the two is right more often, in a line.
-function paired(names, a, b) {
-  if (!a.length) return null;
-  const found = compare(a, b);
+function paired(names, found) {
+  if (!found.n) return null;
   const [first, second] = names.map(label);
   const tested = Number.isFinite(found.exact) ? pValue(found.exact) : "no item is right for one and wrong for the other";
   return note(`Accuracy ${first} − ${second}, ties one half: ${share(found.difference.value)} ${interval(found.difference.low, found.difference.high)}; McNemar, exact: ${tested}. ${halfGains(found, first, second)}`);

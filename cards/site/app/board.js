@@ -6,9 +6,12 @@ import { groupedBy, results, signatureOf, sortedBy, unreadOf } from "./results.j
 import { whole, words } from "./text.js";
 
 const NOTE =
-  "Accuracy: the share of items with a positive difference (good − bad), ties counted one half, with its 95% " +
-  "interval; the tick is chance. Orders pooled: every presentation of a prompt is one trial. First option: how often " +
+  "Accuracy: by the definition of each method’s paper (the share of items with a positive difference, ties one half, " +
+  "or orders pooled), with its 95% interval; the tick is chance. Orders pooled: every presentation of a prompt is one trial. First option: how often " +
   "option 1 is the most probable, .50 without a position bias. n: items used.";
+export const BIASED =
+  "‡ Position bias: the model picks the same option in 95% of the presentations or more; its accuracy pools both " +
+  "orders, is near one half whatever it knows, and is not ranked or compared.";
 const KEYS = ["model", "corpus", "group", "method", "n", "accuracy", "pooled", "first"];
 
 let last = { key: "", rows: [] }; // so that a page of the list does not sort them all anew
@@ -67,7 +70,7 @@ export async function panel(bank, view) {
   return [
     table("All results", columns, body, "pb-board", view.sort),
     pager(page, rows.length, "row"),
-    note(NOTE, shown.some((row) => unread(row)) ? " † The model’s tokenizer cannot read some of the corpus: the tip says how much." : ""),
+    note(NOTE, shown.some((row) => row.biased) ? ` ${BIASED}` : "", shown.some((row) => unread(row)) ? " † The model’s tokenizer cannot read some of the corpus: the tip says how much." : ""),
     h("p.pb-note", {}, h("button.pb-link", { type: "button", "data-pick": "csv", "data-value": "summary" }, "This table as CSV")),
   ];
 }
@@ -83,7 +86,7 @@ function line(row, view, unread) {
     h("td.c-corpus", {}, isolated(row.corpus), unread ? h("sup", { "data-tip": `Tokenizer: ${unread}` }, "†") : null),
     view.by === "all" ? null : h("td.c-group", {}, isolated(words(row.group))),
     h("td.c-method", {}, methodName(row.method)),
-    h("td.fig.c-figure", {}, figure(row.accuracy, signatureOf(row))),
+    h("td.fig.c-figure", {}, figure(row.accuracy, signatureOf(row)), row.biased ? h("sup", { "data-tip": BIASED }, "‡") : null),
     h("td.plot", {}, whisker(row.accuracy, [0, 1], 0.5)),
     more,
     h("td.num.c-n", {}, whole(row.n)),

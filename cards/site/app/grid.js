@@ -2,7 +2,7 @@
 
 import { growth } from "./charts.js";
 import { figure, h, isolated, methodName, note, pager, pages, PAGE_ROWS, table, withTip } from "./dom.js";
-import { nothing } from "./board.js";
+import { BIASED, nothing } from "./board.js";
 import { overallRanks, results, signatureOf, unreadOf } from "./results.js";
 import { interval, share, whole, words } from "./text.js";
 import { HUMAN } from "./view.js";
@@ -70,7 +70,7 @@ async function cellsOf(site, view) {
 }
 
 const cell = (row, column) => ({ ...row.accuracy, column, model: row.model, method: row.method, corpus: row.corpus,
-  best: row.best, worst: row.worst, source: signatureOf(row) });
+  best: row.best, worst: row.worst, biased: row.biased, source: signatureOf(row) });
 
 function pooled(rows) {
   const found = new Map();
@@ -143,8 +143,8 @@ export async function panel(bank, view) {
 }
 
 const NOTES = [
-  "Accuracy: the share of items with a positive difference, ties one half; chance is .50.",
-  "A rank interval comes from McNemar’s exact tests of all pairs of models on the items that both have (of the mean: z tests of the mean paired difference), corrected by Holm over all pairs; together the intervals hold the true ranks with a chance of 95%.",
+  "Accuracy: by the definition of each method’s paper (the share of items with a positive difference, ties one half, or orders pooled); chance is .50.",
+  "A rank interval comes from McNemar’s exact tests of all pairs of models on the items that both have (of the mean: z tests of the mean paired difference), corrected by Holm over all pairs; together the intervals hold the true ranks with a chance of 95%. Where items come from ten paradigms or more, a t test over paradigms must agree, so that the ranks are for such paradigms.",
   "Ranks are among all models of the bank, whatever the filters. A model that lacks columns stands below those that have all: its mean is of other items.",
 ];
 
@@ -152,7 +152,8 @@ function notesOn(rows, columns) {
   const cells = rows.flatMap((row) => columns.map((name) => row.cells.get(name))).filter(Boolean);
   const unread = cells.some((one) => one.unread) ? ["† The model’s tokenizer cannot read some of these items: the tip says how many."] : [];
   const people = rows.some((row) => !row.model) ? ["People are asked of items that have judgments: n says how many where models have others."] : [];
-  return [...NOTES, ...unread, ...people];
+  const biased = cells.some((one) => one.biased) ? [BIASED] : [];
+  return [...NOTES, ...biased, ...unread, ...people];
 }
 
 function what(site, view) {
@@ -183,12 +184,14 @@ function features(model) {
 function gridCell(found, several, ofModels) {
   if (!found || !Number.isFinite(found.value)) return h("td.num.none", { "data-tip": found?.reason || "no result" }, "–");
   const unread = found.unread ? h("sup", { "data-tip": found.unread }, "†") : null;
+  const mark = found.biased ? h("sup", { "data-tip": BIASED }, "‡") : null;
   const size = ofModels && found.n !== ofModels ? h("small.pb-size", {}, `n ${whole(found.n)}`) : null;
-  if (!several) return h("td.fig", {}, figure(found, found.source), unread, size);
+  if (!several) return h("td.fig", {}, figure(found, found.source), mark, unread, size);
   // By hand, for a leaderboard has thousands of these.
   const element = document.createElement("td");
   element.className = `num shaded ${found.value >= 0.5 ? "up" : "down"} w${Math.min(LEVELS, Math.round(Math.abs(found.value - 0.5) * 2 * LEVELS))}`;
   element.textContent = share(found.value);
+  if (mark) element.append(h("sup", {}, "‡"));
   if (unread) element.append(h("sup", {}, "†"));
   if (size) element.append(size);
   if (found.source) {
@@ -205,6 +208,7 @@ const tipFor = (found) => [
   `${share(found.value)} ${interval(found.low, found.high)}, n = ${whole(found.n)}`,
   found.best ? `rank ${rank(found)}` : "",
   found.reason,
+  found.biased ? BIASED : "",
   found.unread,
   found.source ? "Click: its signature" : "",
 ].filter(Boolean).join("\n");

@@ -32,7 +32,7 @@ async function rowsOf(raw, by, method) {
     let row = rows.get(key);
     if (!row) {
       row = { model: at("model"), corpus: at("corpus"), by, group: at("group"), method, n: 0,
-        accuracy: NONE, pooled: NONE, first: NONE, pearson: NONE, spearman: NONE, best: 0, worst: 0 };
+        accuracy: NONE, pooled: NONE, first: NONE, pearson: NONE, spearman: NONE, best: 0, worst: 0, biased: false };
       rows.set(key, row);
     }
     const metric = at("metric");
@@ -45,6 +45,7 @@ async function rowsOf(raw, by, method) {
     row.n = Math.max(row.n, at("n"));
     row.best ||= at("best");
     row.worst ||= at("worst");
+    row.biased ||= columns.biased !== undefined && at("biased") === 1;
   }
   raw.rows = [...rows.values()];
   return raw.rows;

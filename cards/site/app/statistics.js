@@ -226,6 +226,9 @@ function agreement(a, b, measure) {
 const TIE = 1e-9;
 export const sign = (delta) => (Math.abs(delta) <= TIE ? 0 : Math.sign(delta));
 
+const FINEST = 5040; // that 1 to 10 divide, as in `pairbank.stats.measures.paired_tests`
+const MOST_EXACT = 2000;
+
 // McNemar's test over all signs that the gains could have had; an item on which one of both ties is half a gain.
 // `seen` is the sum of all gains without its sign, in half gains.
 function gainTest(onlyA, onlyB, halves, seen) {
@@ -244,33 +247,74 @@ function gainTest(onlyA, onlyB, halves, seen) {
   return { exact: Math.min(1, 2 * (above + same)), mid: Math.min(1, 2 * above + same) };
 }
 
-// Is A better than B on the same items? McNemar's test, exact and mid-p, and the paired difference in accuracy.
-export function compare(deltaA, deltaB) {
-  const n = deltaA.length;
-  let onlyA = 0, onlyB = 0, ties = 0, halfA = 0, halfB = 0, sum = 0, squares = 0, rightA = 0, rightB = 0;
-  for (let i = 0; i < n; i++) {
-    const a = sign(deltaA[i]), b = sign(deltaB[i]);
-    if (!a !== !b) a > b ? halfA++ : halfB++;
-    if (!a || !b) ties++;
-    else if (a > b) onlyA++;
-    else if (b > a) onlyB++;
-    const gain = (a - b) / 2;
+// 1 right, 0 wrong, one half a tie; NaN where there is no difference.
+export const credits = (delta) => Float64Array.from(delta, (one) => (sign(one) + 1) / 2);
+
+// Is A better than B on the same items? Of what both earn on each: McNemar's test, exact and mid-p, and the paired
+// difference in accuracy.
+export function compare(creditA, creditB) {
+  let n = 0, onlyA = 0, onlyB = 0, ties = 0, halfA = 0, halfB = 0, sum = 0, squares = 0, rightA = 0, rightB = 0, finer = false;
+  for (let i = 0; i < creditA.length; i++) {
+    const a = creditA[i], b = creditB[i], gain = a - b;
+    if (gain !== gain) continue;
+    n++;
+    if (a === 0.5 || b === 0.5) ties++;
+    else if (a > 0.5 && b < 0.5) onlyA++;
+    else if (a < 0.5 && b > 0.5) onlyB++;
+    if (gain === 0.5) halfA++;
+    else if (gain === -0.5) halfB++;
+    else if (gain !== 0 && gain !== 1 && gain !== -1) finer = true;
     sum += gain;
     squares += gain * gain;
-    rightA += (a + 1) / 2;
-    rightB += (b + 1) / 2;
+    rightA += a;
+    rightB += b;
   }
   const size = n + 1, centre = sum / size;
   const half = Z_95 * Math.sqrt(((squares + 1) / size - centre ** 2) / size);
   const value = sum / n;
+  const tested = finer ? finerTest(creditA, creditB) : gainTest(onlyA, onlyB, halfA + halfB, Math.abs(Math.round(2 * sum)));
   return {
-    n, onlyA, onlyB, ties, halfA, halfB, accuracyA: rightA / n, accuracyB: rightB / n,
+    n, onlyA, onlyB, ties, halfA, halfB, finer, accuracyA: rightA / n, accuracyB: rightB / n,
     difference: {
       value, n, low: Math.min(value, Math.max(-1, centre - half)), high: Math.max(value, Math.min(1, centre + half)),
     },
-    ...gainTest(onlyA, onlyB, halfA + halfB, Math.abs(Math.round(2 * sum))),
+    ...tested,
     detectable: detectable(n, (onlyA + onlyB) / n),
   };
+}
+
+// P(Z > z), to seven digits (Press et al., Numerical Recipes, 6.2).
+function normalTail(z) {
+  const x = z / Math.SQRT2, t = 1 / (1 + x / 2);
+  const terms = [0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196, 1.00002368, -1.26551223];
+  return (t * Math.exp(terms.reduce((sum, one) => sum * t + one, 0) - x * x)) / 2;
+}
+
+// Of gains of any size, means over presentations: over all signs that they could have had; of many, normal.
+function finerTest(creditA, creditB) {
+  const gains = Array.from(creditA, (a, i) => Math.round((a - creditB[i]) * FINEST)).filter(Boolean);
+  const sum = Math.abs(gains.reduce((x, y) => x + y, 0));
+  if (gains.length > MOST_EXACT) {
+    const p = 2 * normalTail(sum / Math.sqrt(gains.reduce((x, y) => x + y * y, 0)));
+    return { exact: p, mid: p };
+  }
+  const unit = gains.reduce((x, y) => { while (y) [x, y] = [y, x % y]; return Math.abs(x); }, 0);
+  let chance = new Float64Array([1]), all = 0;
+  for (const gain of gains) {
+    const step = Math.abs(gain) / unit;
+    const spread = new Float64Array(chance.length + step);
+    for (let k = 0; k < chance.length; k++) { spread[k] += chance[k] / 2; spread[k + step] += chance[k] / 2; }
+    chance = spread;
+    all += step;
+  }
+  const at = sum / unit;
+  let same = 0, above = 0;
+  for (let k = 0; k < chance.length; k++) {
+    if (2 * k - all === at) same += chance[k];
+    else if (2 * k - all > at) above += chance[k];
+  }
+  if (!sum) return { exact: 1, mid: 1 - same / 2 };
+  return { exact: Math.min(1, 2 * (above + same)), mid: Math.min(1, 2 * above + same) };
 }
 
 // P(X <= k) of n fair coins, and P(X = k).

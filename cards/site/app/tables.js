@@ -1,6 +1,7 @@
 // The bank's tables, read lazily: in, the site's manifest; out, one column or one row at a time.
 
 import { SiteError, loaded, piece } from "./chunks.js";
+import { credits } from "./statistics.js";
 import { HUMAN } from "./view.js";
 
 const asIs = (value) => value;
@@ -56,7 +57,7 @@ export class Table {
     if (this.facts?.problem) throw new SiteError(this.facts.problem);
     this.model = this.facts?.name ?? "";
     this.nRows = this.facts?.n_rows ?? corpus.more.n_items;
-    this.methods = (this.facts?.methods ?? []).map(({ use, any }) => ({ ...corpus.more.methods[use], any }));
+    this.methods = (this.facts?.methods ?? []).map(({ use, ...own }) => ({ ...corpus.more.methods[use], ...own }));
     this.columns = this.facts?.columns ?? corpus.more.columns;
     this.oneSided = corpus.more.one_sided;
     this.kept = new Map();
@@ -103,6 +104,18 @@ export class Table {
     const k = this.methods.findIndex((one) => one.name === name);
     if (k < 0) return new Float64Array(this.nRows).fill(NaN);
     return (await this.piece(`axis-${k}`)).columns.value.values;
+  }
+
+  // What each row earns by the definition of the method's paper: 1 right, 0 wrong; as `pairbank.stats` has it.
+  async credit(name) {
+    const k = this.methods.findIndex((one) => one.name === name);
+    if (k >= 0 && this.methods[k].credit) return (await this.piece(`credit-${k}`)).columns.value.values;
+    return credits(await this.delta(name));
+  }
+
+  // Whether the model answers by position: its accuracy is then near one half whatever it knows.
+  biased(name) {
+    return this.method(name)?.first !== undefined;
   }
 
   async human() {

@@ -17,26 +17,32 @@ export async function panel(bank, view, { table, corpus }) {
     return empty("A model with one method is compared with itself.", "Choose another model, or another method, on the other side.");
   }
   const other = sameModel ? table : await bank.table(corpus, view.against);
-  const [a, theirs] = await Promise.all([table.delta(view.method), other.delta(view.versus)]);
-  const b = sameModel ? theirs : aligned(table, other, theirs);
+  const [a, theirs, earnedA, earnedTheirs] = await Promise.all([
+    table.delta(view.method), other.delta(view.versus), table.credit(view.method), other.credit(view.versus)]);
+  const of = (values) => (sameModel ? values : aligned(table, other, values));
+  const [b, earnedB] = [of(theirs), of(earnedTheirs)];
   const found = await shared(table, view, b, a);
   const names = labels(view, table, other);
   if (!found.rows.length) {
     return empty(`No item has both ${names[0]} and ${names[1]} under these filters.`, "Choose another method, or widen the filters.");
   }
-  const test = compare(found.y, found.x);
+  const biased = [[table, view.method], [other, view.versus]].filter(([one, method]) => one.biased(method));
+  const [first, second] = [earnedA, earnedB].map((values) => Float64Array.from(found.rows, (row) => values[row]));
+  const test = compare(first, second);
   const unit = (one, name, method) => `${measured(one, method)}${name} (${one.unit(method)})`;
   const plot = {
     names: [names[1], names[0]],
     axes: [axisOf(unit(other, names[1], view.versus), found.x), axisOf(unit(table, names[0], view.method), found.y)],
     corners: table.oneSided ? [] : ["both right", "only the first", "only the second", "both wrong"],
   };
-  const title = table.oneSided ? titleOf(found) : verdict(test, names);
+  const title = table.oneSided ? titleOf(found) : biased.length ? "Not compared: position bias" : verdict(test, names);
   const subject = h("p.pb-sub", {}, "First: ", ...side(table, view.method), ". Second: ", ...side(other, view.versus), `. ${whole(found.rows.length)} items that both have.`);
-  const more = table.oneSided ? null : [
+  const more = table.oneSided ? null : biased.length ? [
+    note(biased.map(([one]) => one.model).join(" and "), " picks the same option in 95% of the presentations or more, so that its accuracy is near one half whatever it knows. The plot shows degrees of certainty, not answers."),
+  ] : [
     results(test),
     counts(["first", "second"], found.y, found.x, [h("span", {}, "first"), h("span", {}, "second")]),
-    note("Accuracy counts ties one half. ", halfGains(test, "the first", "the second"), " The interval of the difference is an adjusted Wald interval for pairs. One comparison: looking at many needs a correction, as the leaderboard’s ranks have. ", titleOf(found), "."),
+    note("Accuracy is by the definition of each method’s paper; ties count one half. ", halfGains(test, "the first", "the second"), " The interval of the difference is an adjusted Wald interval for pairs. One comparison: looking at many needs a correction, as the leaderboard’s ranks have. ", titleOf(found), "."),
   ];
   return split(title, subject, await plotOf(table, view, found, plot), await selected(table, view, found, plot), view, more);
 }

@@ -32,6 +32,7 @@ from pairbank.cli import (
     results,
     scoring,
     unigrams,
+    words,
 )
 from pairbank.cli.display.help_pages import Command
 from pairbank.cli.display.output import takes_output_options
@@ -78,6 +79,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         scoring.cut,
         neuro.neuro,
         unigrams.unigrams,
+        words.words,
         scoring.bench,
         models.models,
         plan.plan,

@@ -1,8 +1,9 @@
-"""`pairbank new corpus`: the files of a new corpus from templates, in a checkout of pairbank or as a package."""
+"""`pairbank new`: the files of a corpus, in a checkout of pairbank or as a package, or a study, from templates."""
 
 from __future__ import annotations
 
 import datetime as dt
+import json
 import keyword
 import re
 from collections.abc import Mapping
@@ -14,17 +15,18 @@ import typer
 from pairbank.cli.display.help_pages import Command
 from pairbank.cli.display.output import answer, hint, say, takes_output_options
 from pairbank.errors import CorpusError
+from pairbank.study.errors import StudyError
 
 MOST_CHARACTERS = 40
 REGISTRY = Path("builders") / "corpora" / "registry.py"
 REFERENCES = Path("builders") / "data" / "references.bib"
 
-app = typer.Typer(no_args_is_help=True, help="Scaffold a new corpus.")
+app = typer.Typer(no_args_is_help=True, help="Scaffold a corpus or a study.")
 
 
 @app.callback()
 def new() -> None:
-    """Scaffold a new corpus."""
+    """Scaffold a corpus or a study."""
 
 
 @app.command("corpus", cls=Command)
@@ -51,6 +53,32 @@ def new_corpus(
     hint("\nNext:")
     for number, step in enumerate(steps, 1):
         hint(f"{number}. {step}")
+
+
+@app.command("study", cls=Command)
+@takes_output_options
+def new_study(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="TOML file to write.")],
+    *,
+    schema: Annotated[bool, typer.Option("--schema", help="Also write study.schema.json, for editors.")] = False,
+) -> None:
+    """Scaffold a study: a TOML file to edit and run.
+
+    Example: pairbank new study my-study.toml
+    """
+    from pairbank.study.declaration import study_schema
+
+    if path.suffix != ".toml":
+        raise StudyError(f"{path}: expected a file name with .toml, as in my-study.toml")
+    texts = {path: rendered("study.toml", {"file": path.name, "title": path.stem.replace("-", " ").capitalize()})}
+    if schema:
+        beside = path.with_name("study.schema.json")
+        texts = {path: f"#:schema ./{beside.name}\n{texts[path]}", beside: json.dumps(study_schema(), indent=1) + "\n"}
+    write_all(texts)
+    for written in texts:
+        say(f"{written}")
+    answer(written=list(texts))
+    hint(f"\nNext: edit it, then pairbank run {path} --model demo --out bank")
 
 
 def checked(name: str) -> None:

@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, ClassVar, Literal
 
+from annotated_types import Ge
+from pydantic import ConfigDict, TypeAdapter
+
+from pairbank.declarations import STRICT, record_of
 from pairbank.errors import unknown_name
 from pairbank.files import reading
-from pairbank.records import record_of
 from pairbank.study.errors import StudyError
 from pairbank.study.model_list import choices_of, declared_features
 
@@ -20,56 +23,77 @@ from pairbank.study.model_list import choices_of, declared_features
 class CorpusChoice:
     """One corpus of a study, and how much of it."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
     name: str
+    """Its name in pairbank, or the path of a file of your own."""
     subset: str | None = None
+    """Only this subset."""
     language: str | None = None
+    """Only this language (BCP-47 tag)."""
     limit: int | None = None
-    """At most this many items a paradigm."""
+    """At most this many items per paradigm."""
     limit_subsets: bool = False
-    """Whether the limit is of items a subset: where one subset has a hundred paradigms and another has one."""
+    """Whether `limit` counts items per subset."""
     where: Mapping[str, str | int | bool | tuple[str, ...]] = field(default_factory=dict)
-    """Columns and the values that the items must have; of a list, one."""
+    """Columns and their values: `where = { language = ["en", "de"] }` keeps items with one of these."""
     optional: bool = False
-    """Whether the study goes on without it, and says so, where its files cannot be had."""
+    """Whether the study runs without it, with a note, if its files are missing."""
     minimalness: str | None = None
-    """Its own embedding model, in place of the study's; `edits` counts edits alone, and "" measures nothing."""
+    """As for the study, for this corpus alone; "" = no distance."""
     unigrams_from: tuple[str, ...] = ()
-    """Its own corpora for unigram counts, in place of the study's."""
+    """As for the study, for this corpus alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
     """What `pairbank run` does."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
     name: str
+    """Names the study; the file's name, where it is not given."""
     title: str
+    """The question that the report answers, its heading."""
     corpora: tuple[CorpusChoice, ...]
+    """A `[[corpora]]` table for each corpus."""
     methods: tuple[str, ...]
+    """Methods by id, as `pairbank methods` lists them."""
     description: str = ""
+    """One sentence under the title."""
     analyses: tuple[str, ...] = ()
     """Further analyses of the report, by name."""
     options: Mapping[str, Mapping[str, str | int | float | bool]] = field(default_factory=dict)
     """Options of analyses, by the name of the analysis: `[options.comparisons]`."""
     prompts: tuple[str, ...] = ()
-    """Files with prompts of the user's own."""
+    """Files with your own prompts; `methods` names the prompts."""
     unigrams_from: tuple[str, ...] = ()
-    """Corpora whose sentences are counted for the methods that need unigrams, where the user gives no counts. Each
-    corpus is scored with the counts of its own language, and not at all where there are none."""
+    """Corpora whose words are counted for methods that need unigrams, if the command gives no counts. Counts are by
+    language; a corpus in a language without counts is not scored with these methods."""
     minimalness: str = ""
-    """Embedding model for the distance between the sides of an item, or `default`, or `edits` for edits alone."""
+    """Distance between the sides of an item: an embedding model, `default`, or `edits` (edit distance alone)."""
     probe: tuple[str, ...] = ()
-    """Columns by whose values hidden states are probed (`pairbank.probe`); none = no probes."""
+    """Columns by whose values hidden states are probed (`pairbank probe`); none = no probes."""
     probe_folds: Literal["grouped", "plain"] = "grouped"
-    """Whether pairs with a common sentence stay together, or sentences are parted at random."""
+    """`grouped`: pairs with a common sentence are in one fold; `plain`: sentences are split at random."""
     probe_precision: Literal["float32", "float16"] = "float32"
-    """How hidden states are stored."""
+    """Precision of the stored hidden states."""
     models: tuple[Mapping[str, object], ...] = ()
-    """Models with their options and features, run where the user names none (`study.model_list`). One without an
-    `id` is not run: features alone are declared of the model that has this name."""
-    seed: int = 0
-    n_resamples: int = 1000
+    """`[[models]]` tables, run if the command names no model. One without `id` is not run: it declares features of the
+    model of its `name`."""
+    seed: Annotated[int, Ge(0)] = 0
+    """Of every random draw."""
+    n_resamples: Annotated[int, Ge(1)] = 1000
+    """Resamples of items, in the analyses that resample."""
     notes: tuple[str, ...] = ()
-    """Deviations from the paper, printed at the report's head."""
+    """Deviations from a paper and limits, shown in the report."""
+
+
+def study_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a study's TOML file, with what each key means."""
+    schema = TypeAdapter(Study).json_schema()
+    required = [key for key in schema["required"] if key != "name"]  # the file's name, where it is not given
+    return schema | {"required": required, "$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
 def study_names() -> list[str]:
@@ -133,15 +157,9 @@ def _parsed(text: str, where: str, name: str) -> Study:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise StudyError(f"{where}: not TOML ({error})") from error
-    choices = table.pop("corpora", None)
-    if not isinstance(choices, list) or not choices:
+    if not table.get("corpora"):
         raise StudyError(f"{where}: no [[corpora]]; expected at least one, each with a name")
-    if odd := [choice for choice in choices if not isinstance(choice, dict)]:
-        raise StudyError(f"{where}: corpora holds {odd[0]!r}, expected a table for each: [[corpora]] and name = NAME")
-    corpora = [record_of(CorpusChoice, choice, where=f"{where}, corpora", error=StudyError) for choice in choices]
-    study = record_of(Study, {"name": name} | table | {"corpora": corpora}, where=where, error=StudyError)
-    if study.seed < 0:
-        raise StudyError(f"{where}: seed = {study.seed}; expected 0 or a positive whole number")
+    study = record_of(Study, {"name": name} | table, where=where, error=StudyError)
     declared_features(study.models)
     choices_of(study.models, where=where)
     return study

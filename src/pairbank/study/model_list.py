@@ -6,7 +6,6 @@ In: a file, the `[[models]]` of a study, or the name of a list that ships (`ship
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,9 +14,11 @@ from pathlib import Path
 from typing import Any, cast, get_type_hints
 from urllib.parse import urlsplit
 
+from pydantic import create_model
+
+from pairbank.declarations import STRICT, record_of
 from pairbank.errors import ModelLoadError, UnknownNameError
 from pairbank.files import reading
-from pairbank.records import checked
 from pairbank.scoring.api.model import slug
 from pairbank.scoring.models.checkpoints import DEMO, DEMO_NAME
 from pairbank.scoring.models.options import (
@@ -294,11 +295,9 @@ def _choice(entry: Mapping[str, Any], *, where: str) -> ModelChoice:
     if not ADDRESS.match(str(entry["id"])):  # what is done here; a server's model may be quantised in other ways
         hints["quantisation"] = Quantisation | None
     known = {"id": str, "backend": str, **dict.fromkeys(SCOPE, tuple[str, ...]), **hints, **feature_hints}
-    if unknown := sorted(entry.keys() - known.keys()):
-        near = difflib.get_close_matches(unknown[0], known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise StudyError(f"{where}: unknown key {unknown[0]!r}{hint} Known: {', '.join(known)}")
-    values = checked(entry, known, where=where, error=StudyError)
+    keys: dict[str, Any] = {name: (hint, None) for name, hint in known.items()}
+    record = record_of(create_model("Model", __config__=STRICT, **keys), entry, where=where, error=StudyError)
+    values = {name: getattr(record, name) for name in record.model_fields_set}
     options = cast("LoadOptions", {name: values[name] for name in hints if name in values})
     given = {name: values[name] for name in _FEATURES if name in values}
     features = features_from_entries([{"name": where, **given}])[where] if given else None

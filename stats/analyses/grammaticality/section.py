@@ -7,7 +7,7 @@ grammatical from ungrammatical strings well (3), although the better string of a
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -127,6 +127,59 @@ def histogram(strings: Strings, place: dict[str, Any]) -> pd.DataFrame:
     return pd.DataFrame({**place, "low": edges[:-1], "high": edges[1:], **counted})
 
 
+UNIGRAM = "unigram null"
+"""The model of the null's rows: word counts of the corpus's own strings, which know no grammar."""
+
+
+def unigram_logprobs(texts: Sequence[str]) -> FloatArray:
+    """Return each text's log-probability by the counts of words in all of them, shape (texts,).
+
+    Words are what blanks separate, in lower case; characters where texts have no blanks.
+
+    >>> unigram_logprobs(["a b", "a a"]).round(3).tolist()
+    [-1.674, -0.575]
+    """
+    cut = [text.lower().split() if " " in text.strip() else list(text.strip()) for text in texts]
+    counts = Counter(word for words in cut for word in words)
+    total = sum(counts.values())
+    return np.array([sum(np.log(counts[word] / total) for word in words) for words in cut], dtype=np.float64)
+
+
+def null_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
+    """Yield what word counts alone give of the predictions, on the pairs of whole strings of a corpus."""
+    used = table.rows(table.has_value("task", *STRING_TASKS)).choices
+    if not {"target_good", "target_bad"} <= {*used.frame.columns}:
+        return
+    kept = used.rows((used.frame["target_good"].notna() & used.frame["target_bad"].notna()).to_numpy(dtype=np.bool_))
+    n = len(kept.frame)
+    if n < _LEAST_RATED:
+        return
+    both = unigram_logprobs([*kept.frame["target_good"], *kept.frame["target_bad"]])
+    good, bad, human = both[:n], both[n:], kept.human_delta
+    place = SummaryRow(model=UNIGRAM, corpus=table.corpus, group_by="all", group="", method=DIRECT)
+    yield replace(place, metric="pearson_sides").row(pearson(good, bad), n_rows=n)
+    rated = ~np.isnan(human)
+    if rated.sum() >= _LEAST_RATED:
+        estimate = pearson(good[rated] - bad[rated], human[rated])
+        yield replace(place, versus="human", metric="pearson_human").row(estimate, n_rows=int(rated.sum()))
+    yield replace(place, metric="auc").row(auc(pooled_pairs(good, bad)), n_rows=n)
+    yield replace(place, metric="accuracy").row(accuracy(good - bad), n_rows=n)
+
+
+def _beside_null(rows: pd.DataFrame, null: pd.DataFrame, metric: str) -> str:
+    """Return what word counts give, and how many models are above that (Zou & Donner 2008); "" without them."""
+    known = null[(null["metric"] == metric) & null["value"].notna()]
+    both = rows.merge(known[["corpus", "value", "high"]], on="corpus", suffixes=("", "_null"))
+    if both.empty:
+        return ""
+    lead = both["value"] - both["value_null"]
+    above = int((lead > np.hypot(both["value"] - both["low"], both["high_null"] - both["value_null"])).sum())
+    return (
+        f" Word counts alone (unigram null) give {span(known['value'])}; log P is above that in {above} of {len(both)} "
+        "(95% intervals of the difference)."
+    )
+
+
 PLACES = ("model", "corpus")
 
 
@@ -137,13 +190,15 @@ def answer(tables: Mapping[str, pd.DataFrame], without: Mapping[tuple[str, str],
         tables: Those of the section.
         without: Corpus and method -> why there is no area.
     """
-    said = []
+    said, null = [], tables["null"]
     first = _direct(_whole(tables["correlation"]))
     if first["value"].notna().any():
-        said.append(f"**Prediction 1**: log P of the two strings of a pair correlate at r = {_range(first)}.")
+        beside = _beside_null(first, null, "pearson_sides")
+        said.append(f"**Prediction 1**: log P of the two strings of a pair correlate at r = {_range(first)}.{beside}")
     second = _direct(_whole(tables["with_people"]))
     if second["value"].notna().any():
-        said.append(f"**Prediction 2**: their difference correlates with people's at r = {_range(second)}.")
+        beside = _beside_null(second, null, "pearson_human")
+        said.append(f"**Prediction 2**: their difference correlates with people's at r = {_range(second)}.{beside}")
     third = _whole(tables["separability"]).query("metric == 'auc'")
     right = _whole(tables["separability"]).query("metric == 'accuracy'")
     parted = (
@@ -266,6 +321,8 @@ DEFINITIONS = """\
   distance in characters over the rated pairs of the corpus are left out of every number here (section 5.1). For LI that
   leaves 1,884 pairs (the paper's 1,883 where the defects of the source are not repaired); people rated both sides of
   1,792 of them, which are the pairs of prediction 2.
+- **null**: the same numbers by the summed log frequency of each string's words in the corpus's own strings (characters
+  where these have no blanks). Such counts know no grammar: what they reach, the prediction does not show of a model.
 - Scores: `direct` is the summed log-probability (nats); the other methods are linking functions of it. Only tasks
   whose targets are whole strings are used.
 """
@@ -288,6 +345,8 @@ class _Found:
     histograms: list[pd.DataFrame] = field(default_factory=list)
     points: list[pd.DataFrame] = field(default_factory=list)
     pools: dict[_POOL, dict[str, Strings]] = field(default_factory=lambda: defaultdict(dict))
+    nulls: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """Corpus -> rows of the unigram null."""
     without: dict[tuple[str, str], str] = field(default_factory=dict)
     """Corpus -> why its strings cannot be told apart."""
 
@@ -306,6 +365,8 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, filt
     used, notes = close_pairs(tables, filtered)
     found = _Found()
     for part in (part for table in used for part in read_table(table).parts()):
+        if part.corpus not in found.nulls:
+            found.nulls[part.corpus] = list(null_rows(part))
         for scored in scored_strings(part):
             place = SummaryRow(method=scored.method, **part.place)
             _add(found, scored, place)
@@ -324,6 +385,7 @@ def _section(found: _Found, notes: Sequence[str]) -> Section:
         "with_people": long_table(found.people),
         "by_bin": long_table(found.binned, BIN_COLUMNS),
         "separability": long_table(found.separated),
+        "null": long_table([row for rows in found.nulls.values() for row in rows]),
         "roc": pd.concat(found.curves, ignore_index=True),
         "distributions": pd.concat(found.histograms, ignore_index=True),
     }

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.multiverse.measures import AVERAGED
 from pairbank.stats.analyses.multiverse.specifications import Held
 from pairbank.stats.measures.crossed_variance import crossed_components
 
@@ -46,7 +45,7 @@ def component_rows(tables: Sequence[Held], ratings: pd.DataFrame | None) -> Iter
 
 
 def _cells(tables: Sequence[Held], *, asked: bool) -> pd.DataFrame:
-    """Return one line an item, method and model: its credit, by the mean over orders."""
+    """Return one line per item, method and model: its credit, by the definition of the method's paper."""
     parts = [
         pd.DataFrame(
             {"item": table.item_ids, name: _method(one), "model": _model(table), "value": one.credit}
@@ -54,7 +53,7 @@ def _cells(tables: Sequence[Held], *, asked: bool) -> pd.DataFrame:
         for table in tables
         for one in table.readings
         for name in ["prompt" if asked else "linking"]
-        if one.layout.is_prompted == asked and one.choices.get("orders", AVERAGED) == AVERAGED
+        if one.layout.is_prompted == asked and one.by_paper and not one.is_biased
     ]  # fmt: skip
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["item", "value"])
 

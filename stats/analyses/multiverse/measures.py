@@ -7,7 +7,7 @@ mean a token or a character), what of its presentations is read. Nothing is comp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT, MethodName
 from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.ties import signs
-from pairbank.stats.measures.accuracy import chosen_options
+from pairbank.stats.scored_table.credit import choices_of, credits_of
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pairbank.stats.scored_table.method_scores import MethodScores
     from pairbank.stats.scored_table.scored_table import ScoredTable
 
+POOLS = "pooled"
+"""What the layout of a method says whose paper pools the presentations."""
 MEAN_LOGPROB = "mean_logprob"
 """A method that is what dividing `direct` by its tokens gives."""
 AVERAGED, POOLED, ONE_AN_ITEM = "averaged", "each counts", "one an item"
@@ -42,6 +44,10 @@ class Reading:
     """Good - bad, shape (rows,); NaN where there is none."""
     credit: FloatArray
     """1 right, 0 wrong, a tie one half, shape (rows,); NaN where there is none."""
+    by_paper: bool = True
+    """Whether it is the way of the method's own paper: presentations pooled, or their differences averaged."""
+    is_biased: bool = False
+    """Whether the model has position bias, so that its accuracy cannot be compared."""
 
     @property
     def tied(self) -> BoolArray:
@@ -93,18 +99,26 @@ def _asked(scores: MethodScores) -> Iterator[Reading]:
         how["format"] = "chat"
     if name.n_shots:
         how["examples"] = str(name.n_shots)
-    parts = _parts(scores)
-    yield _reading(layout, how | ({"orders": AVERAGED} if parts else {}), scores.delta_nats)
-    for said, difference, credit in parts:
-        yield Reading(layout=layout, choices=how | {"orders": said}, difference=difference, credit=credit)
+    is_biased, parts = credits_of(scores).is_biased, _parts(scores)
+    pools = layout.accuracy == POOLS and bool(parts)
+    first = _reading(layout, how | ({"orders": AVERAGED} if parts else {}), scores.delta_nats)
+    yield replace(first, by_paper=not pools, is_biased=is_biased)
+    for orders, difference, credit in parts:
+        yield Reading(
+            layout=layout,
+            choices=how | {"orders": orders},
+            difference=difference,
+            credit=credit,
+            by_paper=pools and orders == POOLED,
+            is_biased=is_biased,
+        )
 
 
 def _parts(scores: MethodScores) -> list[tuple[str, FloatArray, FloatArray]]:
     """Return what else can be read of a method's presentations: all of them one by one, or one order alone."""
-    layout = scores.layout
-    if not layout.is_judged or layout.readout == "generation" or layout.asked == "one" or len(layout.correct) < 2:
+    layout, chosen = scores.layout, choices_of(scores)
+    if chosen is None or not layout.is_judged or layout.asked == "one" or len(layout.correct) < 2:
         return []
-    chosen = scores.decisions if layout.has_decisions else _chosen(scores)
     at, correct = np.arange(len(layout.correct)), list(layout.correct)
     credit = chosen[:, at, correct]
     found = [(POOLED, 2 * mean_of_known(credit) - 1, mean_of_known(credit))]
@@ -116,13 +130,6 @@ def _parts(scores: MethodScores) -> list[tuple[str, FloatArray, FloatArray]]:
     elif layout.has_logprobs:
         yes = scores.logprobs_nats[:, 0, 0] - scores.logprobs_nats[:, 1, 0]
         found.append((f"P({layout.options[0]}) only", yes, (signs(yes) + 1) / 2))
-    return found
-
-
-def _chosen(scores: MethodScores) -> FloatArray:
-    found = np.full(scores.logprobs_nats.shape, np.nan)
-    known = scores.applies
-    found[known] = chosen_options(scores.logprobs_nats[known], scores.layout)
     return found
 
 

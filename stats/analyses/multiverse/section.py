@@ -14,7 +14,7 @@ from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.multiverse.claims import ASKING, claim_of
 from pairbank.stats.analyses.multiverse.components import COLUMNS, component_rows
 from pairbank.stats.analyses.multiverse.curve import Curve, curve_of
-from pairbank.stats.analyses.multiverse.specifications import held, layouts_of, specifications
+from pairbank.stats.analyses.multiverse.specifications import held, layouts_of, position_bias, specifications
 from pairbank.stats.analyses.multiverse.words import DEFINITIONS, answer_of, tests_table, text_of
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.figures.specification_curves import MOST_DRAWN, MOST_LEVELS, specification_curve
@@ -48,12 +48,13 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, claim
         rng=context.rng,
         n_draws=context.n_resamples,
     )
+    apart = position_bias(holding) if wanted.kind != "people" else ""
     rated = ratings_given(context.ratings) if context.ratings else None
     parts = pd.DataFrame([*component_rows(holding, rated)], columns=COLUMNS)
     return Section(
         id="multiverse",
         title=f"Robustness to analysis choices: {wanted.in_words}",
-        text=text_of(found, parts),
+        text="\n\n".join(filter(None, (text_of(found, parts), apart))),
         answer=answer_of(found),
         main_table="choices",
         draws=f"{context.n_resamples:,} draws of signs under the null hypothesis",

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.multiverse.claims import Claim, is_on_side
@@ -22,6 +23,7 @@ from pairbank.stats.analyses.multiverse.measures import Reading, readings
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.measures.agreement import pearson, spearman
 from pairbank.stats.measures.paired_tests import paired_difference
+from pairbank.stats.scored_table.credit import not_compared
 from pairbank.stats.scored_table.scored_table import read_table
 
 if TYPE_CHECKING:
@@ -132,8 +134,19 @@ def _why_none(claim: Claim, tables: Sequence[Held]) -> str:
     }[claim.kind]
     return (
         f"no specification of the claim that {claim.in_words}: it takes {needs} and {LEAST_ITEMS} items; the tables "
-        f"have {', '.join(methods) or 'no method'}"
+        f"have {', '.join(methods) or 'no method'}. {position_bias(tables) if claim.kind != 'people' else ''}".rstrip()
     )
+
+
+def position_bias(tables: Sequence[Held]) -> str:
+    """Return which accuracies no specification compares, and why; empty where there are none."""
+    found = [
+        {"model": table.model, "method": one.layout.method}
+        for table in tables
+        for one in table.readings
+        if one.is_biased
+    ]
+    return not_compared(pd.DataFrame(found).drop_duplicates()) if found else ""
 
 
 def _of_people(_claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
@@ -184,8 +197,9 @@ def influences(x: FloatArray, y: FloatArray, *, ranked: bool) -> FloatArray:
 
 def _of_methods(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
     for table in tables:
-        first = [one for one in table.readings if is_on_side(one.layout, claim.a)]
-        second = [one for one in table.readings if is_on_side(one.layout, claim.b)]
+        compared = [one for one in table.readings if not one.is_biased]
+        first = [one for one in compared if is_on_side(one.layout, claim.a)]
+        second = [one for one in compared if is_on_side(one.layout, claim.b)]
         for a, b in itertools.product(first, second):
             if a.layout.method != b.layout.method:
                 yield from _gains(table, table, a, b, _joined(a.choices, b.choices))
@@ -197,9 +211,9 @@ def _of_models(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
     for one, other in itertools.product(first, second):
         if one.corpus != other.corpus or one.model == other.model:
             continue
-        theirs = {_key(reading): reading for reading in other.readings}
+        theirs = {_key(reading): reading for reading in other.readings if not reading.is_biased}
         for a in one.readings:
-            if (b := theirs.get(_key(a))) is not None:
+            if not a.is_biased and (b := theirs.get(_key(a))) is not None:
                 yield from _gains(one, other, a, b, _joined({}, a.choices))
 
 

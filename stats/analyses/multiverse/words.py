@@ -114,6 +114,7 @@ DEFINITIONS = """\
   (`averaged` differences; `each counts`; `one an item`, every second item the other order); `items`, which are taken
   (`close`: edit distance up to the 75th percentile; `same length` in words; `people agree` with the label; `people are
   sure`: their difference is above its median); `ties` (`one half`, `wrong`, `left out`), where 1% tie; kind of `r`.
+  Claims about accuracy leave out models with position bias, whose accuracy is near one half whatever they know.
 - **estimate**: accuracy of A - accuracy of B on the same items, adjusted Wald interval for pairs; or r with people,
   interval as everywhere. **holds**: the estimate is above what the claim says. **beyond**: so is its interval.
 - **choice_share**: share of the variance of all estimates that lies between the levels of a choice, by itself; choices
@@ -122,7 +123,7 @@ DEFINITIONS = """\
   far from the null, that have as large a share of significant specifications in either direction, or a sum of z as far
   from 0. In a draw, the sign of what an item (a paradigm) contributes is exchanged in all specifications at once. The
   verdict is that of the sum of z. **detectable**: the median that is found with a power of .8.
-- **variance**: components of crossed random effects by sums of squares, of right (1) and wrong (0), mean of orders; of
-  ratings on their scale. `rest` is what the factors leave, with their highest combination. Intervals: jackknife over 20
-  groups of items, for these very models and prompts.
+- **variance**: components of crossed random effects by sums of squares, of right (1) and wrong (0), by the definition
+  of each method's paper, without models that have position bias; of ratings on their scale. `rest` is what the factors
+  leave, with their highest combination. Intervals: jackknife over 20 groups of items, for these models and prompts.
 """

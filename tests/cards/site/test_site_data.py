@@ -365,7 +365,7 @@ def test_ranks_are_those_of_the_paired_tests_and_people_stand_once(hard_bank: Pa
     path = site["results"]["board"]["all"]["direct"]
     columns = {k: decoded(v) for k, v in unpacked(hard_site / "data" / path)["columns"].items()}
     tables = [pq.read_table(hard_bank / f"scores/hard/{slug}.parquet") for slug in ("fake_1", "fake_2_")]
-    found = rank_intervals(pair_counts([table["direct_delta"].to_numpy() for table in tables]))
+    found = rank_intervals(pair_counts([(np.sign(table["direct_delta"].to_numpy()) + 1) / 2 for table in tables]))
     order = [columns["model"].index(name) for name in ("fake-1", "fake<2>")]
     assert [columns["best"][k] for k in order] == found.best.tolist()
     assert [columns["worst"][k] for k in order] == found.worst.tolist()

@@ -18,7 +18,7 @@ import pairbank
 from pairbank.scoring.prompts.prompt import fill, in_language, slot_values
 from pairbank.scoring.prompts.registry import prompts
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement
-from pairbank.stats.measures.paired_tests import compare, mcnemar_exact, mcnemar_mid_p
+from pairbank.stats.measures.paired_tests import compare, compare_credits, mcnemar_exact, mcnemar_mid_p
 from site_bank import METHODS
 from site_pages import Shown
 
@@ -68,7 +68,8 @@ def test_the_pages_statistics_are_those_of_the_reports(hard: Shown) -> None:
     arrays = _arrays(np.random.default_rng(5))
     script = """
         const clean = (one) => JSON.parse(JSON.stringify(one));
-        return value.map(([x, y]) => clean([statistics.pearson(x, y), statistics.kappa(x, y), statistics.compare(x, y),
+        return value.map(([x, y]) => clean([statistics.pearson(x, y), statistics.kappa(x, y),
+            statistics.compare(statistics.credits(x), statistics.credits(y)),
             statistics.matrix([x, y], "raw_agreement").values[0][1]]));
     """
     found = hard.run(script, [[x.tolist(), y.tolist()] for x, y in arrays])
@@ -82,6 +83,18 @@ def test_the_pages_statistics_are_those_of_the_reports(hard: Shown) -> None:
             assert pair[name] == (None if math.isnan(number) else pytest.approx(number, rel=1e-9))
         value = raw_agreement(x, y).value
         assert same == (None if math.isnan(value) else pytest.approx(value, abs=1e-12))
+
+
+def test_gains_of_any_size_have_the_test_of_the_reports(hard: Shown) -> None:
+    rng = np.random.default_rng(7)
+    pairs = [rng.choice([0.0, 1 / 3, 0.5, 2 / 3, 1.0], (2, n)) for n in (5, 40, 3_000)]
+    hard.open("?tab=add")
+    found = hard.run("return value.map(([x, y]) => statistics.compare(x, y))", [pair.tolist() for pair in pairs])
+    for (x, y), one in zip(pairs, found, strict=True):
+        expected = compare_credits(x, y)
+        _same(one["difference"], expected.difference, 1e-12)
+        assert (one["exact"], one["mid"]) == pytest.approx((expected.p_exact, expected.p_mid), rel=1e-6)
+        assert one["accuracyA"] == pytest.approx(x.mean())
 
 
 def test_quantiles_and_tails_hold_where_they_are_hard(hard: Shown) -> None:
@@ -175,7 +188,9 @@ def test_the_test_of_two_models_can_be_done_again_from_the_counts_that_are_shown
     hard.open("?tab=add")
     first = [1.0, 1.0, -1.0, 0.0, 1.0, 0.0, 1.0]
     second = [-1.0, -1.0, 1.0, -1.0, 0.0, 0.0, 1.0]
-    found = hard.run("return [statistics.compare(...value), statistics.signs(...value)]", [first, second])
+    found = hard.run(
+        "return [statistics.compare(...value.map(statistics.credits)), statistics.signs(...value)]", [first, second]
+    )
     assert found[1] == [[1, 1, 2], [0, 1, 1], [1, 0, 0]]
     assert [found[0][name] for name in ("onlyA", "onlyB", "halfA", "halfB")] == [2, 1, 2, 0]
     sizes = [1, 1, 1, 0.5, 0.5]

@@ -9,18 +9,24 @@ import csv
 import io
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import pairbank
 from pairbank.scoring.models.fake import FakeScorer
-from site_bank import HOSTILE, METHODS
+from pairbank.stats.measures.paired_tests import compare_credits
+from pairbank.stats.report.frames import scored_frame
+from pairbank.stats.scored_table.credit import credits_of
+from pairbank.stats.scored_table.method_scores import MethodScores
+from pairbank.stats.scored_table.scored_table import read_table
+from site_bank import HOSTILE, METHODS, QuickScorer, hard_items
 from site_pages import Shown, serving, shown
 
 if TYPE_CHECKING:
@@ -55,6 +61,12 @@ def opened(chromium: Browser, tmp_path: Path) -> Iterator[Open]:
             return page
 
         yield open_bank
+
+
+@pytest.fixture
+def open_bank_of(opened: Open, tmp_path: Path) -> Open:
+    """Return a function that writes a bank of scored tables and opens its site."""
+    return lambda scored, query: opened(pairbank.write_bank(tmp_path / "made", scored=scored), query)
 
 
 # --- what is read ---
@@ -126,6 +138,45 @@ def test_the_leaderboard_is_a_grid_with_ranks_people_and_a_signature(hard: Shown
     hard.page.wait_for_selector("dialog:not([open])", state="attached")
     hard.page.go_back()
     dialog.wait_for()
+
+
+class LikesOne(QuickScorer):
+    """Answers "1" whatever it stands for."""
+
+    def _logprob(self, ids: Sequence[int]) -> float:
+        return super()._logprob(ids) / 100 - 5 * (ids[-1] == ord("2"))
+
+
+def test_a_model_with_position_bias_is_marked_and_neither_ranked_nor_compared(open_bank_of: Open) -> None:
+    models = [QuickScorer(name="fake-1"), QuickScorer(name="fake-2"), LikesOne(name="likes-one")]
+    scored = [pairbank.score(hard_items(), model, methods=METHODS[:2]) for model in models]
+    page = open_bank_of(scored, "?tab=grid&bmethod=meta_question_simple")
+    names = page.page.locator(".pb-grid tbody th").all_inner_texts()
+    assert names == ["fake-2", "likes-one", "fake-1", "people"]
+    assert page.page.locator(".pb-grid td.c-rank").all_inner_texts() == ["1", "", "2", ""]
+    assert page.page.locator(".pb-grid tbody sup").all_inner_texts() == ["‡"]
+    assert "‡ Position bias: the model picks the same option" in page.text()
+    page.go("All results")
+    assert ".50 [.49, .51]‡" in page.text()
+    versus = "?tab=versus&corpus=hard&method=meta_question_simple&versus=meta_question_simple&model=fake_1&against="
+    page.open(versus + "likes_one")
+    assert page.page.locator("h2").first.inner_text() == "Not compared: position bias"
+    assert "likes-one picks the same option in 95% of the presentations or more" in page.text()
+    page.open(versus + "fake_2")
+    first, second = (credits_of(_meta(one)).credit for one in scored[:2])
+    both = ~np.isnan(first + second)
+    expected = compare_credits(first[both], second[both])
+    shown_value = page.page.locator(".pb-test tr").nth(2).inner_text()
+    assert f"{expected.difference.value:.3f}".replace("0.", ".") in shown_value.replace("−", "-")
+    page.open("?tab=agreement&corpus=hard&model=likes_one&cell=direct~meta_question_simple")
+    assert "Accuracies not compared: with meta_question_simple the model picks the same option" in page.text()
+
+
+def _meta(table: pairbank.ScoredDataset) -> MethodScores:
+    (scores,) = [
+        x for x in read_table(scored_frame(table, for_analyses=True)).choices.methods if x.layout.method == METHODS[1]
+    ]
+    return scores
 
 
 def test_the_list_shows_the_summarys_figures_sorts_and_goes_as_csv(hard: Shown, hard_bank: Path) -> None:

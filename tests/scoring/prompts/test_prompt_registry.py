@@ -123,7 +123,7 @@ def test_works_to_cite_are_the_files_or_the_prompts_own_and_change_no_hash() -> 
             PROMPT + 'cites = ["hu2023promting"]\n',
             "cites has no reference 'hu2023promting'; did you mean 'hu2023prompting'",
         ),
-        (PROMPT.replace('paper = "none"\n', ""), "prompt 'mine': no paper; a prompt needs id, kind, paper"),
+        (PROMPT.replace('tasks = ["sentence_pair"]\n', ""), "prompt 'mine': no tasks; a prompt needs id, kind, tasks"),
         (PROMPT.replace("sentence_pair", "sentences"), r"unknown task\(s\) \['sentences'\]"),
         (PROMPT.replace("{good} {bad}", "{goood}"), r"template slots are \['goood'\]"),
         (PROMPT.replace('correct = "A"', 'correct = "C"'), "correct is 'C', expected one of"),

@@ -11,9 +11,8 @@ from pairbank.scoring.api.names import TIE
 from pairbank.scoring.methods.prompted import Prompted, most_probable_ratings
 from pairbank.scoring.prompts.registry import prompt_named
 from pairbank.stats.analyses.introspection.model_pairs import disagreement, pair_table
-from pairbank.stats.analyses.paradigms import item_shares
 from pairbank.stats.estimates.ties import ROUNDING, is_tie, merged, signs, varies
-from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, balanced_accuracy
+from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, balanced_accuracy, chosen_options
 from pairbank.stats.measures.agreement import cohens_kappa, raw_agreement, spearman
 from pairbank.stats.measures.confusion import choice_counts, takes_second
 from pairbank.stats.measures.paired_tests import compare
@@ -59,7 +58,7 @@ def test_options_that_tie_but_for_noise_share_their_credit() -> None:
     layout = MethodLayout(method="m", kind="forced_choice", presentations=("a",), options=("1", "2"), correct=(0,))
     logprobs = np.array([[[-0.5, -0.5 + 1e-16]], [[-0.5, -0.75]]])
     assert accuracy_pooled(logprobs, layout).value == 0.75
-    assert item_shares(logprobs, (0,)).tolist() == [0.5, 1.0]
+    assert chosen_options(logprobs, layout)[:, 0, 0].tolist() == [0.5, 1.0]
 
 
 def test_strings_that_tie_but_for_noise_count_one_half_in_the_area_under_the_curve() -> None:

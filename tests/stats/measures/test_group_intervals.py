@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm, t
 from statsmodels.stats.proportion import proportion_confint
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.paradigms import item_shares, section
+from pairbank.stats.analyses.paradigms import section
 from pairbank.stats.estimates.shares import share_of_trials
 from pairbank.stats.measures.accuracy import accuracy_pooled
-from pairbank.stats.measures.group_intervals import wilson_by_group
+from pairbank.stats.measures.group_intervals import simultaneous_by_group, wilson_by_group
 from rated_tables import META, keyed, rated_table
 
 
@@ -29,6 +30,21 @@ def test_wilson_is_that_of_statsmodels() -> None:
         assert (found.low, found.high) == pytest.approx((low, high), abs=1e-12)
     perfect = wilson_by_group([1.0] * 10, [0] * 10, 1)[0]
     assert (perfect.low, perfect.high) == pytest.approx(proportion_confint(10, 10, method="wilson"), abs=1e-12)
+
+
+def test_simultaneous_intervals_are_exact_ones_of_statsmodels_and_wider_where_a_variance_is_estimated() -> None:
+    rng = np.random.default_rng(3)
+    group = np.repeat(np.arange(5), [6, 9, 20, 40, 7])
+    credit = np.where(group == 4, 1, rng.integers(0, 2, group.size))
+    for number, found in enumerate(simultaneous_by_group(credit, group, 5)):
+        mine = credit[group == number]
+        low, high = proportion_confint(mine.sum(), mine.size, alpha=0.05 / 5, method="beta")
+        assert (found.low, found.high) == pytest.approx((low, high), abs=1e-9)
+    means = rng.integers(0, 5, 30) / 4
+    (found,) = simultaneous_by_group(means, [0] * 30, 1)
+    p = means.mean()
+    worth = 30 * 31 / (30 * means.var() / (p * (1 - p)) + 1) * (norm.ppf(0.975) / t.ppf(0.975, 29)) ** 2
+    assert (found.low, found.high) == pytest.approx(proportion_confint(p * worth, worth, method="beta"), abs=1e-9)
 
 
 def test_each_group_has_the_clustered_interval_of_its_items_alone() -> None:
@@ -50,13 +66,6 @@ def test_what_has_no_interval_says_why() -> None:
         wilson_by_group([1.0], [1], 1)
     with pytest.raises(BankError, match="expected 0 to 1"):
         wilson_by_group([2.0], [0], 1)
-
-
-def test_item_shares_pool_to_the_pooled_accuracy() -> None:
-    logprobs = np.log(np.random.default_rng(2).uniform(0.1, 1, (50, 2, 2)))
-    logprobs[:5, 0, 1] = logprobs[:5, 0, 0]
-    expected = accuracy_pooled(logprobs, META).value
-    assert item_shares(logprobs, META.correct).mean() == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_section_has_every_group_in_both_definitions() -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.stats.measures.paired_tests import compare, corrected
+from pairbank.stats.estimates.paradigms import standard_error
+from pairbank.stats.measures.paired_tests import beyond_clusters_p, compare, corrected, gain_test
 from pairbank.stats.measures.rank_intervals import mean_rank_intervals, pair_counts, rank_intervals
 
 
@@ -32,7 +33,7 @@ def test_ranks_are_those_of_a_loop_over_pairs_with_ties_and_gaps() -> None:
             up, down = (i, j) if test.difference.value > 0 else (j, i)
             best[down] += 1
             worst[up] -= 1
-    counts = pair_counts(deltas)
+    counts = pair_counts(_credits(deltas))
     found = rank_intervals(counts)
     assert found.best.tolist() == best
     assert found.worst.tolist() == worst
@@ -40,6 +41,43 @@ def test_ranks_are_those_of_a_loop_over_pairs_with_ties_and_gaps() -> None:
     [first] = [test for pair, test in zip(pairs, tests, strict=True) if pair == (0, 1)]
     assert counts.only[0, 1] == first.n_only_a
     assert counts.gain[0, 1] / counts.n[0, 1] == pytest.approx(first.difference.value, abs=1e-12)
+
+
+def _credits(deltas: np.ndarray) -> np.ndarray:
+    return np.asarray((np.sign(deltas) + 1) / 2)
+
+
+def test_models_differ_only_where_they_do_over_paradigms_too() -> None:
+    rng = np.random.default_rng(5)
+    paradigm = np.repeat(np.arange(12), 40)
+    own = np.array([0.0, 0.25])[:, None] + rng.normal(size=(2, 12)) * 0.2
+    credit = (rng.random((2, 480)) < 0.5 + own[:, paradigm]).astype(float)
+    credit[0, ::7], credit[1, :3] = 0.5, np.nan
+    counts = pair_counts(credit, clusters=paradigm)
+    both = np.isfinite(credit).all(axis=0)
+    gain = credit[1, both] - credit[0, both]
+    assert counts.error[0, 1] == pytest.approx(standard_error(gain, paradigm[both]), abs=1e-12)
+    assert (counts.n_paradigms[0, 1], counts.gain[1, 0]) == (12, pytest.approx(gain.sum()))
+    p_items, p_over = gain_test(gain).p_exact, beyond_clusters_p(gain, paradigm[both])
+    assert p_items < 1e-4 < p_over
+    for level in (1 - p_over * 1.01, 1 - p_over * 0.99):
+        apart = rank_intervals(counts, level=level).best.tolist() == [2, 1]
+        assert apart == (1 - level > p_over)
+    few = pair_counts(credit, clusters=paradigm // 2)
+    assert few.n_paradigms[0, 1] == few.error[0, 1] == 0
+    wide = mean_rank_intervals([counts, counts], level=0.999)
+    assert wide.best.tolist() == [1, 1] != mean_rank_intervals([few, few], level=0.999).best.tolist()
+
+
+def test_gains_finer_than_halves_are_tested_by_their_squares() -> None:
+    rng = np.random.default_rng(6)
+    credit = rng.choice([0.0, 0.25, 0.5, 1.0], (2, 300))
+    counts = pair_counts(credit)
+    assert not counts.halves
+    p = gain_test(credit[0] - credit[1]).p_exact
+    for factor in (0.9, 1.1):
+        apart = rank_intervals(counts, level=1 - p * factor).worst.min() == 1
+        assert apart == (factor > 1)
 
 
 def test_models_that_answer_alike_share_all_ranks() -> None:
@@ -60,7 +98,7 @@ def test_all_intervals_hold_the_true_ranks_together_often_enough(shares: list[fl
         for n in (60, 150):
             difficulty = rng.normal(size=n) * 0.15
             right = rng.random((len(shares), n)) < np.clip(np.array(shares)[:, None] + difficulty, 0, 1)
-            parts.append(pair_counts(np.where(right, 1.0, -1.0)))
+            parts.append(pair_counts(right))
         one, mean = rank_intervals(parts[1]), mean_rank_intervals(parts)
         missed_one += bool(np.any(one.best > true + 1) or np.any(one.worst < lowest))
         missed_mean += bool(np.any(mean.best > true + 1) or np.any(mean.worst < lowest))

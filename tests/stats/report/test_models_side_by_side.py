@@ -87,7 +87,7 @@ def test_with_many_methods_the_first_table_has_a_line_a_method() -> None:
     assert list(many.columns) == ["corpus", "method", "n", "min", "max"]
     shares = pd.Series({x.model: (x.frame["prompt_4_delta"] > 0).mean() for x in frames})
     row = many.set_index("method").loc["prompt_4"]
-    assert row["min"].startswith(f"{shares.min():.2f} [")
+    assert row["min"].startswith(f"{shares.min():.2f} (")
     assert row["max"].endswith(f"({shares.idxmax()})") or (shares == shares.max()).sum() > 1
     assert len(overview(frames[:3]).tables["accuracies"]) == 7
 

@@ -9,8 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.analyses import mixed, paradigms
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.comparisons import section
+from pairbank.stats.analyses.multiverse import section as multiverse
+from pairbank.stats.estimates.estimate import undefined
+from pairbank.stats.measures.mixed import Effect, Fitted
 from pairbank.stats.report.overview import own_accuracies
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.credit import credits_of
@@ -26,10 +32,11 @@ POOLED = replace(META, accuracy="pooled")
 def always_first(table: ScoredFrame) -> ScoredFrame:
     """The same table; the model always picks option 1, and is surer of it where the good side is there."""
     n = len(table.frame)
-    logprobs = np.log(np.tile([[0.9, 0.1], [0.8, 0.2]], (n, 1, 1)))
+    first = np.array([0.9, 0.8]) + np.random.default_rng(0).uniform(0, 0.05, (n, 1))
+    logprobs = np.log(np.stack([first, 1 - first], axis=-1))
     good, bad = ((logprobs[:, 0, k] + logprobs[:, 1, 1 - k]) / 2 for k in (0, 1))
     cells = {"meta_good": good, "meta_bad": bad, "meta_delta": good - bad}
-    return replace(table, frame=table.frame.assign(**cells, meta_logprobs=logprobs.reshape(n, 4).tolist()))
+    return replace(table, frame=table.frame.assign(**cells, meta_logprobs=list(logprobs.reshape(n, 4))))
 
 
 def credit(table: ScoredFrame, method: str) -> tuple[float, float]:
@@ -94,3 +101,43 @@ def test_a_difference_of_methods_is_that_of_their_accuracies() -> None:
 def test_equal_models_of_which_one_likes_a_position_are_seldom_said_to_differ(first: float) -> None:
     assert rate(partial(pooled_differ, n=200, first=first), runs=400) <= 0.08
     assert rate(partial(sign_differ, n=200, first=1.0), runs=20) == 1.0  # by the sign of averaged differences
+
+
+def test_models_with_position_bias_are_compared_by_no_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = [replace(rated_table(seed=seed, model=f"m{seed}"), layouts=(DIRECT, POOLED)) for seed in range(3)]
+    names = [f"p{i % 12}" for i in range(len(tables[0].frame))]
+    tables = [replace(table, frame=table.frame.assign(paradigm=names)) for table in tables]
+    tables[0] = always_first(tables[0])
+    why = "Not compared because of position bias: `m0` by `meta`. These models pick the same option throughout"
+    hard = paradigms.section(tables)
+    assert why in hard.text
+    over = keyed(hard.tables["over_models"], "group", "method")
+    assert over["p1", "direct"]["n_models"] == 3
+    assert over["p1", "meta"]["n_models"] == 2
+    rows = keyed(hard.tables["accuracy"][hard.tables["accuracy"]["by_paper"]], "model", "group", "method")
+    assert rows["m0", "p1", "meta"]["value"] == 0.5
+    assert rows["m0", "p1", "meta"]["first_option"] == 1
+    assert np.isnan(rows["m1", "p1", "meta"]["first_option"])
+    means = [rows[f"m{k}", "p1", "meta"]["value"] for k in (1, 2)]
+    assert over["p1", "meta"]["value"] == pytest.approx(np.mean(means), abs=1e-12)
+    cells: dict[str, pd.DataFrame] = {}
+    for name in ("delta", "accuracy"):
+        monkeypatch.setitem(mixed.OUTCOMES, name, partial(_recorded, cells, name))
+    assert why in mixed.section(tables).text
+    assert not ((cells["accuracy"]["model"] == "m0") & (cells["accuracy"]["method"] == "meta")).any()
+    assert ((cells["delta"]["model"] == "m0") & (cells["delta"]["method"] == "meta")).any()
+    used = keyed(cells["accuracy"], "model", "method", "unit")
+    assert used["m1", "meta", "p1"]["value"] == pytest.approx(means[0], abs=1e-12)
+    claim = multiverse.section(tables, Context(n_resamples=20))
+    assert why in claim.text
+    assert not claim.tables["specifications"]["model"].eq("m0").any()
+    with pytest.raises(BankError, match=r"no specification .* Not compared because of position bias"):
+        multiverse.section(tables[:1], Context(n_resamples=20))
+
+
+def _recorded(cells: dict[str, pd.DataFrame], name: str, made: pd.DataFrame, **_: object) -> Fitted:
+    """Take what would be fitted."""
+    cells[name] = made
+    nothing = undefined("not fitted here", n=12, method="none")
+    effect = Effect(term="method", level="meta", versus="direct", estimate=nothing, p=np.nan)
+    return Fitted(effects=(effect,), variances=(), reason="not fitted here")

@@ -208,3 +208,24 @@ def test_a_histogram_counts_every_string_once() -> None:
     for _, part in found.groupby("method"):
         assert (part["n_good"].sum(), part["n_bad"].sum()) == (199, 199)
         assert len(part) == 40
+
+
+def test_word_counts_stand_beside_the_predictions() -> None:
+    table = rated_table()
+    rng = np.random.default_rng(2)
+    good = [" ".join(rng.choice(["a", "b", "c", "d"], size=3 + k % 9)) for k in range(len(table.frame))]
+    bad = [f"{text} {rng.choice(['a', 'e'])}" for text in good]
+    found = section([replace(table, frame=table.frame.assign(target_good=good, target_bad=bad))])
+    used = [k for k, flags in enumerate(table.frame["flags"]) if not len(flags)]
+    words = [text.split() for texts in (good, bad) for text in (texts[k] for k in used)]
+    counts = pd.Series([word for one in words for word in one]).value_counts(normalize=True)
+    logs = np.array([np.log(counts[one]).sum() for one in words])
+    r = stats.pearsonr(logs[: len(used)], logs[len(used) :]).statistic
+    rows = keyed(found.tables["null"], "metric")
+    assert rows["pearson_sides",]["value"] == pytest.approx(r, abs=1e-12)
+    assert rows["accuracy",]["value"] == 1.0  # the longer one is always the bad one
+    model, null = found.tables["correlation"].query("method == 'direct'").iloc[0], rows["pearson_sides",]
+    reach = np.hypot(model["value"] - model["low"], null["high"] - r)
+    above = f"log P is above that in {int(model['value'] - r > reach)} of 1 (95% intervals of the difference)"
+    assert f"Word counts alone (unigram null) give {r:.2f}; {above}" in found.answer
+    assert section([table]).tables["null"].empty

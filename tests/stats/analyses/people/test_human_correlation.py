@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pingouin.correlation import percbend
 from scipy import stats
 
 from pairbank.builders.corpora.hll import edit_distance
@@ -126,10 +127,7 @@ def test_many_models_are_said_with_the_ends_of_their_range() -> None:
     tables = [rated_table(seed=seed, model=f"m{seed}") for seed in range(3)]
     found = section(tables)
     whole = found.tables["correlation"].query("group_by == 'all' and method == 'direct'").sort_values("value")
-    low, high = (
-        f"{row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}] ({row['model']})"
-        for row in (whole.iloc[0], whole.iloc[-1])
-    )
+    low, high = (f"{row['value']:.2f} ({row['model']})" for row in (whole.iloc[0], whole.iloc[-1]))
     assert f"`direct` r = {low} to {high}" in found.text
     assert "199 rated pairs, 3 models: smallest and largest r" in found.text
     assert f"r = {low} to {high} (n = 199 rated pairs)" in found.answer
@@ -172,3 +170,21 @@ def test_a_filtered_corpus_is_filtered_in_every_number() -> None:
     bins = found.tables["by_bin"].query("method == 'direct' and group_by == 'cosine_distance'")
     assert bins["n"].sum() == len(used)
     assert found.text.startswith("Of toy, the ")
+
+
+def test_a_few_outliers_do_not_decide_the_robust_r() -> None:
+    table = rated_table(120)
+    frame = table.frame.assign(direct_delta=np.where(np.arange(120) < 2, [-60.0], table.frame["direct_delta"]))
+    found = section([replace(table, frame=frame)])
+    rows = keyed(found.tables["robust"].query("group_by == 'all'"), "method")
+    used = frame[frame["human_good"].notna() & (frame["flags"].map(len) == 0)]
+    people = used["human_good"] - used["human_bad"]
+    expected = percbend(used["direct_delta"].to_numpy(), people.to_numpy())[0]
+    r = keyed(found.tables["correlation"].query("group_by == 'all'"), "method")["direct",]["value"]
+    row = rows["direct",]
+    assert row["value"] == pytest.approx(expected, abs=1e-12)
+    assert row["low"] < row["value"] < row["high"]
+    assert row["n"] == len(used)
+    assert row["value"] > r + 0.2
+    said = f"Robust r (percentage bend) is furthest from r for `direct`: {row['value']:.2f} against {r:.2f}"
+    assert said in found.text

@@ -1,0 +1,164 @@
+"""Files of `pairbank words`: texts in, tables out, and a table of reading times beside the words.
+
+A text file has one text per line. A table (.csv, .tsv, .parquet) has one text per row, or one word per row with the
+text that it belongs to: self-paced reading and eye tracking come so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from pairbank.errors import ScoringError
+from pairbank.files import reading, replaced_atomically
+from pairbank.scoring.words import Text, text_in_words, text_of_words
+
+TEXT_COLUMNS = ("text", "sentence")
+TABLES = (".csv", ".tsv", ".parquet")
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Return a table as text, .csv, .tsv or .parquet.
+
+    Raises:
+        ScoringError: another suffix, or a file that cannot be read.
+    """
+    if path.suffix not in TABLES:
+        raise ScoringError(f"{path}: expected a table ({', '.join(TABLES)})")
+    with reading(path, ScoringError, saying="cannot be read", remedy="save it as UTF-8"):
+        if path.suffix == ".parquet":
+            return pd.read_parquet(path)
+        separator = "\t" if path.suffix == ".tsv" else None
+        return pd.read_csv(path, sep=separator, engine="python", encoding="utf-8-sig", keep_default_na=False, dtype=str)
+
+
+def read_texts(
+    path: Path,
+    *,
+    text: str | None = None,
+    word: str | None = None,
+    text_id: str | None = None,
+    region: str | None = None,
+    language: str = "en",
+) -> list[Text]:
+    """Return the texts of a file.
+
+    Args:
+        path: .txt, or a table.
+        text: column of the text; None = `text` or `sentence`.
+        word: column of the word, where a row is a word.
+        text_id: column that says which text a row is; None = the number of the row. Needed with `word`.
+        region: column of the region of interest, with `word`.
+        language: decides how texts are cut into words, and what stands between words.
+
+    Raises:
+        ScoringError: no text, a column that is not there, or an id that stands twice.
+    """
+    if path.suffix == ".txt":
+        with reading(path, ScoringError, remedy="save it as UTF-8"):
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        found = [text_in_words(str(n), line, language=language) for n, line in enumerate(lines, 1) if line.strip()]
+    else:
+        table = read_table(path)
+        found = (
+            _by_text(table, path, text=text, text_id=text_id, language=language)
+            if word is None
+            else _by_word(table, path, word=word, text_id=text_id, region=region, language=language)
+        )
+    if not found:
+        raise ScoringError(f"{path}: no text; expected a text per line or row")
+    return found
+
+
+def _column(table: pd.DataFrame, name: str, path: Path) -> pd.Series[str]:
+    if name not in table:
+        raise ScoringError(f"{path}: no column {name!r}; it has {', '.join(map(str, table.columns))}")
+    return table[name].astype(str)
+
+
+def _by_text(table: pd.DataFrame, path: Path, *, text: str | None, text_id: str | None, language: str) -> list[Text]:
+    name = text or next((one for one in TEXT_COLUMNS if one in table), None)
+    if name is None:
+        raise ScoringError(
+            f"{path}: which column is the text? It has {', '.join(map(str, table.columns))}: name it with --text, or "
+            "the column of words with --word and that of their text with --id"
+        )
+    texts = _column(table, name, path)
+    ids = [str(n) for n in range(1, len(table) + 1)] if text_id is None else _column(table, text_id, path).tolist()
+    if text_id is not None and len(set(ids)) < len(ids):
+        twice = next(one for one in ids if ids.count(one) > 1)
+        raise ScoringError(f"{path}: {text_id} {twice!r} stands in several rows; expected one text per row")
+    return [text_in_words(i, one, language=language) for i, one in zip(ids, texts, strict=True) if one.strip()]
+
+
+def _by_word(
+    table: pd.DataFrame, path: Path, *, word: str, text_id: str | None, region: str | None, language: str
+) -> list[Text]:
+    if text_id is None:
+        raise ScoringError(f"{path}: a row is a word; name the column that says which text it belongs to (--id)")
+    ids, texts = _column(table, text_id, path), _column(table, word, path).str.strip()
+    regions = pd.Series("", index=table.index) if region is None else _column(table, region, path)
+    return [
+        text_of_words(str(name), texts[rows].tolist(), regions[rows].tolist(), language=language)
+        for name, rows in table.groupby(ids, sort=False).groups.items()
+    ]
+
+
+def joined(table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], path: Path) -> pd.DataFrame:
+    """Return the rows of a table of reading times, in their order, each with the columns of its word.
+
+    Args:
+        table: what `words` returned.
+        times: one row per observation: participants repeat the words.
+        by: its columns of the text's id, and of the word's number or the word itself. Numbers are numbers from 1.
+        path: where it is from, for messages.
+
+    Raises:
+        ScoringError: a column that is not there, a row whose word is not in the table, or a word that stands twice in
+            its text, so that only its number can name it.
+    """
+    ids, places = (_column(times, name, path).str.strip() for name in by)
+    numbered = bool(places.str.fullmatch(r"\d+(\.0+)?").all())
+    key = "word_number" if numbered else "word"
+    wanted = pd.DataFrame({"text_id": ids, key: places.astype(float).astype(int) if numbered else places})
+    known = table[["text_id", key]].drop_duplicates()
+    missing = wanted[~pd.MultiIndex.from_frame(wanted).isin(pd.MultiIndex.from_frame(known))]
+    if len(missing):
+        first = missing.iloc[0]
+        raise ScoringError(
+            f"{path}, row {missing.index[0] + 2}: no word {first[key]!r} in a text {first['text_id']!r} "
+            f"({len(missing):,} rows have none); expected ids and words as in the texts"
+        )
+    several = table[table.duplicated(["model", "text_id", key])].merge(wanted, on=["text_id", key])
+    if len(several):
+        first = several.iloc[0]
+        raise ScoringError(
+            f"{path}: the word {first['word']!r} stands twice in text {first['text_id']!r}; name words by their "
+            "number: --by ID,NUMBER"
+        )
+    found = times.assign(_text=wanted["text_id"], _place=wanted[key]).merge(
+        table.assign(_text=table["text_id"], _place=table[key]).drop(columns=[c for c in by if c in table]),
+        on=["_text", "_place"],
+        how="left",
+        sort=False,
+        suffixes=("", "_pairbank"),
+    )
+    return found.drop(columns=["_text", "_place"])
+
+
+def write_table(path: Path, table: pd.DataFrame) -> None:
+    """Write a table as .csv (for R), .tsv, .parquet or .jsonl, whole or not at all.
+
+    Raises:
+        ScoringError: another suffix.
+    """
+    if path.suffix not in (*TABLES, ".jsonl"):
+        raise ScoringError(f"{path}: expected a file name with {', '.join(TABLES)} or .jsonl")
+    with replaced_atomically(path) as temporary:
+        if path.suffix == ".parquet":
+            table.to_parquet(temporary, index=False)
+        elif path.suffix == ".jsonl":
+            table.to_json(temporary, orient="records", lines=True, force_ascii=False)
+        else:
+            table.to_csv(temporary, index=False, sep="\t" if path.suffix == ".tsv" else ",")

@@ -1,0 +1,426 @@
+"""Surprisal of every word of a text: in, texts cut into words, and a model; out, a table with one row per word.
+
+    log P(w_k | words before it) = Σ log p(tokens of w_k) − b(k) + b(k + 1)
+
+White space belongs to the word that follows it. b(k) is the log-probability that a word begins where w_k does: the
+correction of Pimentel & Meister 2024 and Oh & Schuler 2024 (`word_boundaries` says which tokens those are). It makes
+the probabilities of all words at a place sum to one, and the words of a text sum to its score by `direct_wb`. Nothing
+is corrected where words are not marked: in languages without spaces, in tokenizers that mark the ends of words, and in
+masked models, whose words have pseudo-log-likelihoods (`masked`).
+
+A causal model reads a text once: log-probabilities, corrections, ranks and entropies come from the same forward pass.
+A text longer than the model's context is read through windows of that length. Each begins where one half of the one
+before ends, with the BOS in front, so that every token sees at least half a window of text.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from pairbank.arrays import FloatArray, IntArray
+from pairbank.builders.languages import separator
+from pairbank.errors import ScoringError
+from pairbank.scoring.api.names import FIRST_TOKEN_UNSCORED
+from pairbank.scoring.api.requests import Request
+from pairbank.scoring.engine.batching import default_batch_tokens, in_batches, padded
+from pairbank.scoring.engine.forward import input_device, scoring_mode
+from pairbank.scoring.engine.logprobs import BLOCK_LOGITS, BLOCK_LOGITS_ACCELERATOR, finite
+from pairbank.scoring.engine.threads import n_lanes
+from pairbank.scoring.models.causal import CausalScorer
+from pairbank.scoring.models.masked import MaskedScorer
+from pairbank.scoring.models.word_boundaries import WordMarks, word_marks
+
+if TYPE_CHECKING:
+    from pairbank.scoring.api.model import Scorer
+
+LAGGED = ("surprisal_bits", "n_characters")
+"""What `lags` repeats of the words before: reading slows down after long and surprising words (spillover)."""
+SPLIT_TOKEN = "split_token"  # noqa: S105 - a flag
+"""Flag: a token reaches into the word from the one before; its probability is counted there."""
+LOWEST_NATS = -80.0
+"""Below the most probable token: less is nothing to a sum in float32."""
+_BRACES = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A text and its words."""
+
+    id: str
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    """First character of each word, and one past its last."""
+    regions: tuple[str, ...]
+    """Of each word the region of interest that it is in; "" = none."""
+
+
+def text_in_words(id: str, text: str, *, language: str = "en") -> Text:  # noqa: A002 - as in the table
+    """Return a text cut at white space, regions in braces marked: `The {old dog} barked`.
+
+    In a language without spaces, white space only says where words end and is left out; without any, each character is
+    a word.
+
+    Raises:
+        ScoringError: braces that do not match, or no word.
+
+    >>> text_in_words("1", "The {old dog} barked.").regions
+    ('', 'old dog', 'old dog', '')
+    >>> found = text_in_words("1", "\u6211 \u559c\u6b22 \u732b", language="zh")
+    >>> found.text, found.spans
+    ('\u6211\u559c\u6b22\u732b', ((0, 1), (1, 3), (3, 4)))
+    """
+    plain = _BRACES.sub(r"\1", text)
+    if "{" in plain or "}" in plain:
+        raise ScoringError(f"text {id}: braces that do not match in {text!r}; expected {{region}}, none within another")
+    inside = [""] * len(plain)
+    for n_before, found in enumerate(_BRACES.finditer(text)):
+        first = found.start() - 2 * n_before
+        inside[first : first + len(found[1])] = [found[1]] * len(found[1])
+    words = [(one.start(), one.end()) for one in re.finditer(r"\S+", plain)]
+    if separator(language) == "" and len(words) == 1:
+        words = [(place, place + 1) for place in range(*words[0])]
+    regions = [next((one for one in inside[first:last] if one), "") for first, last in words]
+    return text_of_words(id, [plain[first:last] for first, last in words], regions, language=language)
+
+
+def text_of_words(id: str, words: Sequence[str], regions: Sequence[str] = (), *, language: str = "en") -> Text:  # noqa: A002
+    """Return the text that words make, with a space between them where the language has one.
+
+    Raises:
+        ScoringError: no word, or an empty one.
+
+    >>> text_of_words("1", ["The", "dog"]).spans
+    ((0, 3), (4, 7))
+    """
+    if not words or not all(word.strip() for word in words):
+        raise ScoringError(f"text {id}: {'an empty word' if words else 'no word'}; expected words with characters")
+    between = separator(language)
+    starts = np.cumsum([0, *(len(word) + len(between) for word in words[:-1])]).tolist()
+    return Text(
+        id=id,
+        text=between.join(words),
+        spans=tuple((start, start + len(word)) for start, word in zip(starts, words, strict=True)),
+        regions=tuple(regions) or ("",) * len(words),
+    )
+
+
+def words(
+    texts: Sequence[str | Text],
+    model: Scorer,
+    *,
+    language: str = "en",
+    lags: int = 0,
+    top: int = 0,
+    correct: bool = True,
+    window_tokens: int | None = None,
+) -> pd.DataFrame:
+    """Return the surprisal of every word.
+
+    Args:
+        texts: texts (numbered from 1), or what `text_in_words` and `text_of_words` made.
+        model: what `load_model` returned: a causal or a masked model.
+        language: decides whether spaces part words (BCP-47 tag).
+        lags: words before whose surprisal and length stand beside each word's, as columns `…_lag1`, …
+        top: number of most probable next tokens to list at the beginning of each word.
+        correct: whether the probability of a word's end is part of it (equations above); causal models only.
+        window_tokens: longest sequence; None = what the model accepts.
+
+    Returns:
+        One row per word: model, text_id, word_number (from 1), word, region, start, end (characters of the text),
+        n_characters, n_tokens, tokens (JSON list), logprob_nats, surprisal_bits, rank (of the word's first token, 1 =
+        most probable), entropy_bits (of the next token, before the word), top (JSON), flags. NaN where a value is not
+        defined: the first word of a model without BOS, ranks and entropies of masked models.
+
+    Raises:
+        ScoringError: a model of another kind, a tokenizer without words' marks, or NaN from the model.
+    """
+    given = [
+        text_in_words(str(n), one, language=language) if isinstance(one, str) else one for n, one in enumerate(texts, 1)
+    ]
+    corrected = correct and separator(language) == " "
+    if isinstance(model, CausalScorer):
+        found = _causal(given, model, top=top, corrected=corrected, window_tokens=window_tokens)
+    elif isinstance(model, MaskedScorer):
+        found = _masked(given, model)
+    else:
+        raise ScoringError(
+            f"{model.info.name}: words are read from causal and masked models of transformers, whose tokens are those "
+            f"of the text in order; this is scored by the back end {model.info.backend!r}"
+        )
+    table = pd.DataFrame([row for text, rows in zip(given, found, strict=True) for row in _rows(text, rows, model)])
+    by_text = table.groupby("text_id", sort=False)
+    for lag in range(1, lags + 1):
+        for column in LAGGED:
+            table[f"{column}_lag{lag}"] = by_text[column].shift(lag)
+    if not top:
+        table = table.drop(columns="top")
+    return table if any(text.regions != ("",) * len(text.spans) for text in given) else table.drop(columns="region")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reading:
+    """What a model says of each token of a text; all of shape (n_tokens,), NaN where it says nothing."""
+
+    offsets: list[tuple[int, int]]
+    logprobs_nats: FloatArray
+    begins: FloatArray
+    """log-probability that a word begins at the token (of the last entry: after the text); (n_tokens + 1,)."""
+    ranks: FloatArray
+    entropies_bits: FloatArray
+    tops: list[str]
+
+
+def _rows(text: Text, read: _Reading, model: Scorer) -> Iterator[dict[str, Any]]:
+    """Yield a row per word; a token belongs to the word of its first character that is no white space."""
+    owners, pieces = _owners(text, read.offsets), _pieces(text.text, read.offsets)
+    for number, (first, last) in enumerate(text.spans):
+        own = np.flatnonzero(owners == number)
+        logprob = float(read.logprobs_nats[own].sum()) if len(own) else float("nan")
+        if len(own):
+            logprob += float(np.nan_to_num(read.begins[own[-1] + 1]) - np.nan_to_num(read.begins[own[0]]))
+        flags = [] if len(own) else [SPLIT_TOKEN]
+        if len(own) and np.isnan(logprob):
+            flags = [FIRST_TOKEN_UNSCORED]
+        yield {
+            "model": model.info.name,
+            "text_id": text.id,
+            "word_number": number + 1,
+            "word": text.text[first:last],
+            "region": text.regions[number],
+            "start": first,
+            "end": last,
+            "n_characters": last - first,
+            "n_tokens": len(own),
+            "tokens": json.dumps([pieces[i] for i in own], ensure_ascii=False),
+            "logprob_nats": logprob,
+            "surprisal_bits": -logprob / np.log(2),
+            "rank": read.ranks[own[0]] if len(own) else np.nan,
+            "entropy_bits": read.entropies_bits[own[0]] if len(own) else np.nan,
+            "top": read.tops[own[0]] if len(own) and read.tops else "",
+            "flags": " ".join(flags),
+        }
+
+
+def _pieces(text: str, offsets: Sequence[tuple[int, int]]) -> list[str]:
+    """Return the characters of each token, none twice: of tokens that share a character, the last one has it."""
+    ends = [min(end, following) for (_, end), (following, _) in itertools.pairwise([*offsets, (len(text), 0)])]
+    return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _owners(text: Text, offsets: Sequence[tuple[int, int]]) -> IntArray:
+    """Return the word of each token: that of its first character within one, else the next word, else the last."""
+    word_at = np.full(len(text.text) + 1, len(text.spans) - 1)
+    for number in reversed(range(len(text.spans))):
+        word_at[: text.spans[number][1]] = number
+    first_black = [
+        next((place for place in range(start, end) if not text.text[place].isspace()), max(start, end - 1))
+        for start, end in offsets
+    ]
+    return np.array([word_at[place] for place in first_black], dtype=np.int64)
+
+
+def _masked(texts: Sequence[Text], model: MaskedScorer) -> list[_Reading]:
+    encoded = model.encode([Request(context="", target=text.text, where=f"text {text.id}") for text in texts])
+    values = model.token_logprobs(encoded, progress=lambda _n: None)
+    offsets = model.tokenizer([text.text for text in texts], add_special_tokens=False, return_offsets_mapping=True)
+    return [
+        _Reading(
+            offsets=places,
+            logprobs_nats=own,
+            begins=np.zeros(len(own) + 1),
+            ranks=np.full(len(own), np.nan),
+            entropies_bits=np.full(len(own), np.nan),
+            tops=[],
+        )
+        for own, places in zip(values, offsets["offset_mapping"], strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Window:
+    """A part of a text that goes through the model at once."""
+
+    text: int
+    ids: tuple[int, ...]
+    first: int
+    """Row from which on values are read: it tells token `start`, the next row the next one."""
+    start: int
+    """Token of the text that is the first to be scored here."""
+    stop: int
+    """One past the last token of the text that is scored here."""
+
+    @property
+    def n_ids(self) -> int:
+        return len(self.ids)
+
+
+def _windows(texts: Sequence[Sequence[int]], bos_id: int | None, most: int | None) -> Iterator[_Window]:
+    """Yield the windows of all texts: one, or several that overlap by half."""
+    bos = () if bos_id is None else (bos_id,)
+    for number, tokens in enumerate(texts):
+        room = len(tokens) if most is None else max(2, most - len(bos))
+        begin, start = 0, 1 - len(bos)
+        while start < len(tokens):
+            stop = min(begin + room, len(tokens))
+            ids = (*bos, *tokens[begin:stop])
+            yield _Window(text=number, ids=ids, first=len(bos) + start - begin - 1, start=start, stop=stop)
+            begin, start = stop - room // 2, stop
+
+
+def _causal(
+    texts: Sequence[Text], scorer: CausalScorer, *, top: int, corrected: bool, window_tokens: int | None
+) -> list[_Reading]:
+    encoding: Any = scorer.tokenizer(
+        [text.text for text in texts], add_special_tokens=False, return_offsets_mapping=True
+    )
+    all_ids: list[list[int]] = encoding["input_ids"]
+    found = [
+        _Reading(
+            offsets=list(places),
+            logprobs_nats=np.full(len(ids), np.nan),
+            begins=np.zeros(len(ids) + 1),
+            ranks=np.full(len(ids), np.nan),
+            entropies_bits=np.full(len(ids), np.nan),
+            tops=[""] * len(ids),
+        )
+        for ids, places in zip(all_ids, encoding["offset_mapping"], strict=True)
+    ]
+    n_outputs = int(scorer.model.config.get_text_config().vocab_size)
+    marks = word_marks(scorer.tokenizer, n_outputs=n_outputs, name=scorer.info.name) if corrected else None
+    forward = _Forward(scorer=scorer, marks=None if marks is None or marks.marks_ends else marks, top=top)
+    most = min((n for n in (window_tokens, scorer.info.max_length) if n is not None), default=None)
+    windows = sorted(_windows(all_ids, scorer.info.bos_id, most), key=lambda one: one.n_ids)
+    with scoring_mode(scorer.model):
+        for batch in in_batches(
+            windows,
+            width=lambda one: one.n_ids,
+            budget_tokens=1 if scorer.one_at_a_time else default_batch_tokens(scorer.model),
+            compute=forward,
+            model_name=scorer.info.name,
+            lanes=n_lanes(scorer.model),
+        ):
+            for window, rows in batch:
+                _put(found[window.text], window, rows, ids=all_ids[window.text], marks=forward.marks)
+    for read in found:
+        finite(read.logprobs_nats[1 if scorer.info.bos_id is None else 0 :], scorer.info.name)
+    return found
+
+
+def _put(read: _Reading, window: _Window, rows: _Rows, *, ids: Sequence[int], marks: WordMarks | None) -> None:
+    """Store what a window says of its own tokens, and, of a text's last window, what follows it."""
+    n, part = window.stop - window.start, slice(window.start, window.stop)
+    read.logprobs_nats[part], read.ranks[part] = rows.logprobs_nats[:n], rows.ranks[:n]
+    read.entropies_bits[part] = rows.entropies_bits[:n]
+    if rows.tops:
+        read.tops[part] = rows.tops[:n]
+    if marks is None:
+        return
+    begins_word = np.isin(ids[part], marks.begin_word)
+    read.begins[part] = np.where(begins_word, rows.edges[:n], 0.0)
+    if window.start == 0 and not begins_word[0]:
+        read.begins[0] = rows.unmarked[0]
+    if window.stop == len(ids):
+        read.begins[-1] = rows.edges[n]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """What is read in each row of a window, of shape (n_rows,); the last row tells what follows the window."""
+
+    logprobs_nats: FloatArray
+    edges: FloatArray
+    """log-probability of the tokens that begin a word, or end the text."""
+    unmarked: FloatArray
+    """That of all tokens but those that begin a word, in the first row alone."""
+    ranks: FloatArray
+    entropies_bits: FloatArray
+    tops: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Forward:
+    """A forward pass over some windows."""
+
+    scorer: CausalScorer
+    marks: WordMarks | None
+    top: int
+
+    def __call__(self, windows: list[_Window]) -> list[tuple[_Window, _Rows]]:
+        model = self.scorer.model
+        ids, mask = padded([one.ids for one in windows], pad_id=0, device=input_device(model))
+        logits = model(input_ids=ids, attention_mask=mask, use_cache=False).logits
+        return [(one, self._read(one, logits[row, one.first : one.n_ids])) for row, one in enumerate(windows)]
+
+    def _read(self, window: _Window, logits: torch.Tensor) -> _Rows:
+        # the last row has no token of this window: its column 0 is read, and left out by `_put`
+        tokens = torch.tensor([*window.ids[window.first + 1 :], 0], device=logits.device)
+        most = BLOCK_LOGITS.get(logits.device.type, BLOCK_LOGITS_ACCELERATOR)
+        n_rows = max(1, most // logits.shape[-1])
+        parts = [
+            self._chunk(rows.float(), own)
+            for rows, own in zip(torch.split(logits, n_rows), torch.split(tokens, n_rows), strict=True)
+        ]
+        values = torch.cat([part for part, _ in parts], dim=1).cpu().numpy().astype(np.float64)
+        is_start = self.marks is not None and window.start == 0
+        unmarked = (
+            self._unmarked(logits[:1].float(), self.marks.others) if self.marks and is_start else np.full(1, np.nan)
+        )
+        return _Rows(
+            logprobs_nats=values[0],
+            ranks=values[1],
+            entropies_bits=values[2] / np.log(2),
+            edges=values[3],
+            unmarked=unmarked,
+            tops=[text for _, texts in parts for text in texts],
+        )
+
+    def _chunk(self, rows: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, list[str]]:
+        """Return (4, n_rows): log-probability, rank, entropy in nats, edge; and the most probable tokens."""
+        chosen = rows.gather(-1, tokens[:, None])[:, 0]
+        ranks = (rows > chosen[:, None]).sum(-1) + 1
+        highest = rows.amax(-1)
+        shifted = rows - highest[:, None]
+        weights = shifted.exp()  # one exponential serves all sums
+        total, edge = (weights @ self._sums).unbind(-1)
+        log_total = total.log()
+        if shifted.isneginf().any():  # 0 times minus infinity is 0 here
+            shifted.clamp_(min=LOWEST_NATS)
+        entropies = log_total - torch.linalg.vecdot(weights, shifted) / total
+        values = [chosen - highest - log_total, ranks.to(rows.dtype), entropies, edge.log() - log_total]
+        return torch.stack(values), self._tops(weights / total[:, None]) if self.top else []
+
+    @functools.cached_property
+    def _sums(self) -> torch.Tensor:
+        """(vocabulary, 2): ones, and which tokens begin a word or end the text."""
+        sums = torch.ones((int(self.scorer.model.config.get_text_config().vocab_size), 2))
+        if self.marks is not None:
+            sums[:, 1] = 0.0
+            sums[torch.from_numpy(np.union1d(self.marks.begin_word, self.marks.end_text)), 1] = 1.0
+        head: Any = self.scorer.model.get_output_embeddings()  # type: ignore[no-untyped-call]
+        return sums.to(head.weight.device)
+
+    def _unmarked(self, row: torch.Tensor, others: IntArray) -> FloatArray:
+        """Return the log-probability of the tokens that do not begin a word, (1,)."""
+        mass = row[:, torch.from_numpy(others).to(row.device)].logsumexp(-1) - row.logsumexp(-1)
+        found: FloatArray = mass.cpu().numpy().astype(np.float64)
+        return found
+
+    def _tops(self, probabilities: torch.Tensor) -> list[str]:
+        best = probabilities.topk(min(self.top, probabilities.shape[-1]), dim=-1)
+        decode = self.scorer.tokenizer.decode
+        return [
+            json.dumps(
+                {str(decode([token])): round(value, 4) for token, value in zip(*pair, strict=True)}, ensure_ascii=False
+            )
+            for pair in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        ]

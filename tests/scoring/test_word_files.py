@@ -1,0 +1,132 @@
+"""Files of `pairbank words`: texts, words per row, reading times; the command on two models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from pairbank.cli import app
+from pairbank.errors import ScoringError
+from pairbank.scoring.word_files import joined, read_table, read_texts, write_table
+from tiny_models import ARCHITECTURES, saved_model
+
+ROWS = "item,word,region\n1,The,\n1,old,adjective\n1,dog,\n1,saw,\n1,the,\n1,dog,\n2,She,\n2,slept.,verb\n"
+
+
+def table_of(*models: str) -> pd.DataFrame:
+    words = [("1", word) for word in ("The", "old", "dog", "saw", "the", "dog")] + [("2", "She"), ("2", "slept.")]
+    rows: list[dict[str, object]] = []
+    for model in models:
+        numbers = {"1": 0, "2": 0}
+        for text, word in words:
+            numbers[text] += 1
+            rows.append(
+                {"model": model, "text_id": text, "word_number": numbers[text], "word": word, "bits": len(rows)}
+            )
+    return pd.DataFrame(rows)
+
+
+def test_texts_are_read_from_lines_rows_and_words(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("\ufeffThe {old} dog.\n\nShe slept.\n", encoding="utf-8")
+    found = read_texts(tmp_path / "a.txt")
+    assert [(one.id, one.text) for one in found] == [("1", "The old dog."), ("3", "She slept.")]
+    (tmp_path / "a.tsv").write_text("name\tsentence\nx\tThe dog.\ny\tShe slept.\n")
+    assert [one.id for one in read_texts(tmp_path / "a.tsv", text_id="name")] == ["x", "y"]
+    (tmp_path / "a.csv").write_text(ROWS)
+    by_word = read_texts(tmp_path / "a.csv", word="word", text_id="item", region="region")
+    assert [(one.id, one.text) for one in by_word] == [("1", "The old dog saw the dog"), ("2", "She slept.")]
+    assert by_word[0].regions == ("", "adjective", "", "", "", "")
+    pd.read_csv(tmp_path / "a.csv").to_parquet(tmp_path / "a.parquet")
+    again = read_texts(tmp_path / "a.parquet", word="word", text_id="item")
+    assert [one.spans for one in again] == [one.spans for one in by_word]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({}, "which column is the text"),
+        ({"text": "txt"}, "no column 'txt'; it has item, word, region"),
+        ({"word": "word"}, "a row is a word; name the column that says which text"),
+        ({"text": "word", "text_id": "item"}, "item '1' stands in several rows"),
+        ({"word": "region", "text_id": "item"}, "text 1: an empty word"),
+    ],
+)
+def test_what_is_missing_is_named(tmp_path: Path, how: dict[str, str], message: str) -> None:
+    (tmp_path / "a.csv").write_text(ROWS)
+    with pytest.raises(ScoringError, match=message):
+        read_texts(tmp_path / "a.csv", **how)
+
+
+def test_reading_times_get_the_columns_of_their_words() -> None:
+    times = pd.DataFrame(
+        {"subject": ["s2", "s1", "s1"], "item": ["2", "1", "1"], "word": ["She", "old", "saw"], "rt": ["1", "2", "3"]}
+    )
+    found = joined(table_of("a", "b"), times, by=("item", "word"), path=Path("rt.csv"))
+    assert found[["subject", "item", "word", "rt", "model", "bits"]].to_numpy().tolist() == [
+        ["s2", "2", "She", "1", "a", 6],
+        ["s2", "2", "She", "1", "b", 14],
+        ["s1", "1", "old", "2", "a", 1],
+        ["s1", "1", "old", "2", "b", 9],
+        ["s1", "1", "saw", "3", "a", 3],
+        ["s1", "1", "saw", "3", "b", 11],
+    ]
+    numbered = times.assign(word=["1", "2", "6"])
+    assert joined(table_of("a"), numbered, by=("item", "word"), path=Path("rt.csv"))["bits"].tolist() == [6, 1, 5]
+
+
+@pytest.mark.parametrize(
+    ("item", "word", "message"),
+    [
+        ("1", "dog", "the word 'dog' stands twice in text '1'"),
+        ("2", "dog", "rt.csv, row 2: no word 'dog' in a text '2'"),
+        ("2", "3", "no word .*3.* in a text '2'"),
+    ],
+)
+def test_a_reading_time_without_one_word_is_refused(item: str, word: str, message: str) -> None:
+    times = pd.DataFrame({"item": [item], "word": [word], "rt": [1]})
+    with pytest.raises(ScoringError, match=message):
+        joined(table_of("a"), times, by=("item", "word"), path=Path("rt.csv"))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+def test_what_is_written_is_read(tmp_path: Path, suffix: str) -> None:
+    table = table_of("a").astype({"word_number": str, "bits": str})
+    write_table(tmp_path / f"a{suffix}", table)
+    pd.testing.assert_frame_equal(read_table(tmp_path / f"a{suffix}"), table)
+    with pytest.raises(ScoringError, match="expected a file name with"):
+        write_table(tmp_path / "a.xml", table)
+
+
+def test_the_command_joins_reading_times_of_two_models(tmp_path: Path) -> None:
+    (tmp_path / "spr.csv").write_text(ROWS)
+    (tmp_path / "rt.csv").write_text("subject,item,n,rt\ns1,1,2,300\ns1,1,6,350\ns2,2,1,280\n")
+    names = [str(saved_model(ARCHITECTURES[name], tmp_path / name)) for name in ("gpt2", "llama")]
+    arguments = [
+        "words",
+        str(tmp_path / "spr.csv"),
+        "--word",
+        "word",
+        "--id",
+        "item",
+        "--region",
+        "region",
+        "--lags",
+        "1",
+    ]
+    for name in names:
+        arguments += ["--model", name]
+    arguments += ["--join", str(tmp_path / "rt.csv"), "--by", "item,n", "--out", str(tmp_path / "out.csv"), "--json"]
+    made = CliRunner().invoke(app, arguments)
+    assert made.exit_code == 0, made.output
+    table = pd.read_csv(tmp_path / "out.csv")
+    assert table["model"].tolist() == ["gpt2", "llama"] * 3
+    assert table["word"].tolist() == ["old", "old", "dog", "dog", "She", "She"]
+    assert table["surprisal_bits_lag1"].isna().tolist() == [False] * 4 + [True] * 2
+    signature = json.loads((tmp_path / "out.signature.json").read_text())
+    assert [one["name"] for one in signature["models"]] == ["gpt2", "llama"]
+    refused = CliRunner().invoke(app, [*arguments[:2], "--model", names[0], "--out", str(tmp_path / "x.csv")])
+    assert refused.exit_code != 0
