@@ -95,7 +95,7 @@ def test_the_same_bank_written_twice_is_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.ci
 def test_a_bank_of_several_models_written_again_is_the_same_bytes(tmp_path: Path) -> None:
-    methods = ("meta_question_simple", "direct")
+    methods = ["meta_question_simple", "direct"]
     tables = [scored_by(name, methods=methods) for name in ("two", "one")]
     bank = pairbank.write_bank(tmp_path / "bank", scored=tables)
     before = {path: path.read_bytes() for path in bank.rglob("*") if path.is_file()}

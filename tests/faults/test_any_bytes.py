@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import os
 import re
 import shutil
 import threading
@@ -23,7 +24,6 @@ from hypothesis import strategies as st
 import pairbank
 from own_files import damaged, read
 from pairbank.builders.corpora.map_file import read_map
-from pairbank.cards.bank import lock
 from pairbank.cards.check import check_bank
 from pairbank.errors import PairbankError
 from pairbank.scoring.importing.from_logs import import_logs
@@ -315,8 +315,8 @@ def test_two_writers_in_any_order_leave_a_whole_bank(
         return run
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lock.time, "sleep", taking_turns(lambda _seconds: None))
-        for owner, name in ((lock.os, "link"), (Path, "replace"), (Path, "unlink"), (Path, "mkdir"), (Path, "rename")):
+        patch.setattr("pairbank.cards.bank.lock.time.sleep", taking_turns(lambda _seconds: None))
+        for owner, name in ((os, "link"), (Path, "replace"), (Path, "unlink"), (Path, "mkdir"), (Path, "rename")):
             patch.setattr(owner, name, taking_turns(getattr(owner, name)))
         running = [threading.Thread(target=write, args=(who,)) for who in (False, True)]
         for one in running:
