@@ -220,7 +220,7 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
     manifest |= {
         "pairbank": version("pairbank"),
         "command": command or manifest.get("command", ""),
-        "written_with": _versions(),
+        "written_with": package_versions(),
     }
     manifest |= json.loads(json.dumps(manifest, sort_keys=True))  # as the next writer finds it: the same card
     hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
@@ -235,7 +235,8 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
     return root
 
 
-def _versions() -> dict[str, str]:
+def package_versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that numbers depend on."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:

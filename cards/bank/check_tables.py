@@ -197,6 +197,11 @@ def table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"{path}: {problem}" for problem in _scored_problems(scored, items, facts, first))
 
 
+def submission_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with one scored table, against the items of a bank and the manifest's facts of them."""
+    yield from _scored_problems(scored, items, facts, _First(path="", features=scored.dataset.features))
+
+
 def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Dataset) -> Iterator[str]:
     path = items_path(corpus)
     kinds = {column.name: column.type for column in COLUMNS}

@@ -2,7 +2,8 @@
 
 The public verbs, in the order the data flows: `load_corpus`, `load_model`, `score` (or
 `import_scores` and `import_logs`, for numbers computed elsewhere), `report`, `write_bank`, `publish` (and
-`merge_banks`, `strip_texts`, `cut_alike`, `export_results`). Beside items: `load_ratings` (individual ratings).
+`merge_banks`, `strip_texts`, `cut_alike`, `export_results`). Shared banks: `submit`, `check_submission`,
+`build_store`, `fetch`. Beside items: `load_ratings` (individual ratings).
 Beside scores: `words` (surprisal of every word of a text), `probe` (a model's hidden states) and `add_minimalness`
 (how little the sides of a pair differ).
 Importing this package imports neither torch nor transformers nor datasets; each verb does when it is called.
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pairbank.cards.merge import merge_banks
     from pairbank.cards.publish import Published, publish
     from pairbank.cards.site.site import write_site
+    from pairbank.cards.submissions import build_store, check_submission, fetch, submit
     from pairbank.cards.write import strip_texts, write_bank
     from pairbank.probing import probe
     from pairbank.scoring.cut import cut_alike
@@ -77,6 +79,10 @@ _VERBS = {
     "publish": "pairbank.cards.publish",
     "Published": "pairbank.cards.publish",
     "write_site": "pairbank.cards.site.site",
+    "submit": "pairbank.cards.submissions",
+    "check_submission": "pairbank.cards.submissions",
+    "build_store": "pairbank.cards.submissions",
+    "fetch": "pairbank.cards.submissions",
 }
 
 __all__ = [
@@ -87,10 +93,13 @@ __all__ = [
     "Scored",
     "Unigrams",
     "add_minimalness",
+    "build_store",
     "check_bank",
+    "check_submission",
     "count_unigrams",
     "cut_alike",
     "export_results",
+    "fetch",
     "import_logs",
     "import_scores",
     "load_corpus",
@@ -104,6 +113,7 @@ __all__ = [
     "report",
     "score",
     "strip_texts",
+    "submit",
     "words",
     "write_bank",
     "write_site",

@@ -85,11 +85,20 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         plan.plan,
     ),
     "Results": (results.run, results.report, results.bank, browse.browse, browse.site),
-    "Publishing": (publishing.check, publishing.export, publishing.publish, publishing.merge, publishing.strip),
+    "Publishing": (
+        publishing.check,
+        publishing.export,
+        publishing.publish,
+        publishing.merge,
+        publishing.strip,
+        publishing.submit,
+        publishing.build_store,
+        publishing.fetch,
+    ),
 }
 for _panel, _commands in _PANELS.items():
     for _command in _commands:
-        app.command(_command.__name__.rstrip("_"), cls=Command, rich_help_panel=_panel)(
+        app.command(_command.__name__.rstrip("_").replace("_", "-"), cls=Command, rich_help_panel=_panel)(
             takes_output_options(_command, as_json=_command is not browse.browse)
         )
 app.add_typer(methods.app, name="methods", rich_help_panel="Scoring")

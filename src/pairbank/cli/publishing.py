@@ -1,4 +1,4 @@
-"""`pairbank check`, `export`, `publish`, `merge` and `strip`: is a bank whole, where it goes, what goes along."""
+"""Commands that check, export, publish and merge banks, and that fill a shared one."""
 
 from __future__ import annotations
 
@@ -19,15 +19,28 @@ BankFolder = Annotated[Path, typer.Argument(help="Folder of a bank.")]
 
 
 def check(
-    bank: BankFolder,
+    bank: Annotated[Path | None, typer.Argument(help="Folder of a bank.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Skip recomputing the results.")] = False,  # noqa: FBT002
+    submission: Annotated[Path | None, typer.Option(help="Scored table to check instead of a bank.")] = None,
+    against: Annotated[str, typer.Option(help="Bank that it is to join: a folder, or ORG/NAME on the Hub.")] = "",
 ) -> None:
     """Verify a bank's integrity: files, hashes, tables, signatures, results and card.
 
     Example: pairbank check demo-bank
+    Example: pairbank check --submission scored.parquet --against my-org/my-bank
     """
     import pairbank
 
+    if (submission is None) == (bank is None) or (submission is None) == bool(against):
+        raise typer.BadParameter("expected either BANK, or --submission FILE with --against BANK")
+    if bank is None:
+        from pairbank.cards.submissions import refuse
+
+        with quiet_bars(), _quiet_hub(), status("checking"):
+            refuse(submission or "", pairbank.check_submission(submission or "", against))
+        answer(submission=submission, against=against, accepted=True)
+        say(f"{submission}: accepted by {against}")
+        return
     with quiet_bars(), status("checking"):
         manifest = pairbank.check_bank(bank, depth="quick" if quick else "all")
     n_tables = sum(len(models) for models in manifest["scores"].values())
@@ -154,6 +167,64 @@ def strip(
         folder = pairbank.strip_texts(bank, out)
     answer(bank=folder)
     hint(f"{folder}: next, pairbank publish {folder} ORG/NAME --dry-run")
+
+
+def submit(
+    scored: Annotated[Path, typer.Argument(help="Parquet file written by pairbank score.")],
+    to: Annotated[str, typer.Option(metavar="ORG/NAME", help="Bank on the Hub that it is to join.")],
+    submitter: Annotated[str, typer.Option(help="Name of your group; default: the user of your token.")] = "",
+    command: Annotated[str, typer.Option(help="Command that made the scores.")] = "",
+    date: Annotated[str, typer.Option(help="Date to state, YYYY-MM-DD; default: not stated.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check it; open no pull request.")] = False,  # noqa: FBT002
+) -> None:
+    """Submit one scored table to a shared bank as a pull request. Uses HF_TOKEN or `hf auth login`.
+
+    Example: pairbank submit scored.parquet --to my-org/my-bank --submitter my-lab --dry-run
+    """
+    import pairbank
+
+    with quiet_bars(), _quiet_hub(), status("submitting"):
+        made = pairbank.submit(scored, to, submitter=submitter, command=command, date=date, dry_run=dry_run)
+    answer(path=made.path, url=made.url, dry_run=dry_run)
+    say(f"{made.path}: {made.url or 'accepted; dry run, nothing was submitted'}")
+
+
+def build_store(
+    bank: Annotated[Path, typer.Argument(help="Folder of a bank with submissions/ in it.")],
+) -> None:
+    """Add the accepted submissions to a shared bank; list replications and refusals with reasons.
+
+    Example: pairbank build-store my-bank
+    """
+    import pairbank
+
+    with quiet_bars(), status("building"):
+        states = pairbank.build_store(bank)
+    answer(submissions=[{"path": one.path, "state": one.state, "reason": one.reason} for one in states])
+    for one in states:
+        if one.largest_difference is not None:
+            spread = ", ".join(f"{method} {value:.3g}" for method, value in one.largest_difference.items())
+            say(f"{one.path}: replication; largest difference: {spread}")
+        else:
+            say(f"{one.path}: {one.state}" + (f": {one.reason}" if one.reason else ""))
+
+
+def fetch(
+    repo: Annotated[str, typer.Argument(metavar="ORG/NAME", help="Bank on the Hub.")],
+    model: Annotated[str, typer.Option(help="Model of the bank.")],
+    corpus: Annotated[str, typer.Option(help="Corpus of the bank.")],
+    out: Annotated[Path, typer.Option(help="File to write: .parquet, .csv, .tsv, .jsonl or .xlsx.")],
+) -> None:
+    """Download one model's scores of one corpus, without the rest of the bank.
+
+    Example: pairbank fetch my-org/my-bank --model gpt2 --corpus blimp --out scored.parquet
+    """
+    import pairbank
+
+    with quiet_bars(), _quiet_hub(), status("downloading"):
+        path = pairbank.fetch(repo, model=model, corpus=corpus).save(out)
+    answer(out=path)
+    say(str(path))
 
 
 def say_what_publishing_lacks(bank: Path) -> None:
