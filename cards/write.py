@@ -6,6 +6,7 @@ one and takes its place when it is whole (`cards.bank.writing`).
 
 from __future__ import annotations
 
+import json
 import platform
 import re
 import shutil
@@ -223,6 +224,7 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
         "command": command or manifest.get("command", ""),
         "written_with": package_versions(),
     }
+    manifest |= json.loads(json.dumps(manifest, sort_keys=True))  # as the next writer finds it: the same card
     hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
     probes = {path: sha256_of_file(root / path) for path in probe_files(manifest)}
     manifest["history"] = with_version(manifest, hashes | probes, version("pairbank"))

@@ -155,7 +155,7 @@ def _chosen(known: CorpusChoice | None, name: str, subset: str | None) -> Corpus
 def _parsed(text: str, where: str, name: str) -> Study:
     try:
         table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise StudyError(f"{where}: not TOML ({error})") from error
     if not table.get("corpora"):
         raise StudyError(f"{where}: no [[corpora]]; expected at least one, each with a name")
