@@ -92,6 +92,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         publishing.merge,
         publishing.strip,
         publishing.submit,
+        publishing.withdraw,
         publishing.build_store,
         publishing.fetch,
     ),
