@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from pairbank.cards.bank.layout import MANIFEST, config_name, items_path, read_m
 from pairbank.cards.bank.redistribution import ids_and_scores, is_left_out, may_publish
 from pairbank.cards.bank.tables import read_table
 from pairbank.cards.hub.repository import Repository, with_retries
-from pairbank.cards.write import package_versions, write_bank
+from pairbank.cards.write import package_versions, remove_scores, write_bank
 from pairbank.errors import BankError, unknown_name
 from pairbank.files import read_json, sha256_of_file, write_json
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
@@ -59,7 +59,7 @@ class State:
     path: str
     submitter: str
     state: str
-    """shown, replication or refused."""
+    """shown, replication, withdrawn or refused."""
     reason: str = ""
     largest_difference: Mapping[str, float] | None = None
     """Of a replication: method -> largest |difference| of a score from the table shown, in the method's unit."""
@@ -125,6 +125,49 @@ def submit(
         return str(made.pr_url)
 
     return Submitted(path=path, url=with_retries(f"submit to {repo_id}", propose))
+
+
+def withdraw(path: str, repo_id: str, *, reason: str, date: str = "", dry_run: bool = False) -> str:
+    """Open a pull request that withdraws a submission from a store; return its address ("" in a dry run).
+
+    The submission stays; a file beside it states the reason, and the next `build_store` no longer shows it.
+
+    Args:
+        path: of the submission's table in the store, as `submit` returned it.
+        repo_id: `org/name` of the store.
+        reason: why, for readers.
+        date: of the withdrawal, YYYY-MM-DD; "" = not stated.
+        dry_run: look whether the store has it, and open nothing.
+
+    Raises:
+        BankError: the store has no such submission, it is withdrawn already, or no reason is given.
+        PublishError: the Hub could not be reached or refused.
+    """
+    from huggingface_hub import CommitOperationAdd, HfApi
+
+    if not reason.strip():
+        raise BankError(f"{path}: a withdrawal needs a reason")
+    repository = Repository(api=HfApi(), repo_id=repo_id)
+    files = with_retries(f"read {repo_id}", repository.read).files
+    if not path.startswith(f"{SUBMISSIONS}/") or not path.endswith(".parquet") or path not in files:
+        raise BankError(f"{path[:300]}: {repo_id} has no such submission; expected {SUBMISSIONS}/…/NAME.parquet")
+    tombstone = _tombstone(path)
+    if tombstone in files:
+        raise BankError(f"{path}: withdrawn already")
+    if dry_run:
+        return ""
+
+    def propose() -> str:
+        made = repository.api.create_commit(
+            repo_id,
+            [CommitOperationAdd(tombstone, _json({"reason": reason.strip(), "date": date}))],
+            commit_message=f"Withdraw {path.rpartition('/')[2]}",
+            repo_type="dataset",
+            create_pr=True,
+        )
+        return str(made.pr_url)
+
+    return with_retries(f"withdraw from {repo_id}", propose)
 
 
 def submission_path(signature: Mapping[str, Any], submitter: str, sha256: str) -> str:
@@ -230,7 +273,8 @@ def build_store(root: str | Path) -> list[State]:
 
     The first submission of a model on a corpus is shown (by date, then path; what the bank already shows stays). Later
     ones of the same model are replications, with their largest difference from it. One that `check_submission` does
-    not accept is left out with the reason. `submissions/index.json` says all of it.
+    not accept is left out with the reason. A withdrawn one is removed from what is shown.
+    `submissions/index.json` says all of it.
 
     Args:
         root: the store's folder: a bank with `submissions/` in it.
@@ -239,20 +283,17 @@ def build_store(root: str | Path) -> list[State]:
         BankError: no bank, or one that is not whole.
     """
     folder = Path(root)
-    manifest = read_manifest(folder)
-    states: list[State] = []
-    new: dict[tuple[str, str], Scored] = {}
     files = sorted((folder / SUBMISSIONS).rglob("*.parquet"), key=lambda one: (_text(one, "date") or "~", str(one)))
-    for file in files:
-        path, who = file.relative_to(folder).as_posix(), _text(file, "submitter")
-        try:
-            table = read_scored(file)
-            problems = [*_problems(table, folder, manifest), *_record_problems(file, table)]
-        except BankError as error:
-            states.append(State(path=path, submitter=who, state="refused", reason=str(error).replace(f"{folder}/", "")))
-            continue
-        if problems:
-            states.append(State(path=path, submitter=who, state="refused", reason="; ".join(problems)))
+    gone = [file for file in files if Path(_tombstone(str(file))).is_file()]
+    states = [_withdrawn(file, folder) for file in gone]
+    if shown_still := sorted({key for file in gone if (key := _shown_as(file, folder))}):
+        remove_scores(folder, shown_still)
+    manifest = read_manifest(folder)
+    new: dict[tuple[str, str], Scored] = {}
+    for file in (one for one in files if one not in gone):
+        table, state = _accepted(file, folder, manifest)
+        if table is None:
+            states.append(state)
             continue
         key = (table.corpus, table.model_slug)
         models = manifest["scores"].setdefault(table.corpus, {})
@@ -260,12 +301,41 @@ def build_store(root: str | Path) -> list[State]:
             new[key] = table
             models[table.model_slug] = table.signature
         shown = new.get(key) or read_scored(folder / scores_path(*key))
-        states.append(_state_of(path, who, table, shown))
+        states.append(_state_of(state.path, state.submitter, table, shown))
     if new:
         write_bank(folder, scored=list(new.values()))
     (folder / SUBMISSIONS).mkdir(exist_ok=True)
     write_json(folder / INDEX, [asdict(state) for state in sorted(states, key=lambda one: one.path)])
     return states
+
+
+def _accepted(file: Path, folder: Path, manifest: Mapping[str, Any]) -> tuple[Scored | None, State]:
+    """Return a submission's table, or None and why it is refused."""
+    path, who = file.relative_to(folder).as_posix(), _text(file, "submitter")
+    try:
+        table = read_scored(file)
+        problems = [*_problems(table, folder, manifest), *_record_problems(file, table)]
+    except BankError as error:
+        table, problems = None, [str(error).replace(f"{folder}/", "")]
+    state = "refused" if problems else "shown"
+    return (None if problems else table), State(path=path, submitter=who, state=state, reason="; ".join(problems))
+
+
+def _withdrawn(file: Path, folder: Path) -> State:
+    """Return the state of a withdrawn submission, with its reason."""
+    path, who = file.relative_to(folder).as_posix(), _text(file, "submitter")
+    return State(path=path, submitter=who, state="withdrawn", reason=_text(file, "reason", beside=_tombstone))
+
+
+def _shown_as(file: Path, folder: Path) -> tuple[str, str] | None:
+    """Return (corpus, split) where a submission's very table is the one that the bank shows, else None."""
+    try:
+        table = read_scored(file)
+        shown = read_scored(folder / scores_path(table.corpus, table.model_slug))
+    except BankError:
+        return None
+    is_same = table.signature == shown.signature and table.dataset.to_list() == shown.dataset.to_list()
+    return (table.corpus, table.model_slug) if is_same else None
 
 
 def _state_of(path: str, submitter: str, table: Scored, shown: Scored) -> State:
@@ -343,9 +413,13 @@ def _record_path(path: str) -> str:
     return f"{path.removesuffix('.parquet')}.json"
 
 
-def _text(file: Path, key: str) -> str:
-    """Return a text of the record beside a submission; "" where there is none."""
-    path = Path(_record_path(str(file)))
+def _tombstone(path: str) -> str:
+    return f"{path.removesuffix('.parquet')}.withdrawn.json"
+
+
+def _text(file: Path, key: str, *, beside: Callable[[str], str] = _record_path) -> str:
+    """Return a text of the record beside a submission, or of its withdrawal; "" where there is none."""
+    path = Path(beside(str(file)))
     try:
         value = json.loads(path.read_bytes()).get(key, "")
     except (OSError, ValueError, AttributeError):

@@ -6,11 +6,12 @@ one and takes its place when it is whole (`cards.bank.writing`).
 
 from __future__ import annotations
 
+import json
 import platform
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,12 +25,14 @@ from pairbank.cards.bank.layout import (
     CROISSANT,
     LEFT_OUT,
     MANIFEST,
+    PROBES,
     REPORTS,
     SUMMARY,
     bank_files,
     data_files,
     items_path,
     probe_files,
+    probe_paths,
     ratings_path,
     read_manifest,
     scores_path,
@@ -221,6 +224,7 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
         "command": command or manifest.get("command", ""),
         "written_with": package_versions(),
     }
+    manifest |= json.loads(json.dumps(manifest, sort_keys=True))  # as the next writer finds it: the same card
     hashes = {path: sha256_of_file(root / path) for path in data_files(manifest)}
     probes = {path: sha256_of_file(root / path) for path in probe_files(manifest)}
     manifest["history"] = with_version(manifest, hashes | probes, version("pairbank"))
@@ -230,6 +234,36 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
     write_text(root / CROISSANT, croissant_of(bank, hashes))
     manifest["files"] = {path: sha256_of_file(root / path) for path in bank_files(root)}
     write_json(root / MANIFEST, manifest)
+    return root
+
+
+def remove_scores(folder: str | Path, which: Iterable[tuple[str, str]]) -> Path:
+    """Remove models' scores and probes of corpora from a bank; results, card and manifest are made anew.
+
+    Reports in the bank stay as they are.
+
+    Args:
+        folder: the bank.
+        which: (corpus, split of the model).
+
+    Raises:
+        BankError: no bank, or it lacks such scores.
+    """
+    root = Path(folder)
+    with rewritten(root) as staged:
+        check_locked(root, depth="quick", reports="free")
+        draft = draft_of(staged)
+        for corpus, slug in which:
+            if slug not in draft.manifest["scores"].get(corpus, {}):
+                raise BankError(f"{root}: no scores of {slug!r} on {corpus!r} to remove")
+            for held in (draft.manifest["scores"], draft.manifest.get(PROBES, {})):
+                if held.get(corpus, {}).pop(slug, None) is not None and not held[corpus]:
+                    del held[corpus]
+            for path in (scores_path(corpus, slug), *probe_paths(corpus, slug)):
+                (staged / path).unlink(missing_ok=True)
+        if not draft.manifest["scores"]:
+            (staged / SUMMARY).unlink(missing_ok=True)
+        _write(draft, {}, texts="all")
     return root
 
 

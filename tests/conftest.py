@@ -39,6 +39,7 @@ if WORKER:  # tests run side by side share the cores: threads beyond that wait f
         os.environ.setdefault(name, str(n_threads))
 # A busy machine must not fail a property test for being slow.
 settings.register_profile("pairbank", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("long", settings.get_profile("pairbank"), database=None)
 settings.load_profile("pairbank")
 
 

@@ -104,7 +104,7 @@ def _label(table: object, layout: str, where: str) -> Label:
     sides = tuple(_list(table.get("sides", []), "sides", where))
     if "column" not in table:
         raise CorpusError(f'{where}: names no column; expected column = "NAME"')
-    if layout == "pairs" and (len(sides) != 2 or not all(values)):
+    if layout == "pairs" and (len(sides) != 2 or not all(isinstance(one, str) for one in sides) or not all(values)):
         raise CorpusError(
             f'{where}: expected sides = ["ONE", "OTHER"], and under first and second the label\'s values for '
             "which the one or the other is the better side"

@@ -70,7 +70,7 @@ def _content_problems(item: Item) -> Iterator[_Found]:
         yield "language", item.language, expected
     for name in ("target_good",) if one_sided else ("target_good", "target_bad"):
         text = getattr(item, name)
-        if (text is None and name == "target_bad") or (isinstance(text, str) and not text.strip()):
+        if (text is None and name == "target_bad") or (isinstance(text, str) and _is_blank(text)):
             yield name, text, "a non-empty text"
     if not one_sided and item.context_bad is None:
         yield "context_bad", None, "a context, '' where there is none"
@@ -103,6 +103,11 @@ def _fits(value: object, kind: ColumnType) -> bool:
     if kind == "int32":
         return isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31
     return isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_blank(text: str) -> bool:
+    """Return whether nothing of a text is seen: white space, zero-width characters and the like."""
+    return not text.strip() or not (text.isascii() or any(unicodedata.category(c)[0] not in "CZ" for c in text))
 
 
 class Validator:

@@ -106,7 +106,7 @@ def _xml(members: dict[str, bytes], name: str, where: str) -> ET.Element:
         raise CorpusError(f"{where}: {name} declares entities, which no workbook does; the file is not to be trusted")
     try:
         return ET.fromstring(data)  # noqa: S314 - of a limited size, and without entities
-    except ET.ParseError as error:
+    except (ET.ParseError, LookupError, ValueError) as error:  # an encoding that there is not, one of many bytes
         raise CorpusError(f"{where}: {name} is broken ({error}); {_REMEDY}") from error
 
 

@@ -128,7 +128,7 @@ def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any], where: str) ->
     if _numbers(cell) != tuple(None if math.isnan(x) else number(x) for x in expected):
         yield f"{where}: the card says {cell}, the results {_text(expected)}"
     n = re.search(r"\(n = (\d+)\)", cell)
-    if int(n[1] if n else row.get("n", "-1")) != known["n"]:
+    if (n[1] if n else row.get("n")) != str(int(known["n"])):
         yield f"{where}: the card says n = {n[1] if n else row.get('n')}, the results {known['n']}"
 
 

@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from pairbank.errors import PairbankError
 from pairbank.files import sha256_of_file, sha256_of_texts
 from pairbank.scoring.api.model import slug
 from pairbank.scoring.importing.declared import SIDES, DeclaredScore, ScoreImportError
@@ -92,7 +93,15 @@ def import_logs(
             for one in import_scores(path, profile=how, items=items, corpus=corpus, model=model, language=language)
         ]
         return Imports(tables=_distinct(tables), left_out=[], stated=[])
-    logs = reader_of(how.reader).read(files, how, items)
+    try:
+        logs = reader_of(how.reader).read(files, how, items)
+    except PairbankError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        reason = f"{type(error).__name__}: {error}"[:200]  # a value of another kind than the tool writes there
+        raise ScoreImportError(
+            f"{', '.join(map(str, files))}: not as {how.reader} writes it ({reason}); give its files as they were"
+        ) from error
     by_model: dict[str, list[Log]] = {}
     for log in logs:
         by_model.setdefault(log.model, []).append(log)

@@ -105,7 +105,7 @@ def load_profile(name: str) -> ImportProfile:
         path = Path(str(resources.files("pairbank.scoring.importing") / "profiles" / f"{name}.toml"))
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ScoreImportError(f"{path}: not TOML ({error})") from error
     return _profile(table, path)
 
@@ -165,7 +165,7 @@ def with_columns_mapped(
     more: dict[str, tuple[str, ...]] = {}
     for name, column in columns.items():
         check_name(profile, name, where)
-        more[name] = (column,) if isinstance(column, str) else tuple(column)
+        more[name] = (column,) if isinstance(column, str) else tuple(column) if isinstance(column, list | tuple) else ()
         if not more[name] or not all(isinstance(part, str) for part in more[name]):
             raise ScoreImportError(f"{where}: column of {name} is {column!r}, expected a name or a list of names")
     return replace(profile, columns={**profile.columns, **more})

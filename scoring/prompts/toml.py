@@ -269,7 +269,7 @@ def parse_prompts(text: str, path: Path) -> list[Prompt]:
     """
     try:
         table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise PromptError(f"{path}: not TOML ({error})") from error
     if not {"prompts"} <= table.keys() <= {"prompts", "cites"} or not isinstance(table["prompts"], list):
         raise PromptError(f"{path}: top-level keys are {sorted(table)}, expected [[prompts]], and perhaps cites")

@@ -3,7 +3,7 @@
 The public verbs, in the order the data flows: `load_corpus`, `load_model`, `score` (or
 `import_scores` and `import_logs`, for numbers computed elsewhere), `report`, `write_bank`, `publish` (and
 `merge_banks`, `strip_texts`, `cut_alike`, `export_results`). Shared banks: `submit`, `check_submission`,
-`build_store`, `fetch`. Beside items: `load_ratings` (individual ratings).
+`withdraw`, `build_store`, `fetch`. Beside items: `load_ratings` (individual ratings).
 Beside scores: `words` (surprisal of every word of a text), `probe` (a model's hidden states) and `add_minimalness`
 (how little the sides of a pair differ).
 Importing this package imports neither torch nor transformers nor datasets; each verb does when it is called.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pairbank.cards.merge import merge_banks
     from pairbank.cards.publish import Published, publish
     from pairbank.cards.site.site import write_site
-    from pairbank.cards.submissions import build_store, check_submission, fetch, submit
+    from pairbank.cards.submissions import build_store, check_submission, fetch, submit, withdraw
     from pairbank.cards.write import strip_texts, write_bank
     from pairbank.probing import probe
     from pairbank.scoring.cut import cut_alike
@@ -83,6 +83,7 @@ _VERBS = {
     "check_submission": "pairbank.cards.submissions",
     "build_store": "pairbank.cards.submissions",
     "fetch": "pairbank.cards.submissions",
+    "withdraw": "pairbank.cards.submissions",
 }
 
 __all__ = [
@@ -114,6 +115,7 @@ __all__ = [
     "score",
     "strip_texts",
     "submit",
+    "withdraw",
     "words",
     "write_bank",
     "write_site",

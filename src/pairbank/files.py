@@ -288,7 +288,7 @@ def refused(path: Path, problem: OSError, *, saying: str = "cannot be written") 
 def _foreign_errors() -> tuple[type[BaseException], ...]:
     """Return what a read may raise: of a module that is not loaded, nothing can have been raised."""
     loaded = ((sys.modules[module], name) for module, name in _RAISED_BY.items() if module in sys.modules)
-    return (OSError, EOFError, UnicodeError, RecursionError, *(getattr(module, name) for module, name in loaded))
+    return (OSError, EOFError, ValueError, RecursionError, *(getattr(module, name) for module, name in loaded))
 
 
 def _reason(problem: BaseException) -> str:

@@ -35,11 +35,11 @@ def bank(tmp_path: Path, scored_by: Score) -> Path:
     return pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1")])
 
 
-def merged(repo: Repo, number: int, root: Path) -> None:
+def merged(repo: Repo, number: int, root: Path, *, n_files: int = 2) -> None:
     """Do what merging a pull request does: put the files that it adds into a clone."""
     before = repo.head.tree
     added = {p: b for p, b in repo.commits[repo.refs[f"refs/pr/{number}"]].tree.items() if p not in before}
-    assert len(added) == 2
+    assert len(added) == n_files
     for path, blob in added.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(blob.data)
@@ -112,6 +112,34 @@ def test_a_check_of_a_submission_downloads_the_manifest_and_the_items_alone(
     assert done.output.strip() == f"{file}: accepted by {REPO}"
     read = {path.rpartition("/")[2] for method, path, _ in hub.log[n_before:] if method == "GET"}
     assert read == {"manifest.json", "items.parquet"}
+
+
+def test_a_withdrawn_submission_gives_way_to_the_next_and_stays_with_its_reason(
+    hub: FakeHub, bank: Path, scored_by: Score, tmp_path: Path
+) -> None:
+    file = scored_by("fake-2").save(tmp_path / "fake-2.parquet")
+    pairbank.publish(bank, REPO)
+    paths = [pairbank.submit(file, REPO, submitter=f"lab-{n}", date=f"2026-11-0{n}").path for n in (1, 2)]
+    for number in (1, 2):
+        merged(hub.repo(REPO), number, bank)
+    alone = {p: p.read_bytes() for p in (bank / "scores").rglob("*.parquet")}
+    assert [one.state for one in pairbank.build_store(bank)] == ["shown", "shown"]
+    api = HfApi()
+    for path in paths:
+        api.create_commit(REPO, [CommitOperationAdd(path, bank / path)], commit_message="Merge", repo_type="dataset")
+    with pytest.raises(BankError, match="no such submission"):
+        pairbank.withdraw("submissions/x.parquet", REPO, reason="wrong")
+    with pytest.raises(BankError, match="needs a reason"):
+        pairbank.withdraw(paths[0], REPO, reason=" ")
+    for number, path in enumerate(paths, 3):
+        assert pairbank.withdraw(path, REPO, reason="wrong tokenizer").endswith(f"/discussions/{number}")
+        merged(hub.repo(REPO), number, bank, n_files=1)
+        states = {one.path: one for one in pairbank.build_store(bank)}
+        assert (states[path].state, states[path].reason) == ("withdrawn", "wrong tokenizer")
+        models = set(pairbank.check_bank(bank)["scores"]["starter"])
+        assert models == ({"fake_1", "fake_2"} if path == paths[0] else {"fake_1"})
+    assert {p: p.read_bytes() for p in (bank / "scores").rglob("*.parquet")} == alone
+    assert all((bank / path).is_file() for path in paths)
 
 
 def test_what_is_wrong_is_refused_with_its_reason(bank: Path, scored_by: Score, tmp_path: Path) -> None:

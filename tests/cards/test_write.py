@@ -94,6 +94,16 @@ def test_the_same_bank_written_twice_is_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.ci
+def test_a_bank_of_several_models_written_again_is_the_same_bytes(tmp_path: Path) -> None:
+    methods = ["meta_question_simple", "direct"]
+    tables = [scored_by(name, methods=methods) for name in ("two", "one")]
+    bank = pairbank.write_bank(tmp_path / "bank", scored=tables)
+    before = {path: path.read_bytes() for path in bank.rglob("*") if path.is_file()}
+    pairbank.write_bank(bank, scored=tables)
+    datasets.load_dataset(str(bank), "starter", split="items")
+    assert {path: path.read_bytes() for path in bank.rglob("*") if path.is_file()} == before
+
+
 def test_the_manifest_holds_the_hash_of_every_file(tmp_path: Path) -> None:
     from pairbank.files import sha256_of_file
 

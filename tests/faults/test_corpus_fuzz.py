@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from own_files import json_lines, parquet, read
+from own_files import damaged, json_lines, parquet, read
 from pairbank.errors import PairbankError
 
 WHOLE = {
@@ -22,17 +22,6 @@ WHOLE = {
 TEXT = st.text(
     st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="\ufffe\uffff"), min_size=1, max_size=20
 )
-
-
-@st.composite
-def damaged(draw: st.DrawFn, whole: bytes) -> bytes:
-    """Return a file with some bytes changed, left out, put in or said twice, perhaps cut."""
-    data = bytearray(whole)
-    for _ in range(draw(st.integers(1, 4))):
-        at = draw(st.integers(0, max(0, len(data) - 1)))
-        n = draw(st.integers(0, 6))
-        data[at : at + n] = draw(st.one_of(st.binary(max_size=6), st.just(bytes(data[at : at + 3 * n]))))
-    return bytes(data[: draw(st.one_of(st.none(), st.integers(0, len(data))))])
 
 
 @pytest.mark.ci

@@ -12,6 +12,7 @@ from typing import Any
 import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
+from hypothesis import strategies as st
 
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.tabular import READING, tabular_corpus
@@ -55,3 +56,14 @@ def json_lines(*rows: object) -> bytes:
     """Return JSON lines; a str is a line as it stands."""
     lines = (row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows)
     return "".join(f"{line}\n" for line in lines).encode()
+
+
+@st.composite
+def damaged(draw: st.DrawFn, whole: bytes) -> bytes:
+    """Return a file with some bytes changed, left out, put in or said twice, perhaps cut."""
+    data = bytearray(whole)
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, max(0, len(data) - 1)))
+        n = draw(st.integers(0, 6))
+        data[at : at + n] = draw(st.one_of(st.binary(max_size=6), st.just(bytes(data[at : at + 3 * n]))))
+    return bytes(data[: draw(st.one_of(st.none(), st.integers(0, len(data))))])

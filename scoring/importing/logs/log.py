@@ -8,6 +8,7 @@ itself is computed again from the rows by the source's own rule, and stands in `
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -154,6 +155,9 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield number, json_object(line, f"{path}, row {number}")
 
 
+_HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+
+
 def json_file(path: Path) -> dict[str, Any]:
     """Return a JSON file that is one object.
 
@@ -161,7 +165,10 @@ def json_file(path: Path) -> dict[str, Any]:
         ScoreImportError: it is none.
     """
     with reading(path, ScoreImportError, saying="not JSON", remedy="give the file as the tool wrote it"):
-        data = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        data = json.loads(text)
+        if _HALF_A_CHARACTER.search(text):
+            json.dumps(data, ensure_ascii=False).encode()  # raises where the other half is not there
     if not isinstance(data, dict):
         raise ScoreImportError(f"{path}: JSON, but no object; expected the file as the tool wrote it")
     return data

@@ -163,5 +163,5 @@ def _number(cell: object, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ScoreImportError(f"{where}: {cell!r}, expected a finite number")
+        raise ScoreImportError(f"{where}: {cell!r:.80}, expected a finite number")
     return value

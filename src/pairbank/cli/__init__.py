@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -91,6 +92,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         publishing.merge,
         publishing.strip,
         publishing.submit,
+        publishing.withdraw,
         publishing.build_store,
         publishing.fetch,
     ),
@@ -155,5 +157,6 @@ def _interrupted_again(fault: sys.UnraisableHookArgs) -> None:
 
 
 def _end_with(message: str) -> NoReturn:
+    message = re.sub(r"\S{400,}", lambda word: f"{word[0][:200]} …", message)  # a value of a damaged file
     sys.stderr.write(f"pairbank: {spelt_out(message)}\n")
     raise SystemExit(1) from None

@@ -189,6 +189,25 @@ def submit(
     say(f"{made.path}: {made.url or 'accepted; dry run, nothing was submitted'}")
 
 
+def withdraw(
+    path: Annotated[str, typer.Argument(help="Path of the submission in the bank: submissions/….parquet.")],
+    to: Annotated[str, typer.Option(metavar="ORG/NAME", help="Bank on the Hub.")],
+    reason: Annotated[str, typer.Option(help="Reason, for readers.")],
+    date: Annotated[str, typer.Option(help="Date to state, YYYY-MM-DD; default: not stated.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check it; open no pull request.")] = False,  # noqa: FBT002
+) -> None:
+    """Withdraw a submission from a shared bank with a pull request that states the reason.
+
+    Example: pairbank withdraw submissions/A/B/lab-1.parquet --to my-org/my-bank --reason "wrong tokenizer"
+    """
+    import pairbank
+
+    with quiet_bars(), _quiet_hub(), status("withdrawing"):
+        url = pairbank.withdraw(path, to, reason=reason, date=date, dry_run=dry_run)
+    answer(path=path, url=url, dry_run=dry_run)
+    say(f"{path}: {url or 'dry run, nothing was withdrawn'}")
+
+
 def build_store(
     bank: Annotated[Path, typer.Argument(help="Folder of a bank with submissions/ in it.")],
 ) -> None:

@@ -252,7 +252,9 @@ def choices_of(entries: Sequence[Mapping[str, Any]], *, where: str) -> list[Mode
     """
     loaded = [entry for entry in entries if "id" in entry]
     found = [_choice(entry, where=f"{where}, model {entry.get('name', entry['id'])!r}") for entry in loaded]
-    refuse_twins([choice.name for choice in found], where=where)
+    with reading(where, StudyError, saying="the id of a model cannot be looked up", remedy="correct it"):
+        names = [choice.name for choice in found]
+    refuse_twins(names, where=where)
     return found
 
 
