@@ -68,23 +68,17 @@ NUMBER = re.compile(r"(?<![\w.`/\\-])(?<!\bp [=<>≤≥] )(?<!\bp &lt; )[−+-]?
 PERCENT = re.compile(r"\d %")
 
 GOLDEN = {
-    "long sentence": 203,
-    "bare decimal": 22,
-    "stands beside → is …": 19,
-    "said of → active voice, named subject": 19,
+    "long sentence": 142,
     "lies between → is …": 6,
     "nothing is drawn → no resampling is used": 6,
-    "cannot be told → reported, stated; inconclusive": 4,
     "a line a model → one … per …": 3,
-    "found four times in five → detectable with 80% power (minimum detectable effect)": 2,
     "lie above → is …": 2,
-    "space before %": 2,
     "are told → reported, stated; inconclusive": 1,
     "lie between → is …": 1,
-    "defensible choices → robust to defensible analysis choices (specification curve)": 1,
     "stand in the → is …": 1,
     "room → sub-packages": 1,
     "whoever → anyone who …": 1,
+    "bare decimal": 1,
     "stands in the → is …": 1,
 }
 """How often golden reports and the captions of the gallery still break a rule; these numbers only fall."""

@@ -352,8 +352,8 @@ DEFINITIONS = f"""\
   corrected for all comparisons of the kind (models, or methods) on the corpus, by Holm and by Benjamini and Hochberg.
 - **p_paradigms**: t test over `n_paradigms` paradigms of the mean difference, for other paradigms of the kind; the
   other tests are about other items of these very paradigms. **p_paradigms_holm**: corrected likewise.
-- **detectable**: the smallest difference that a test at {SIGNIFICANCE} finds with power .8 on so many items of which so
-  large a share is right for one only (Connor 1987); empty where even a difference as large as that share is too small.
+- **detectable**: the smallest difference that a test at {SIGNIFICANCE} finds with a power of 0.8, given the number of
+  items and the share that only one of the two gets right (Connor 1987). Empty: even a difference of that share is too small.
 - **p_equivalent**: two one-sided tests, by Tango's score statistic, of a difference as large as the margin (option
   `margin`), ties one half: where small, the accuracies are equivalent. **p_equivalent_holm**: corrected.
 """

@@ -122,7 +122,7 @@ DEFINITIONS = """\
 - **p_median**, **p_share**, **p_mean_z**: of draws (their number is that of the bootstrap resamples) whose median is as
   far from the null, that have as large a share of significant specifications in either direction, or a sum of z as far
   from 0. In a draw, the sign of what an item (a paradigm) contributes is exchanged in all specifications at once. The
-  verdict is that of the sum of z. **detectable**: the median that is found with a power of .8.
+  verdict is that of the sum of z. **detectable**: the median that is found with a power of 0.8.
 - **variance**: components of crossed random effects by sums of squares, of right (1) and wrong (0), by the definition
   of each method's paper, without models that have position bias; of ratings on their scale. `rest` is what the factors
   leave, with their highest combination. Intervals: jackknife over 20 groups of items, for these models and prompts.
