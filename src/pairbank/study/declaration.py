@@ -73,7 +73,7 @@ class Study:
     minimalness: str = ""
     """Distance between the sides of an item: an embedding model, `default`, or `edits` (edit distance alone)."""
     probe: tuple[str, ...] = ()
-    """Columns by whose values hidden states are probed (`pairbank probe`); none = no probes."""
+    """Columns by whose values hidden states are probed (`pairbank neuro`); none = no probes."""
     probe_folds: Literal["grouped", "plain"] = "grouped"
     """`grouped`: pairs with a common sentence are in one fold; `plain`: sentences are split at random."""
     probe_precision: Literal["float32", "float16"] = "float32"
