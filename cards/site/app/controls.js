@@ -14,6 +14,8 @@ const LABELS = {
   subset: "Subset", phenomenon: "Phenomenon", language: "Language", show: "Which items", q: "Search the text",
 };
 
+const FEW_MODELS = 10; // more, and a model can be searched for
+
 const all = (label, values) => [[label, ""], ...values.map((value) => [words(value), value])];
 const person = (name) => [name === HUMAN ? "people" : name, name];
 
@@ -107,7 +109,9 @@ export function controlBar(bar, changed, isTyped) {
     return () => {
       for (const [name, { control, field }] of Object.entries(fields)) {
         if (name === "q") {
-          field.hidden = !ROW_TABS.includes(view.tab);
+          const isBoard = view.tab === "grid" && bank.site.models.length > FEW_MODELS;
+          field.hidden = !isBoard && !ROW_TABS.includes(view.tab);
+          control.placeholder = isBoard ? "a model’s name" : "a word, or an item’s id";
           // Never while it is typed in: an answer to the first letters would overwrite the next ones.
           if (document.activeElement !== control || !isTyped()) control.value = view.q;
           continue;

@@ -126,7 +126,9 @@ export async function panel(bank, view) {
     ] : []),
     ...columns.map((name) => ({ label: several ? name : `Accuracy, ${name}`, key: name, kind: several ? "num" : "fig" })),
   ];
-  const models = rows.filter((row) => row.model);
+  const asked = view.q.toLowerCase();
+  const models = rows.filter((row) => row.model && row.name.toLowerCase().includes(asked));
+  if (!models.length) return [h("p.pb-sub", {}, `No model is called “${view.q}”. Clear the search to see all ${rows.length}.`)];
   const size = columns.length > WIDE ? PAGE_ROWS / 2 : PAGE_ROWS;
   const page = Math.min(view.page, pages(models.length, size));
   const shown = [...models.slice((page - 1) * size, page * size), ...rows.filter((row) => !row.model)];

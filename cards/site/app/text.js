@@ -4,11 +4,13 @@ const LONGEST_DIFFED = 600;
 const MOST_PIECES = 120; // more, and only what both begin and end with is left unmarked: the search below takes their cube
 const PIECES = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]|[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu;
 
-// Control characters become visible pictures.
+// Control characters become visible pictures; characters that are invisible or turn the direction of writing their
+// names. Joiners (U+200C, U+200D) are left: Persian and Hindi are written with them.
 export const visible = (text) =>
-  // eslint-disable-next-line no-control-regex
-  String(text).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, (c) =>
-    c === "\u007f" ? "\u2421" : String.fromCharCode(0x2400 + c.charCodeAt(0)));
+  String(text)
+    // eslint-disable-next-line no-control-regex
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, (c) => (c === "\u007f" ? "\u2421" : String.fromCharCode(0x2400 + c.charCodeAt(0))))
+    .replace(/[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g, (c) => `\u27e8U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`);
 
 export const clipped = (text, limit) => {
   const letters = text.length <= limit ? null : Array.from(text);

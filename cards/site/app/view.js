@@ -58,6 +58,7 @@ export function having(view, changes) {
   let forgotten = {};
   if (keys.some((key) => !["item", "cell", "page", "sig", "figure"].includes(key))) forgotten = { page: 1, cell: "" };
   if (has("tab", "corpus", "across")) forgotten = { ...forgotten, sort: "" };
+  if (has("tab") && [view.tab, changes.tab].includes("grid")) forgotten = { ...forgotten, q: "" }; // there it is of models
   if (has("tab")) forgotten = { ...forgotten, sig: "" };
   // Two models are compared by one method until somebody says otherwise, whatever was beside it on another page.
   if (has("tab") && [view.tab, changes.tab].includes("versus") && view.tab !== changes.tab) forgotten = { ...forgotten, versus: "" };
@@ -141,6 +142,7 @@ class Names {
 export async function link(bank, view) {
   if (!ROW_TABS.includes(view.tab)) {
     const kept = { ...DEFAULTS };
+    if (view.tab === "grid") kept.q = view.q;
     for (const name of ["tab", "sort", "page", "report", "part", "figure", ...BOARD_FIELDS]) kept[name] = view[name];
     if (view.tab !== "reports") kept.report = kept.part = kept.figure = "";
     return toQuery(kept);

@@ -147,6 +147,15 @@ class LikesOne(QuickScorer):
         return super()._logprob(ids) / 100 - 5 * (ids[-1] == ord("2"))
 
 
+def test_a_model_is_found_by_its_name_and_what_cannot_be_seen_is_named(hard: Shown) -> None:
+    hard.open("?tab=grid&q=E%3C2")
+    assert hard.page.locator(".pb-grid tbody th").all_inner_texts() == ["fake<2>", "people"]
+    hard.open("?tab=grid&q=nobody")
+    assert "No model is called “nobody”" in hard.page.locator(".pb-panel").inner_text()
+    shown = hard.run("return value.map(text.visible);", ["a\u202eb", "\u200bc", "می\u200cخواهم", "d\u0007"])
+    assert shown == ["a⟨U+202E⟩b", "⟨U+200B⟩c", "می\u200cخواهم", "d␇"]
+
+
 def test_a_model_with_position_bias_is_marked_and_neither_ranked_nor_compared(open_bank_of: Open) -> None:
     models = [QuickScorer(name="fake-1"), QuickScorer(name="fake-2"), LikesOne(name="likes-one")]
     scored = [pairbank.score(hard_items(), model, methods=METHODS[:2]) for model in models]
@@ -476,7 +485,8 @@ def test_every_item_is_shown_whole_and_none_of_its_text_becomes_markup(hard: Sho
     for name, text in HOSTILE.items():
         hard.open(f"?tab=items&corpus=hard&model=fake_2_&item={quote(_hostile(name))}")
         told = hard.page.locator(".pb-detail").text_content() or ""
-        assert text.replace("\0", "␀").replace("\a", "␇") in told
+        shown = text.translate(str.maketrans({"\0": "␀", "\a": "␇", "\u202e": "⟨U+202E⟩"}))
+        assert shown in told
         assert all(method in told for method in METHODS)
         assert "Surprisal of each token" in told
         assert "fake-1" in told
