@@ -353,7 +353,8 @@ DEFINITIONS = f"""\
 - **p_paradigms**: t test over `n_paradigms` paradigms of the mean difference, for other paradigms of the kind; the
   other tests are about other items of these very paradigms. **p_paradigms_holm**: corrected likewise.
 - **detectable**: the smallest difference that a test at {SIGNIFICANCE} finds with a power of 0.8, given the number of
-  items and the share that only one of the two gets right (Connor 1987). Empty: even a difference of that share is too small.
+  items and the share that only one of the two gets right (Connor 1987). Empty: even a difference of that share is too
+  small.
 - **p_equivalent**: two one-sided tests, by Tango's score statistic, of a difference as large as the margin (option
   `margin`), ties one half: where small, the accuracies are equivalent. **p_equivalent_holm**: corrected.
 """
