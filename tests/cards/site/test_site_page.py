@@ -485,7 +485,7 @@ def test_every_item_is_shown_whole_and_none_of_its_text_becomes_markup(hard: Sho
     for name, text in HOSTILE.items():
         hard.open(f"?tab=items&corpus=hard&model=fake_2_&item={quote(_hostile(name))}")
         told = hard.page.locator(".pb-detail").text_content() or ""
-        shown = text.translate(str.maketrans({"\0": "␀", "\a": "␇", "\u202e": "⟨U+202E⟩"}))
+        shown = text.translate(str.maketrans(dict[str, str | int | None]({"\0": "␀", "\a": "␇", "\u202e": "⟨U+202E⟩"})))
         assert shown in told
         assert all(method in told for method in METHODS)
         assert "Surprisal of each token" in told
