@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -21,6 +22,9 @@ from pairbank.builders.schema.columns import (
 )
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.errors import CorpusError, UnknownNameError
+
+WHOLE_SENTENCES = ("sentence", "sentence_pair")
+_NUMBER = re.compile(r"[\s.,:;+%−/-]*\d[\s\d.,:;+%−/-]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,10 @@ def _content_problems(item: Item) -> Iterator[_Found]:
         text = getattr(item, name)
         if (text is None and name == "target_bad") or (isinstance(text, str) and _is_blank(text)):
             yield name, text, "a non-empty text"
+        elif (
+            item.task in WHOLE_SENTENCES and not item.context_good and isinstance(text, str) and _NUMBER.fullmatch(text)
+        ):
+            yield name, text, "a sentence; this is a number (or a date): is it the right column?"
     if not one_sided and item.context_bad is None:
         yield "context_bad", None, "a context, '' where there is none"
     if (item.human_good is not None or item.human_bad is not None) and not item.human_scale:
@@ -103,6 +111,18 @@ def _fits(value: object, kind: ColumnType) -> bool:
     if kind == "int32":
         return isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31
     return isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def same_text(good: Sequence[str | None], bad: Sequence[str | None]) -> bool:
+    """Return whether context and target of both sides are the same, however their accents are encoded.
+
+    >>> same_text(["", "Caf\u00e9"], ["", "Cafe\u0301"]), same_text(["", "a"], ["", None])
+    (True, False)
+    """
+    if bad[1] is None or good == bad or all((one or "").isascii() for one in (*good, *bad)):
+        return good == bad
+    first, second = ([unicodedata.normalize("NFC", one or "") for one in side] for side in (good, bad))
+    return first == second
 
 
 def _is_blank(text: str) -> bool:
@@ -162,7 +182,7 @@ class Validator:
         if not all(text is None or isinstance(text, str) for text in texts):
             return item
         found = list(item.flags)
-        if item.target_bad is not None and texts[:2] == texts[2:]:
+        if same_text(texts[:2], texts[2:]):
             found.append(IDENTICAL_SIDES)
         key = hash(texts)
         if key in self._pairs:

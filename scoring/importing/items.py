@@ -28,7 +28,7 @@ from pairbank.builders.schema.columns import (
 )
 from pairbank.builders.schema.features import features
 from pairbank.builders.schema.language_tags import language_tag
-from pairbank.builders.schema.validation import Validator
+from pairbank.builders.schema.validation import Validator, same_text
 from pairbank.builders.sources.tables import ROWS_A_BATCH
 from pairbank.errors import CorpusError, UnknownNameError
 from pairbank.scoring.importing.columns import flag_column
@@ -81,7 +81,7 @@ class OwnItems:
         pairs = list(zip(*(columns[name] for name in SENTENCES), strict=True))
         self._pairs.append(np.array([hash(texts) for texts in pairs], dtype=np.int64))
         self._ids.append(np.array([hash(item_id) for item_id in columns["item_id"]], dtype=np.int64))
-        self._identical.append(np.array([texts[:2] == texts[2:] for texts in pairs], dtype=np.bool_))
+        self._identical.append(np.array([same_text(texts[:2], texts[2:]) for texts in pairs], dtype=np.bool_))
         self._not_nfc.append(
             np.array([not all(_is_nfc(text or "") for text in texts) for texts in pairs], dtype=np.bool_)
         )

@@ -22,8 +22,8 @@ from pairbank.builders.schema.features import features
 from pairbank.builders.schema.validation import Validator
 from pairbank.builders.sources.source import LocatedFile
 
-TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).filter(str.strip)
-LINE = TEXT.map(lambda text: " ".join(text.split()) or "x").filter(str.strip)
+TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).filter(lambda text: any(map(str.isalpha, text)))
+LINE = TEXT.map(lambda text: " ".join(text.split()))
 RATING = st.floats(1, 7)
 LOG_FREQUENCY = st.floats(0, 20)
 
