@@ -85,9 +85,9 @@ def locked(root: Path) -> Iterator[Lock]:
         yield lock
     finally:
         stop.set()
-        toucher.join()
-        if _holder(lock.path) == lock.holder:
+        if _holder(lock.path) == lock.holder:  # before the wait for the thread, in which an interrupt may come
             lock.path.unlink(missing_ok=True)
+        toucher.join()
         with contextlib.suppress(OSError):
             for folder in made:
                 folder.rmdir()
