@@ -6,6 +6,7 @@ text that it belongs to: self-paced reading and eye tracking come so.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -155,10 +156,11 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
     """
     if path.suffix not in (*TABLES, ".jsonl"):
         raise ScoringError(f"{path}: expected a file name with {', '.join(TABLES)} or .jsonl")
+    write = {
+        ".parquet": partial(table.to_parquet, index=False),
+        ".jsonl": partial(table.to_json, orient="records", lines=True, force_ascii=False),
+        ".csv": partial(table.to_csv, index=False),
+        ".tsv": partial(table.to_csv, index=False, sep="\t"),
+    }[path.suffix]
     with replaced_atomically(path) as temporary:
-        if path.suffix == ".parquet":
-            table.to_parquet(temporary, index=False)
-        elif path.suffix == ".jsonl":
-            table.to_json(temporary, orient="records", lines=True, force_ascii=False)
-        else:
-            table.to_csv(temporary, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+        write(temporary)

@@ -55,6 +55,7 @@ def test_run_makes_a_bank_and_says_what_to_try_next(tmp_path: Path) -> None:
         "accuracy.csv",
         "agreement.csv",
         "overview_accuracies.csv",
+        "phenomena_accuracies.csv",
     }
 
 

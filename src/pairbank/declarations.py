@@ -115,8 +115,13 @@ def _message(cls: type, place: list[int | str], faults: list[ErrorDetails]) -> s
     texts = [_EXPECTED.get(one["type"]) or (one.get("ctx") or {}).get("expected") for one in faults]
     expected = " or ".join(dict.fromkeys(text for text in texts if text))
     told = str(fault["msg"]).removeprefix("Value error, ")
+    if fault["type"] == "greater_than_equal":
+        at_least = fault["ctx"]["ge"]
+        expected = f"{at_least:g} or a larger number"
     if not key:
         return told
+    if expected == "a table" and isinstance(place[-1], int):
+        expected = f"a table: [[{'.'.join(str(step) for step in place[:-1])}]]"
     return f"{key} is {fault['input']!r:.80}{f'; expected {expected}' if expected else f': {told}'}"
 
 

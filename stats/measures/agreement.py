@@ -150,7 +150,7 @@ def percentage_bend(x: ArrayLike, y: ArrayLike, *, clusters: ArrayLike | None = 
         20 items.
 
     >>> round(percentage_bend([1, 2, 3, 4, 5, 6, 60], [2, 1, 4, 3, 6, 5, -70]).value, 2)
-    0.36
+    0.39
     """
     from pingouin.correlation import percbend
 

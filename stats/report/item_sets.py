@@ -132,7 +132,7 @@ def item_set_notes(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
         tables: One a corpus and model.
 
     >>> from pairbank.scoring.api.layout import MethodLayout
-    >>> from pairbank.stats.scored_table.scored_table import ScoredFrame
+    >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
     >>> direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
     >>> def table(model, ids):
     ...     frame = pd.DataFrame({"item_id": list(ids), "direct_delta": 1.0})

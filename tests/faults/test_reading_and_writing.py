@@ -231,7 +231,7 @@ def test_options_of_a_file_are_refused_for_a_corpus_that_ships() -> None:
 
 def test_a_study_whose_corpora_are_names_is_told_how_to_write_them(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('title = "T"\ncorpora = ["starter"]\nmethods = ["direct"]\n')
-    with pytest.raises(StudyError, match=r"corpora holds 'starter', expected a table for each: \[\[corpora\]\]"):
+    with pytest.raises(StudyError, match=r"corpora.0 is 'starter'; expected a table: \[\[corpora\]\]"):
         load_study(str(tmp_path / "mine.toml"))
 
 
@@ -256,5 +256,5 @@ def test_the_cache_is_made_for_its_owner_alone_and_a_folder_that_is_there_is_lef
 def test_a_negative_seed_of_a_study_is_refused_before_anything_is_scored(tmp_path: Path) -> None:
     study = 'title = "T"\nseed = -1\nmethods = ["direct"]\n[[corpora]]\nname = "starter"\n'
     (tmp_path / "mine.toml").write_text(study, encoding="utf-8")
-    with pytest.raises(StudyError, match="seed = -1; expected 0 or a positive whole number"):
+    with pytest.raises(StudyError, match="seed is -1; expected 0 or a larger number"):
         load_study(str(tmp_path / "mine.toml"))

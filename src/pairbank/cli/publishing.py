@@ -216,13 +216,14 @@ def build_store(
     Example: pairbank build-store my-bank
     """
     import pairbank
+    from pairbank.stats.wording import magnitude
 
     with quiet_bars(), status("building"):
         states = pairbank.build_store(bank)
     answer(submissions=[{"path": one.path, "state": one.state, "reason": one.reason} for one in states])
     for one in states:
         if one.largest_difference is not None:
-            spread = ", ".join(f"{method} {value:.3g}" for method, value in one.largest_difference.items())
+            spread = ", ".join(f"{method} {magnitude(value)}" for method, value in one.largest_difference.items())
             say(f"{one.path}: replication; largest difference: {spread}")
         else:
             say(f"{one.path}: {one.state}" + (f": {one.reason}" if one.reason else ""))
