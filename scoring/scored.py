@@ -14,6 +14,9 @@ import pyarrow as pa
 
 from pairbank.errors import BankError, ScoringError
 from pairbank.files import read_parquet, sha256_of_file
+from pairbank.scoring.api.layout import SIDES, ScoreColumns
+from pairbank.scoring.api.names import DIRECT
+from pairbank.scoring.api.requests import token_spans
 from pairbank.scoring.signature import METADATA_KEY, signature_problems
 from pairbank.scoring.table_files import COPIES, write_scored
 
@@ -72,6 +75,34 @@ class Scored:
         """Return the table as a DataFrame."""
         frame: pd.DataFrame = self.dataset.to_pandas()
         return frame
+
+    def tokens(self) -> pd.DataFrame:
+        """Return one row per token that `direct` scored: item_id, side, token_number, token, start, end, logprob_nats.
+
+        `start` and `end` are characters of the side. White space belongs to the token that follows it; tokens that
+        are bytes of one character share it.
+
+        Raises:
+            ScoringError: scored without `per_token`, by an earlier version or an encoder-decoder, or texts left out.
+        """
+        import pandas as pd
+
+        c, rows = ScoreColumns(DIRECT), []
+        texts = [f"target_{side}" for side in SIDES]
+        columns = ["item_id", *texts, *(of(side) for of in (c.tokens, c.offsets) for side in SIDES)]
+        if missing := [name for name in columns if name not in self.dataset.column_names]:
+            raise ScoringError(
+                f"{self.corpus} by {self.model}: no tokens, for the table has no {', '.join(missing)}; score with "
+                "per_token=True (--per-token)"
+            )
+        for row in self.dataset.select_columns(columns):
+            for side in SIDES:
+                spans, text = token_spans(row[c.offsets(side)] or ()), row[f"target_{side}"]
+                for number, ((start, end), value) in enumerate(zip(spans, row[c.tokens(side)] or (), strict=False), 1):
+                    rows.append((row["item_id"], side, number, text[start:end], start, end, value))
+        if not rows:
+            raise ScoringError(f"{self.corpus} by {self.model}: no token has a place in its text (encoder-decoders)")
+        return pd.DataFrame(rows, columns=["item_id", "side", "token_number", "token", "start", "end", "logprob_nats"])
 
     def __repr__(self) -> str:
         shown = self.methods if len(self.methods) <= MOST_SHOWN else (*self.methods[:MOST_SHOWN], "…")

@@ -31,7 +31,7 @@ from pairbank.arrays import FloatArray, IntArray
 from pairbank.builders.languages import separator
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.names import FIRST_TOKEN_UNSCORED
-from pairbank.scoring.api.requests import Request
+from pairbank.scoring.api.requests import Request, token_offsets
 from pairbank.scoring.engine.batching import default_batch_tokens, in_batches, padded
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.engine.logprobs import BLOCK_LOGITS, BLOCK_LOGITS_ACCELERATOR, finite
@@ -212,9 +212,8 @@ def _rows(text: Text, read: _Reading, model: Scorer) -> Iterator[dict[str, Any]]
 
 
 def _pieces(text: str, offsets: Sequence[tuple[int, int]]) -> list[str]:
-    """Return the characters of each token, none twice: of tokens that share a character, the last one has it."""
-    ends = [min(end, following) for (_, end), (following, _) in itertools.pairwise([*offsets, (len(text), 0)])]
-    return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    """Return the characters of each token, none twice."""
+    return [text[start:end] for start, end in itertools.pairwise(token_offsets(offsets))]
 
 
 def _owners(text: Text, offsets: Sequence[tuple[int, int]]) -> IntArray:

@@ -90,6 +90,11 @@ MEANINGS: Mapping[str, tuple[str, str]] = {
     "bad_n": ("tokens", "tokens scored of the worse side"),
     "good_tokens": ("nats", "log-probability of each token scored of the better side"),
     "bad_tokens": ("nats", "log-probability of each token scored of the worse side"),
+    "good_offsets": (
+        "characters",
+        "between which the tokens of the better side stand: token k is target[offsets[k]:offsets[k+1]]",
+    ),
+    "bad_offsets": ("characters", "between which the tokens of the worse side stand"),
     "good_before": ("nats", "log-probability of a word's edge before the target of the better side"),
     "bad_before": ("nats", "log-probability of a word's edge before the target of the worse side"),
     "good_after": ("nats", "log-probability of a word's edge after the target of the better side"),

@@ -43,7 +43,8 @@ def encoded(column: pa.Array | pa.ChunkedArray) -> dict[str, Any]:
         return numbers(column.to_numpy(zero_copy_only=False))
     if pa.types.is_integer(kind):
         return _integers(column)
-    if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and pa.types.is_floating(kind.value_type):
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    if is_list and (pa.types.is_floating(kind.value_type) or pa.types.is_int32(kind.value_type)):
         lengths = pc.fill_null(pc.list_value_length(column), -1)
         flat = pc.list_flatten(column)
         return {"t": "lists", "n": numbers(lengths.to_numpy(zero_copy_only=False)), "d": encoded(flat)}

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
 
 Side = Literal["good", "bad"]
-ColumnKind = Literal["float64", "int32", "list<float64>", "list<string>"]
+SIDES: tuple[Side, ...] = ("good", "bad")
+ColumnKind = Literal["float64", "int32", "list<float64>", "list<int32>", "list<string>"]
 Kind = Literal["direct", "forced_choice", "judgment", "rating", "prediction"]
 JUDGED = ("forced_choice", "judgment")
 """Kinds with a correct option in each presentation."""
@@ -52,6 +53,8 @@ _SUFFIXES: dict[str, ColumnKind] = {
     "bad_n": "int32",
     "good_tokens": "list<float64>",
     "bad_tokens": "list<float64>",
+    "good_offsets": "list<int32>",
+    "bad_offsets": "list<int32>",
     "good_before": "float64",
     "bad_before": "float64",
     "good_after": "float64",
@@ -147,6 +150,10 @@ class ScoreColumns:
     def tokens(self, side: Side) -> str:
         """Return the column of the log-probability of each token that is scored of a side."""
         return f"{self.method}_{side}_tokens"
+
+    def offsets(self, side: Side) -> str:
+        """Return the column of the characters of a side between which its tokens stand: one more than tokens."""
+        return f"{self.method}_{side}_offsets"
 
     def edge(self, side: Side, edge: Edge) -> str:
         """Return the column of the log-probability of a word's edge, before or after a side's target."""

@@ -7,6 +7,7 @@ token belongs to the target iff it covers a target character. Spaces at the join
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -82,6 +83,8 @@ class EncodedRequest:
     ids: tuple[int, ...]
     start: int
     flags: tuple[str, ...] = ()
+    offsets: tuple[int, ...] | None = None
+    """Of the scored tokens, in characters of the target (`token_offsets`); None where labels are no text."""
 
     @property
     def n_scored(self) -> int:
@@ -127,7 +130,40 @@ def encoded(
             f"{request.where or 'request'}: target {request.target!r} has no token to score; "
             "expected at least one token after the first (give the text a BOS: bos='auto')"
         )
-    return EncodedRequest(ids=tuple(ids), start=first, flags=tuple(flags))
+    places = token_offsets(offsets, first=first - (bos_id is not None))
+    base = len(request.context)
+    return EncodedRequest(
+        ids=tuple(ids), start=first, flags=tuple(flags), offsets=tuple([max(0, place - base) for place in places])
+    )
+
+
+def token_offsets(offsets: Sequence[tuple[int, int]], *, first: int = 0) -> list[int]:
+    """Return where tokens from `first` on begin and end: one number more than tokens, none below the one before.
+
+    What stands between two tokens (white space that some tokenizers leave out) belongs to the second one. Of the bytes
+    of one character, which are tokens of their own, the first one has it; `token_spans` gives it to all of them.
+
+    >>> token_offsets([(0, 3), (4, 8), (8, 9), (8, 9)], first=1)
+    [3, 8, 9, 9]
+    """
+    found = [offsets[first - 1][1] if first else 0]
+    for place, (start, end) in enumerate(offsets[first:], first + 1):
+        # the space that SentencePiece puts before a text has the place of the first character
+        is_prefix = start == 0 and place < len(offsets) and offsets[place][0] == 0 and offsets[place][1] > end
+        found.append(max(found[-1], 0 if is_prefix else end))
+    return found
+
+
+def token_spans(offsets: Sequence[int]) -> list[tuple[int, int]]:
+    """Return first character and end of each token; an empty one shares the characters of the token before it.
+
+    >>> token_spans([3, 8, 9, 9])
+    [(3, 8), (8, 9), (8, 9)]
+    """
+    found: list[tuple[int, int]] = []
+    for start, end in itertools.pairwise(offsets):
+        found.append((start, end) if end > start or not found else found[-1])
+    return found
 
 
 def _merges(start: int, boundary: int, request: Request) -> bool:

@@ -1,7 +1,7 @@
 """`direct`: the log-probability of each side, sums of conditional log-probabilities, no chat template.
 
 Gives direct_good, direct_bad and direct_delta in nats, the numbers of tokens scored, and where asked the
-log-probability of every token.
+log-probability of every token, and the characters of the side between which the tokens stand.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from pairbank.builders.languages import separator
 from pairbank.builders.schema.columns import ONE_SIDED_TASKS
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
+from pairbank.scoring.api.layout import SIDES, ColumnKind, ScoreColumns
 from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, side_columns, side_values
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import DIRECT
@@ -26,7 +26,7 @@ class Direct(OfSides):
 
     name: str = DIRECT
     per_token: bool = False
-    """Whether the log-probability of each token is kept (direct_good_tokens, direct_bad_tokens)."""
+    """Whether each token's log-probability (`direct_good_tokens`) and place (`direct_good_offsets`) are kept."""
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -34,7 +34,7 @@ class Direct(OfSides):
         return {
             "paper": "log P(target | context), summed over the target's tokens (Hu & Levy 2023, section 2)",
             "cites": ["hu2023prompting"],
-            "sha256": sha256_of_text("direct", "1", *(["per token"] if self.per_token else [])),
+            "sha256": sha256_of_text("direct", "1", *(["per token", "offsets"] if self.per_token else [])),
             "layout": direct_layout(DIRECT, "Direct"),
         }
 
@@ -42,7 +42,8 @@ class Direct(OfSides):
     def columns(self) -> dict[str, ColumnKind]:
         """Scores in nats, numbers of tokens, flags, and where asked the tokens' log-probabilities."""
         c = ScoreColumns(DIRECT)
-        return side_columns(DIRECT) | (c.kinds(c.tokens("good"), c.tokens("bad")) if self.per_token else {})
+        own = [of(side) for of in (c.tokens, c.offsets) for side in SIDES]
+        return side_columns(DIRECT) | (c.kinds(*own) if self.per_token else {})
 
     def applies_to(self, _row: Row) -> bool:
         """Every item can be scored directly."""
@@ -50,7 +51,7 @@ class Direct(OfSides):
 
     def requests(self, row: Row, _scorer: Scorer) -> list[Request]:
         """Return one request a side."""
-        sides = ("good",) if row["task"] in ONE_SIDED_TASKS and row["target_bad"] is None else ("good", "bad")
+        sides = SIDES[:1] if row["task"] in ONE_SIDED_TASKS and row["target_bad"] is None else SIDES
         found = []
         for side in sides:
             context, target = row[f"context_{side}"], row[f"target_{side}"]
@@ -58,11 +59,16 @@ class Direct(OfSides):
             found.append(Request(context=context, target=join + target, where=f"{row['item_id']} ({side})"))
         return found
 
-    def values(self, answers: Sequence[Answered], _row: Row) -> dict[str, Any]:
+    def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
         """Return sums, difference, token counts and flags."""
         found = side_values(DIRECT, [answer.total_nats for answer in answers], answers)
         if not self.per_token:
             return found
         c = ScoreColumns(DIRECT)
-        tokens = [answer.tokens_nats for answer in answers]
-        return found | {c.tokens("good"): tokens[0], c.tokens("bad"): tokens[1] if len(tokens) > 1 else None}
+        found |= dict.fromkeys([of(side) for of in (c.tokens, c.offsets) for side in SIDES])
+        for side, answer in zip(SIDES, answers, strict=False):
+            found[c.tokens(side)] = answer.tokens_nats
+            if answer.tokens_nats is not None and (offsets := answer.request.offsets) is not None:
+                n_join = len(separator(row["language"]) if row[f"context_{side}"] else "")
+                found[c.offsets(side)] = [max(0, place - n_join) for place in offsets]
+        return found

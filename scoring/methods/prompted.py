@@ -21,7 +21,7 @@ import numpy as np
 from pairbank.arrays import FloatArray
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.layout import ColumnKind, ScoreColumns, Side
+from pairbank.scoring.api.layout import SIDES, ColumnKind, ScoreColumns
 from pairbank.scoring.api.method import SHARD_ITEMS_PROMPTED, Answered, Row, flags_of
 from pairbank.scoring.api.model import ExampleTurn, Scorer
 from pairbank.scoring.api.names import IDENTICAL_TOKENS, SENTENCE, TIE, MethodName
@@ -33,7 +33,6 @@ from pairbank.scoring.prompts.toml import prompt_entry, prompt_from_entry
 
 AFTER_EXAMPLE = "\n\n"
 """In plain text, what stands behind an answered example."""
-SIDES: tuple[Side, ...] = ("good", "bad")
 MISSING = "missing"
 """Flag `missing:SLOT`: the item has no text for this slot of the prompt, so that it is not asked."""
 

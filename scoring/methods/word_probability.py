@@ -18,7 +18,7 @@ import numpy as np
 
 from pairbank.builders.languages import separator
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.layout import ColumnKind, ScoreColumns, Side
+from pairbank.scoring.api.layout import SIDES, ColumnKind, ScoreColumns
 from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, flags_of, side_columns, side_values
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import DIRECT_WB, NO_WORD_BOUNDARY
@@ -26,7 +26,6 @@ from pairbank.scoring.api.requests import EDGES, Edge, EdgeRequest, Request
 from pairbank.scoring.methods.direct import Direct
 
 COLUMNS = ScoreColumns(DIRECT_WB)
-SIDES: tuple[Side, ...] = ("good", "bad")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

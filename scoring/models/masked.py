@@ -183,6 +183,7 @@ class MaskedScorer:
             ids=tuple(ids[:last]),
             start=start,
             flags=flags,
+            offsets=placed.offsets,
             suffix=tuple(ids[last:]),
             word_ends=tuple(end + first for end in ends[start - first :]),
         )

@@ -34,6 +34,7 @@ ARROW_TYPES: dict[ColumnKind, pa.DataType] = {
     "float64": pa.float64(),
     "int32": pa.int32(),
     "list<float64>": pa.list_(pa.float64()),
+    "list<int32>": pa.list_(pa.int32()),
     "list<string>": pa.list_(pa.string()),
 }
 VERSIONS = f"engine {ENGINE_VERSION}, models {MODELS_VERSION}, methods {METHODS_VERSION}"

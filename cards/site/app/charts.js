@@ -153,7 +153,7 @@ export function whisker({ value, low, high }, domain, reference) {
 }
 
 // The surprisal of each token of both sides as bars, one row a side, on one scale.
-export function tokenBars(good, bad) {
+export function tokenBars(good, bad, pieces) {
   const n = Math.min(Math.max(good.length, bad.length, 1), MOST_TOKENS);
   const sides = [["good", good.slice(0, n)], ["bad", bad.slice(0, n)]];
   const highest = Math.max(0, ...sides.flatMap(([, values]) => values.map((x) => -x))) || 1;
@@ -168,7 +168,7 @@ export function tokenBars(good, bad) {
       const tall = Math.max((-x / highest) * height, 0.8);
       parts.push(s(`rect.${side}`, {
         x: (38 + k * step + 0.5).toFixed(1), y: (base - tall).toFixed(1), width: Math.max(step - 1.5, 0.8).toFixed(1),
-        height: tall.toFixed(1), "data-tip": `${side}, token ${k + 1}: ${nats(x)} nats`,
+        height: tall.toFixed(1), "data-tip": `${side}, token ${k + 1}${pieces[row][k] ? ` “${pieces[row][k].shown}”` : ""}: ${nats(x)} nats`,
       }));
     });
   });

@@ -145,13 +145,31 @@ function slotValues(row, space) {
 function tokens(row) {
   const [good, bad] = ["good", "bad"].map((side) => Array.from(row[`direct_${side}_tokens`] ?? []));
   if (!good.length || ![...good, ...bad].every(Number.isFinite)) return null;
-  const { chart, most } = tokenBars(good, bad);
+  const pieces = ["good", "bad"].map((side) => piecesOf(row[`target_${side}`], row[`direct_${side}_offsets`]));
+  const { chart, most } = tokenBars(good, bad, pieces);
   const longest = Math.max(good.length, bad.length);
   let highest = 0;
   for (const x of [...good, ...bad]) highest = Math.max(highest, -x);
   const more = longest > most ? ` The first ${most} of ${whole(longest)}.` : "";
-  return [h("h4", {}, "Surprisal of each token"), chart, note(`Nats, one bar a token, in the order of the text; the highest is ${highest.toFixed(1)}.${more}`)];
+  const lines = pieces.map((tokens, k) => tokens.length ? sentence(["good", "bad"][k], tokens, [good, bad][k], highest, row.language) : null);
+  return [h("h4", {}, "Surprisal of each token"), lines, chart, note(`Nats, one bar a token, in the order of the text; the highest is ${highest.toFixed(1)}.${more}`)];
 }
+
+// The characters of each token; bytes of one character share it. Empty in banks that hold no places of tokens.
+function piecesOf(text, offsets) {
+  if (!text || !offsets?.length) return [];
+  const letters = Array.from(text), found = [];
+  for (let k = 1; k < offsets.length; k++) {
+    const own = letters.slice(offsets[k - 1], offsets[k]).join("");
+    found.push({ own, shown: own || found.at(-1)?.shown || "" });
+  }
+  return found;
+}
+
+// A side whose tokens can be pointed at; the darker, the more surprising.
+const sentence = (name, tokens, values, highest, language) =>
+  side(name, h("bdi.pb-tokenised", { lang: language || null }, tokens.map(({ own, shown }, k) =>
+    own && h("span", { class: `grade-${Math.floor((-4 * values[k]) / (highest || 1))}`, "data-tip": `“${shown}”: ${logprob(values[k])} nats` }, own))));
 
 function otherModels(table, others) {
   if (!others.length) return null;

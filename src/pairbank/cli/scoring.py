@@ -104,7 +104,7 @@ def score(
     ] = "error",
     per_token: Annotated[
         bool,
-        typer.Option("--per-token", help="Store the log-probability of every token.", rich_help_panel=MORE),
+        typer.Option("--per-token", help="Store the log-probability and string of each token.", rich_help_panel=MORE),
     ] = False,
     seed: Annotated[
         int,

@@ -1,0 +1,106 @@
+"""Tokens have strings: byte-level BPE, SentencePiece, WordPiece, bytes of a character, contexts, old tables, sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import datasets
+import pyarrow.parquet as pq
+import pytest
+
+import pairbank
+from pairbank.builders.schema.columns import Item
+from pairbank.builders.schema.features import features
+from pairbank.errors import ScoringError
+from pairbank.scoring.api.requests import token_offsets, token_spans
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.models.load import load_model
+from tiny_bidirectional_models import masked_model, saved, t5_model
+from tiny_models import ARCHITECTURES, saved_model
+
+CAUSAL = ("gpt2", "llama", "mistral")
+
+
+def items() -> datasets.Dataset:
+    texts = [
+        ("en", "", "The keys to the cabinet are on the table.", "The keys to the cabinet is on the table."),
+        ("en", "She ate the", "apple, and left.", "river, and left."),
+        ("zh", "这本书", "很有意思。", "很有桌子。"),
+        ("en", "", "A 🐈 naps.", "A 🐈 nap."),
+    ]
+    rows = [
+        Item(
+            item_id=f"own/all/{n}",
+            corpus="own",
+            subset="all",
+            language=language,
+            task="continuation_pair" if context else "sentence_pair",
+            context_good=context,
+            context_bad=context,
+            target_good=good,
+            target_bad=bad,
+        ).row()
+        for n, (language, context, good, bad) in enumerate(texts)
+    ]
+    return datasets.Dataset.from_list(rows, features=features())
+
+
+@pytest.mark.parametrize("name", [*CAUSAL, "bert"])
+def test_tokens_are_the_characters_that_the_tokenizer_says_and_sum_to_the_score(name: str, tmp_path: Path) -> None:
+    folder = (
+        saved(*masked_model("bert"), tmp_path / "m")
+        if name == "bert"
+        else saved_model(ARCHITECTURES[name], tmp_path / "m")
+    )
+    model = load_model(folder)
+    scored = pairbank.score(items(), model, per_token=True)
+    tokens = pairbank.read_scored(scored.save(tmp_path / "scored.parquet")).tokens()
+    for row in scored.dataset:
+        for side in ("good", "bad"):
+            own = tokens[(tokens["item_id"] == row["item_id"]) & (tokens["side"] == side)]
+            text = row[f"target_{side}"]
+            assert own["logprob_nats"].sum() == pytest.approx(row[f"direct_{side}"], abs=1e-6)
+            assert [text[a:b] for a, b in zip(own["start"], own["end"], strict=True)] == own["token"].tolist()
+            spans = own[["start", "end"]].drop_duplicates()
+            assert "".join(text[a:b] for a, b in spans.itertuples(index=False)) == text
+            if not row["context_good"] and row["language"] == "en" and "🐈" not in text:
+                pieces = model.tokenizer.convert_ids_to_tokens(
+                    model.tokenizer(text, add_special_tokens=False)["input_ids"]
+                )
+                plain = [piece.removeprefix("##").lstrip("Ġ▁") for piece in pieces]
+                shown = [token.strip() for token in own["token"]]
+                assert [a.lower() for a in plain if a not in ("", "[UNK]")] == [
+                    b.lower() for a, b in zip(plain, shown, strict=True) if a not in ("", "[UNK]")
+                ]
+
+
+def test_bytes_of_one_character_share_it_and_white_space_goes_with_what_follows() -> None:
+    text = "a 🐈  b"
+    offsets = token_offsets([(0, 1), (2, 3), (2, 3), (2, 3), (5, 6)])
+    assert [text[a:b] for a, b in token_spans(offsets)] == ["a", " 🐈", " 🐈", " 🐈", "  b"]
+    assert token_spans(token_offsets([(0, 1), (0, 3)])) == [(0, 0), (0, 3)]  # the space before a text
+    assert token_spans(token_offsets([(0, 1), (1, 3), (3, 4)], first=1)) == [(1, 3), (3, 4)]
+
+
+def test_encoder_decoders_and_tables_without_places_say_so(tmp_path: Path) -> None:
+    model = load_model(saved(*t5_model(), tmp_path / "t5"))
+    scored = pairbank.score(items().select([0]), model, per_token=True)
+    assert scored["direct_good_offsets"] == [None]
+    assert len(scored["direct_good_tokens"][0]) == scored["direct_good_n"][0]
+    with pytest.raises(ScoringError, match="encoder-decoders"):
+        scored.tokens()
+    with pytest.raises(ScoringError, match="score with per_token=True"):
+        pairbank.score(items(), FakeScorer()).tokens()
+
+
+def test_strings_of_tokens_cost_a_bank_less_than_a_third(tmp_path: Path) -> None:
+    scored = pairbank.score(pairbank.load_corpus("starter"), FakeScorer(), per_token=True)
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    [path] = (bank / "scores").rglob("*.parquet")
+    table = pq.read_table(path)
+    places = [name for name in table.column_names if name.endswith("_offsets")]
+    assert len(places) == 2
+    without = tmp_path / "without.parquet"
+    pq.write_table(table.drop_columns(places), without)
+    pq.write_table(table, tmp_path / "with.parquet")
+    assert (tmp_path / "with.parquet").stat().st_size <= 1.3 * without.stat().st_size
