@@ -11,6 +11,8 @@ masked models, whose words have pseudo-log-likelihoods (`masked`).
 A causal model reads a text once: log-probabilities, corrections, ranks and entropies come from the same forward pass.
 A text longer than the model's context is read through windows of that length. Each begins where one half of the one
 before ends, with the BOS in front, so that every token sees at least half a window of text.
+
+What is read is stored, some thousand words a file: a run that was killed goes on there.
 """
 
 from __future__ import annotations
@@ -19,19 +21,21 @@ import functools
 import itertools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import torch
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.builders.languages import separator
 from pairbank.errors import ScoringError
+from pairbank.files import sha256_of_text
 from pairbank.scoring.api.names import FIRST_TOKEN_UNSCORED
-from pairbank.scoring.api.requests import Request, token_offsets
+from pairbank.scoring.api.requests import Request, owners_of, token_offsets
 from pairbank.scoring.engine.batching import default_batch_tokens, in_batches, padded
 from pairbank.scoring.engine.forward import input_device, scoring_mode
 from pairbank.scoring.engine.logprobs import BLOCK_LOGITS, BLOCK_LOGITS_ACCELERATOR, finite
@@ -39,6 +43,7 @@ from pairbank.scoring.engine.threads import n_lanes
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.masked import MaskedScorer
 from pairbank.scoring.models.word_boundaries import WordMarks, word_marks
+from pairbank.scoring.run.store import VERSIONS, read_shard, write_shard
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
@@ -47,6 +52,20 @@ LAGGED = ("surprisal_bits", "n_characters")
 """What `lags` repeats of the words before: reading slows down after long and surprising words (spillover)."""
 SPLIT_TOKEN = "split_token"  # noqa: S105 - a flag
 """Flag: a token reaches into the word from the one before; its probability is counted there."""
+SHARD_CHARACTERS = 1 << 14
+"""Of the texts that are stored as one file, the most that a kill can lose: some 3,000 words."""
+SCORED = pa.schema(
+    [
+        ("n_tokens", pa.int64()),
+        ("tokens", pa.string()),
+        ("logprob_nats", pa.float64()),
+        ("rank", pa.float64()),
+        ("entropy_bits", pa.float64()),
+        ("top", pa.string()),
+        ("flags", pa.string()),
+    ]
+)
+"""What is stored of each word."""
 LOWEST_NATS = -80.0
 """Below the most probable token: less is nothing to a sum in float32."""
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -149,15 +168,19 @@ def words(
     ]
     corrected = correct and separator(language) == " "
     if isinstance(model, CausalScorer):
-        found = _causal(given, model, top=top, corrected=corrected, window_tokens=window_tokens)
+        read = functools.partial(_causal, scorer=model, top=top, corrected=corrected, window_tokens=window_tokens)
     elif isinstance(model, MaskedScorer):
-        found = _masked(given, model)
+        read = functools.partial(_masked, model=model)
     else:
         raise ScoringError(
             f"{model.info.name}: words are read from causal and masked models of transformers, whose tokens are those "
             f"of the text in order; this is scored by the back end {model.info.backend!r}"
         )
-    table = pd.DataFrame([row for text, rows in zip(given, found, strict=True) for row in _rows(text, rows, model)])
+    asked = json.dumps([model.info.key, "words", VERSIONS, corrected, top, window_tokens])
+    scored = pa.concat_tables([_stored(shard, asked, read) for shard in _shards(given)]).to_pandas()
+    table: pd.DataFrame = pd.concat([pd.DataFrame([row for text in given for row in _own_columns(text)]), scored], axis=1)
+    table.insert(0, "model", model.info.name)
+    table.insert(table.columns.get_loc("rank"), "surprisal_bits", -table["logprob_nats"] / np.log(2))
     by_text = table.groupby("text_id", sort=False)
     for lag in range(1, lags + 1):
         for column in LAGGED:
@@ -171,7 +194,8 @@ def words(
 class _Reading:
     """What a model says of each token of a text; all of shape (n_tokens,), NaN where it says nothing."""
 
-    offsets: list[tuple[int, int]]
+    offsets: list[int]
+    """Characters between which the tokens stand (`token_offsets`); (n_tokens + 1,)."""
     logprobs_nats: FloatArray
     begins: FloatArray
     """log-probability that a word begins at the token (of the last entry: after the text); (n_tokens + 1,)."""
@@ -180,10 +204,42 @@ class _Reading:
     tops: list[str]
 
 
-def _rows(text: Text, read: _Reading, model: Scorer) -> Iterator[dict[str, Any]]:
-    """Yield a row per word; a token belongs to the word of its first character that is no white space."""
-    owners, pieces = _owners(text, read.offsets), _pieces(text.text, read.offsets)
+def _shards(texts: Sequence[Text]) -> Iterator[list[Text]]:
+    """Yield texts that are read and stored together: so many characters, or one text that is longer."""
+    starts = itertools.accumulate((len(text.text) for text in texts), initial=0)
+    for _, some in itertools.groupby(zip(starts, texts, strict=False), key=lambda one: one[0] // SHARD_CHARACTERS):
+        yield [text for _, text in some]
+
+
+def _stored(texts: list[Text], asked: str, read: Callable[[list[Text]], list[_Reading]]) -> pa.Table:
+    """Return what a model says of the words of some texts, from the store or read now."""
+    key = sha256_of_text(asked, json.dumps([[text.text, text.spans] for text in texts]))
+    found = read_shard(key, SCORED, n_rows=sum(len(text.spans) for text in texts))
+    if found is None:
+        rows = [row for text, of_text in zip(texts, read(texts), strict=True) for row in _rows(text, of_text)]
+        write_shard(key, found := pa.Table.from_pylist(rows, schema=SCORED))
+    return found
+
+
+def _own_columns(text: Text) -> Iterator[dict[str, Any]]:
+    """Yield of each word what needs no model."""
     for number, (first, last) in enumerate(text.spans):
+        yield {
+            "text_id": text.id,
+            "word_number": number + 1,
+            "word": text.text[first:last],
+            "region": text.regions[number],
+            "start": first,
+            "end": last,
+            "n_characters": last - first,
+        }
+
+
+def _rows(text: Text, read: _Reading) -> Iterator[dict[str, Any]]:
+    """Yield what is read of each word."""
+    owners = np.array(owners_of(text.text, text.spans, read.offsets))
+    pieces = [text.text[start:end] for start, end in itertools.pairwise(read.offsets)]
+    for number in range(len(text.spans)):
         own = np.flatnonzero(owners == number)
         logprob = float(read.logprobs_nats[own].sum()) if len(own) else float("nan")
         if len(own):
@@ -192,18 +248,9 @@ def _rows(text: Text, read: _Reading, model: Scorer) -> Iterator[dict[str, Any]]
         if len(own) and np.isnan(logprob):
             flags = [FIRST_TOKEN_UNSCORED]
         yield {
-            "model": model.info.name,
-            "text_id": text.id,
-            "word_number": number + 1,
-            "word": text.text[first:last],
-            "region": text.regions[number],
-            "start": first,
-            "end": last,
-            "n_characters": last - first,
             "n_tokens": len(own),
             "tokens": json.dumps([pieces[i] for i in own], ensure_ascii=False),
             "logprob_nats": logprob,
-            "surprisal_bits": -logprob / np.log(2),
             "rank": read.ranks[own[0]] if len(own) else np.nan,
             "entropy_bits": read.entropies_bits[own[0]] if len(own) else np.nan,
             "top": read.tops[own[0]] if len(own) and read.tops else "",
@@ -211,37 +258,19 @@ def _rows(text: Text, read: _Reading, model: Scorer) -> Iterator[dict[str, Any]]
         }
 
 
-def _pieces(text: str, offsets: Sequence[tuple[int, int]]) -> list[str]:
-    """Return the characters of each token, none twice."""
-    return [text[start:end] for start, end in itertools.pairwise(token_offsets(offsets))]
-
-
-def _owners(text: Text, offsets: Sequence[tuple[int, int]]) -> IntArray:
-    """Return the word of each token: that of its first character within one, else the next word, else the last."""
-    word_at = np.full(len(text.text) + 1, len(text.spans) - 1)
-    for number in reversed(range(len(text.spans))):
-        word_at[: text.spans[number][1]] = number
-    first_black = [
-        next((place for place in range(start, end) if not text.text[place].isspace()), max(start, end - 1))
-        for start, end in offsets
-    ]
-    return np.array([word_at[place] for place in first_black], dtype=np.int64)
-
-
-def _masked(texts: Sequence[Text], model: MaskedScorer) -> list[_Reading]:
+def _masked(texts: Sequence[Text], *, model: MaskedScorer) -> list[_Reading]:
     encoded = model.encode([Request(context="", target=text.text, where=f"text {text.id}") for text in texts])
     values = model.token_logprobs(encoded, progress=lambda _n: None)
-    offsets = model.tokenizer([text.text for text in texts], add_special_tokens=False, return_offsets_mapping=True)
     return [
         _Reading(
-            offsets=places,
+            offsets=list(request.offsets or ()),
             logprobs_nats=own,
             begins=np.zeros(len(own) + 1),
             ranks=np.full(len(own), np.nan),
             entropies_bits=np.full(len(own), np.nan),
             tops=[],
         )
-        for own, places in zip(values, offsets["offset_mapping"], strict=True)
+        for own, request in zip(values, encoded, strict=True)
     ]
 
 
@@ -277,7 +306,7 @@ def _windows(texts: Sequence[Sequence[int]], bos_id: int | None, most: int | Non
 
 
 def _causal(
-    texts: Sequence[Text], scorer: CausalScorer, *, top: int, corrected: bool, window_tokens: int | None
+    texts: Sequence[Text], *, scorer: CausalScorer, top: int, corrected: bool, window_tokens: int | None
 ) -> list[_Reading]:
     encoding: Any = scorer.tokenizer(
         [text.text for text in texts], add_special_tokens=False, return_offsets_mapping=True
@@ -285,7 +314,7 @@ def _causal(
     all_ids: list[list[int]] = encoding["input_ids"]
     found = [
         _Reading(
-            offsets=list(places),
+            offsets=token_offsets(places),
             logprobs_nats=np.full(len(ids), np.nan),
             begins=np.zeros(len(ids) + 1),
             ranks=np.full(len(ids), np.nan),

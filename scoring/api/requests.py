@@ -7,7 +7,9 @@ token belongs to the target iff it covers a target character. Spaces at the join
 
 from __future__ import annotations
 
+import bisect
 import itertools
+import operator
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -163,6 +165,21 @@ def token_spans(offsets: Sequence[int]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for start, end in itertools.pairwise(offsets):
         found.append((start, end) if end > start or not found else found[-1])
+    return found
+
+
+def owners_of(text: str, spans: Sequence[tuple[int, int]], offsets: Sequence[int]) -> list[int]:
+    """Return which span (word or region) each token belongs to: that of its first character that is no white space.
+
+    What stands before a span belongs to it; what stands behind the last one, to the last one.
+
+    >>> owners_of("The dog.", [(0, 3), (4, 7), (7, 8)], [0, 3, 5, 7, 8])
+    [0, 1, 1, 2]
+    """
+    last, found = len(spans) - 1, []
+    for start, end in token_spans(offsets):
+        black = next((place for place in range(start, end) if not text[place].isspace()), max(start, end - 1))
+        found.append(min(bisect.bisect_right(spans, black, key=operator.itemgetter(1)), last))
     return found
 
 

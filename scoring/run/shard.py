@@ -42,7 +42,7 @@ class Run:
     ) -> dict[str, pa.Table]:
         """Return the methods' columns for these items: from the store, or scored now, all methods together."""
         keys = {m.name: shard_key(self.model_key, m, rows) for m in methods}
-        tables = {m.name: read_shard(keys[m.name], m, n_rows=len(rows)) for m in methods}
+        tables = {m.name: read_shard(keys[m.name], schema_of(m), n_rows=len(rows)) for m in methods}
         missing = [m for m in methods if tables[m.name] is None]
         if not missing:
             return {name: table for name, table in tables.items() if table is not None}
@@ -60,7 +60,9 @@ class Run:
 
     def missing(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> list[Method]:
         """Return the methods whose numbers for these items are not stored."""
-        return [m for m in methods if read_shard(shard_key(self.model_key, m, rows), m, n_rows=len(rows)) is None]
+        return [
+            m for m in methods if read_shard(shard_key(self.model_key, m, rows), schema_of(m), n_rows=len(rows)) is None
+        ]
 
     def computed(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> dict[str, pa.Table]:
         """Return the methods' columns for these items, scored now and not stored."""

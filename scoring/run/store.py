@@ -70,12 +70,12 @@ def shard_key(model_key: str, method: Method, rows: Sequence[Mapping[str, Any]])
     return sha256_of_text(model_key, method.name, method.definition["sha256"], *bound, VERSIONS, *texts)
 
 
-def read_shard(key: str, method: Method, *, n_rows: int) -> pa.Table | None:
+def read_shard(key: str, schema: pa.Schema, *, n_rows: int) -> pa.Table | None:
     """Return a stored shard, or None: also where the file is damaged, which is set aside and said.
 
     Args:
         key: what `shard_key` gave.
-        method: whose columns they are.
+        schema: of the columns.
         n_rows: items of the shard.
 
     Raises:
@@ -93,7 +93,7 @@ def read_shard(key: str, method: Method, *, n_rows: int) -> pa.Table | None:
     except (pa.ArrowException, OSError, ValueError) as error:
         _set_aside(path, " ".join(str(error).split())[:200])
         return None
-    if problem := _problem(table, key, method, n_rows):
+    if problem := _problem(table, key, schema, n_rows):
         _set_aside(path, problem)
         return None
     return table.replace_schema_metadata(None)
@@ -108,13 +108,13 @@ def write_shard(key: str, table: pa.Table) -> None:
             os.fsync(handle.fileno())
 
 
-def _problem(table: pa.Table, key: str, method: Method, n_rows: int) -> str | None:
+def _problem(table: pa.Table, key: str, schema: pa.Schema, n_rows: int) -> str | None:
     """Return how a stored table is not what was written under its key, or None."""
     seal = (table.schema.metadata or {}).get(SEAL)
     if table.num_rows != n_rows:
         return f"it has {table.num_rows} rows, expected {n_rows}"
-    if not table.schema.equals(schema_of(method)):
-        return f"it has the columns {', '.join(table.column_names)[:200]}; expected {', '.join(method.columns)[:200]}"
+    if not table.schema.equals(schema):
+        return f"it has the columns {', '.join(table.column_names)[:200]}; expected {', '.join(schema.names)[:200]}"
     return None if seal == _seal(key, table).encode() else "its values are not those that were written"
 
 

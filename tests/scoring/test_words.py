@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 import torch
 
 from pairbank.errors import ScoringError
+from pairbank.scoring import words as words_module
 from pairbank.scoring.api.method import Answered
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.requests import Request
@@ -155,3 +158,47 @@ def test_what_cannot_be_read_is_refused(models: dict[str, CausalScorer]) -> None
         words(["a", "  "], models["gpt2"])
     with pytest.raises(ScoringError, match="causal and masked models"):
         words(["a b"], FakeScorer(name="fake"))
+
+
+KILLED = """
+import os, signal, sys
+import pairbank
+from pairbank.scoring import words
+from pathlib import Path
+real, n_done = words._causal, 0
+def dies(*texts, **how):
+    global n_done
+    n_done += 1
+    if n_done == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*texts, **how)
+words._causal, words.SHARD_CHARACTERS = dies, 40
+words.words(Path(sys.argv[2]).read_text().splitlines(), pairbank.load_model(sys.argv[1]))
+"""
+
+
+@pytest.mark.ci
+def test_a_killed_run_goes_on_and_a_second_one_computes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"{text} {n}" for n in range(3) for text in TEXTS]
+    (tmp_path / "texts.txt").write_text("\n".join(texts), encoding="utf-8")
+    folder = saved_model(ARCHITECTURES["gpt2"], tmp_path / "gpt2")
+    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("pairbank.scoring.words.SHARD_CHARACTERS", 40)
+    done = subprocess.run([sys.executable, "-c", KILLED, folder, tmp_path / "texts.txt"], check=False)
+    assert done.returncode == -9
+    assert len(list((tmp_path / "cache" / "scores").rglob("*.parquet"))) == 2
+    scorer = load_model(folder)
+    read: list[int] = []
+    real = words_module._causal
+    monkeypatch.setattr(words_module, "_causal", lambda some, **how: read.append(len(some)) or real(some, **how))
+    first = words(texts, scorer)
+    n_read = sum(read)
+    assert 0 < n_read < len(texts)
+    pd.testing.assert_frame_equal(words(texts, scorer, lags=1)[first.columns], first)
+    assert sum(read) == n_read
+    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "other"))
+    pd.testing.assert_frame_equal(words(texts, scorer), first)
+    words([*texts, "One more."], scorer, correct=False)
+    assert sum(read) == n_read + 2 * len(texts) + 1
