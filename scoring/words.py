@@ -178,9 +178,11 @@ def words(
         )
     asked = json.dumps([model.info.key, "words", VERSIONS, corrected, top, window_tokens])
     scored = pa.concat_tables([_stored(shard, asked, read) for shard in _shards(given)]).to_pandas()
-    table: pd.DataFrame = pd.concat([pd.DataFrame([row for text in given for row in _own_columns(text)]), scored], axis=1)
+    scored.insert(SCORED.names.index("rank"), "surprisal_bits", -scored["logprob_nats"] / np.log(2))
+    table: pd.DataFrame = pd.concat(
+        [pd.DataFrame([row for text in given for row in _own_columns(text)]), scored], axis=1
+    )
     table.insert(0, "model", model.info.name)
-    table.insert(table.columns.get_loc("rank"), "surprisal_bits", -table["logprob_nats"] / np.log(2))
     by_text = table.groupby("text_id", sort=False)
     for lag in range(1, lags + 1):
         for column in LAGGED:

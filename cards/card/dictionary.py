@@ -32,7 +32,7 @@ FLAG_MEANINGS: Mapping[str, str] = {
     "no_word_boundary": "the target does not begin where a word does; the score is NaN",
     "no_unigrams": "no unigram counts of the item's language with the model's tokenizer; no score",
     "pmi_tokens_differ": "alone, the target is cut into other tokens than after its context",
-    "region_tokens_differ": "the regions' tokens are not those of the sentence as a whole",
+    "region_tokens_differ": "a token reaches over the end of a region; it counts where it begins",
     "truncated": "what the model wrote ended before its thinking did, so that it has no answer",
     "unparsed": "no valid answer in what the model wrote, in one presentation or more",
     "near_tie": "a token was written that hardly led the second",

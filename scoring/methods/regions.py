@@ -2,7 +2,8 @@
 
 Items with a column `region_spans` (a JSON list: first character and end of each region) are scored so, one sentence
 each. Gives regions_good, the sum, which is that of `direct`, and regions_by_region: one number a region in nats, 0
-where the region is empty. A region's surprisal is minus its number; the space before a region is scored with it.
+where the region is empty. A region's surprisal is minus its number; the space before a region is scored with it. A
+token that reaches over a region's end counts where it begins; a region without a token has NaN.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from pairbank.errors import ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
 from pairbank.scoring.api.method import Answered, OfSides, Row, direct_layout, flags_of, side_columns
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.api.names import REGION_TOKENS_DIFFER, REGIONS
-from pairbank.scoring.api.requests import Request
+from pairbank.scoring.api.requests import Request, owners_of
 
 SPANS = "region_spans"
 COLUMNS = ScoreColumns(REGIONS)
@@ -39,7 +42,7 @@ class Regions(OfSides):
             "paper": "Hu, Gauthier et al. 2020, section 2 (surprisal of a region)",
             "cites": ["hu2020systematic", "gauthier2020syntaxgym"],
             "formula": formula,
-            "sha256": sha256_of_text(REGIONS, formula, "1"),
+            "sha256": sha256_of_text(REGIONS, formula, "2"),
             "layout": direct_layout(REGIONS, "Regions"),
         }
 
@@ -67,25 +70,25 @@ class Regions(OfSides):
         return scorer
 
     def requests(self, row: Row, _scorer: Scorer) -> list[Request]:
-        """Return one request a region with text: what stands before it, and the region with the space before it."""
-        text, found, before = row["target_good"], [], 0
-        for number, (first, end) in enumerate(_spans(row), 1):
-            if end > first:
-                where = f"{row['item_id']} (region {number})"
-                found.append(Request(context=text[:before], target=text[before:end], where=where))
-                before = end
-        return found
+        """Return one request, for the sentence."""
+        _spans(row)
+        return [Request(context="", target=row["target_good"], where=str(row["item_id"]))]
 
     def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
         """Return the sum, the regions one by one, the number of tokens, and flags."""
-        scores = iter([answer.total_nats for answer in answers])
-        by_region = [next(scores) if end > first else 0.0 for first, end in _spans(row)]
-        flags = [*flags_of(answers), *([] if _are_one_sentence(answers) else [REGION_TOKENS_DIFFER])]
+        (answer,), spans = answers, _spans(row)
+        by_region = np.where([end > first for first, end in spans], np.nan, 0.0)
+        offsets = answer.request.offsets or ()
+        if answer.logprobs_nats is not None:
+            owners = np.array(owners_of(row["target_good"], spans, offsets))
+            for region in np.unique(owners):
+                by_region[region] = answer.logprobs_nats[owners == region].sum()
+        is_apart = {end for _, end in spans} <= {0, *offsets}
         return dict.fromkeys(self.columns) | {
-            COLUMNS.good: sum(by_region),
-            COLUMNS.good_n: sum(answer.request.n_scored for answer in answers),
-            COLUMNS.by_region: by_region,
-            COLUMNS.flags: flags,
+            COLUMNS.good: answer.total_nats,
+            COLUMNS.good_n: answer.request.n_scored,
+            COLUMNS.by_region: by_region.tolist(),
+            COLUMNS.flags: [*flags_of(answers), *([] if is_apart else [REGION_TOKENS_DIFFER])],
         }
 
 
@@ -108,14 +111,3 @@ def _spans(row: Row) -> list[tuple[int, int]]:
     if at != sorted(at) or gaps.strip():
         raise ScoringError(f"{row['item_id']}: {SPANS} is {row[SPANS]!r:.80}; expected {expected}")
     return spans
-
-
-def _are_one_sentence(answers: Sequence[Answered]) -> bool:
-    """Return whether the regions' tokens, one behind the other, are those of the whole sentence."""
-    whole, place = answers[-1].request.ids, answers[0].request.start
-    for answer in answers:
-        ids = answer.request.ids
-        if answer.request.start != place or ids != whole[: len(ids)]:
-            return False
-        place = len(ids)
-    return True

@@ -222,7 +222,7 @@ class Suite:
     bits: dict[str, FloatArray]
     """Condition -> surprisal of each region, shape (items, regions); NaN where the item lacks the condition."""
     n_flagged: int
-    """Sentences whose tokens by region are not those of the whole sentence."""
+    """Sentences in which a token reaches over the end of a region."""
 
     def surprisal(self, region: int, condition: str) -> FloatArray:
         """Return the surprisals of a region, 0 = the whole sentence, in bits, one an item.

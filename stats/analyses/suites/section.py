@@ -33,8 +33,8 @@ DEFINITIONS = """- **A suite's accuracy** (`value`): share of its items in which
   interval. A *difference of differences* compares more than two conditions.
 - **control**: a formula that only says that two surprisals are equal; it is no part of a suite's accuracy, as in the
   published results. Equal is within 0.001 bits and 0.00001 of the size, as SyntaxGym's runner had it.
-- **left_out**: items that lack a condition or a number. **other_tokens**: sentences that the tokenizer cuts into other
-  tokens as a whole than region by region."""
+- **left_out**: items that lack a condition or a number. **other_tokens**: sentences in which a token
+  reaches over the end of a region; it counts where it begins."""
 
 
 def answer_of(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> str:
@@ -86,8 +86,8 @@ def _paragraphs(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[s
         )
     if (differ := by_suite["other_tokens"]).any():
         yield (
-            f"{int(differ.sum()):,} sentences (over all models) are cut into other tokens region by region than as a "
-            "whole; they are used, and flagged `region_tokens_differ`."
+            f"In {int(differ.sum()):,} sentences (over all models), a token reaches over the end of a region; it "
+            "counts where it begins (flag `region_tokens_differ`)."
         )
     if (out := by_suite["left_out"]).any():
         yield f"{int(out.sum()):,} items lack a condition or a number, as in a run with a limit, and are left out."
