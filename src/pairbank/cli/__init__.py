@@ -22,6 +22,7 @@ import typer
 from pairbank.cli import (
     browse,
     corpora,
+    engines,
     methods,
     minimalness,
     models,
@@ -81,6 +82,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         unigrams.unigrams,
         words.words,
         scoring.bench,
+        engines.compare_engines,
         models.models,
         plan.plan,
     ),
