@@ -6,14 +6,18 @@ scorer's `ModelInfo`, and so in the signature of each number.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, Unpack, cast
 
 from pairbank.errors import ModelLoadError, unknown_name
+from pairbank.files import cache_dir, sha256_of_text, write_json
 from pairbank.plugins import plugins, whose
 from pairbank.scoring.api.model import ModelInfo, Scorer
 from pairbank.scoring.models.batch_check import (
@@ -52,6 +56,7 @@ from pairbank.scoring.models.weights.faults import (
     loading,
 )
 from pairbank.scoring.models.weights.fingerprint import Tell
+from pairbank.scoring.versions import ENGINE_VERSION, MODELS_VERSION
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -229,6 +234,7 @@ def _name(checkpoint: Checkpoint, revision: str | None) -> str:
 
 def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     """Return a scorer that packs prefix trees if the model honours their masks, else pads (and says so)."""
+    from pairbank.scoring.engine.prefix_trees import TRUNK_WORTH_TOKENS
     from pairbank.scoring.models.causal import CausalScorer
     from pairbank.scoring.models.self_check import (
         block_head,
@@ -254,8 +260,13 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     padded = CausalScorer(model, tokenizer, info, batching="padded", batch_tokens=batch_tokens)
     if (longest := causal_length(padded)) is not None:
         padded.info = info = replace(info, max_length=longest)
-    alone = batch_problem(padded)
     scorer = CausalScorer(model, tokenizer, info, batch_tokens=batch_tokens)
+    checks = _checks_of(info, chosen)
+    if (passed := _passed(checks)) is not None:
+        head: Any = model.get_output_embeddings() if passed["head"] else None  # type: ignore[no-untyped-call]
+        scorer.head, scorer.trunk_worth_tokens = head, TRUNK_WORTH_TOKENS
+        return scorer
+    alone = batch_problem(padded)
     problem = packing_problem(scorer)
     # in low precision rounding can look like this (experts that are chosen by a hair); nothing is slowed down for it
     if alone is not None and allowed_nats(info.dtype) < LOW_PRECISION_TOLERANCE_NATS:
@@ -269,7 +280,36 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
         logger.info("%s: %s; shared prefixes are computed once a pack", info.name, problem)
     scorer.head = block_head(scorer)
     check_chat_template(scorer)
+    if problem is None:
+        _keep_passed(checks, head=scorer.head is not None)
     return scorer
+
+
+def _checks_of(info: ModelInfo, chosen: LoadOptions) -> Path | None:
+    """Return the file that exists once this very model has passed its checks at load; None = it is not identified."""
+    import torch
+
+    if info.revision == "unknown":
+        return None
+    cpu, versions = torch.backends.cpu.get_cpu_capability(), (version("pairbank"), ENGINE_VERSION, MODELS_VERSION)
+    key = sha256_of_text("checks", info.key, str(chosen["batch_tokens"]), cpu, *map(str, versions))
+    return cache_dir() / "checks" / f"{key}.json"
+
+
+def _passed(checks: Path | None) -> dict[str, bool] | None:
+    """Return what was found when the checks passed, or None."""
+    with contextlib.suppress(OSError, ValueError):
+        found = None if checks is None else json.loads(checks.read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) and isinstance(found.get("head"), bool) else None
+    return None
+
+
+def _keep_passed(checks: Path | None, *, head: bool) -> None:
+    """Note that the checks passed; a model that fails one is checked again each time. `head`: `block_head` found one."""
+    with contextlib.suppress(OSError):  # a cache that cannot be written to costs time alone
+        if checks is not None:
+            checks.parent.mkdir(parents=True, exist_ok=True)
+            write_json(checks, {"head": head})
 
 
 def _masked(loaded: _Loaded, chosen: LoadOptions) -> MaskedScorer:
@@ -286,7 +326,7 @@ def _masked(loaded: _Loaded, chosen: LoadOptions) -> MaskedScorer:
     )
     _say_template_is_unused(loaded)
     scorer = MaskedScorer(model, tokenizer, info, pll=chosen["pll"], budget_tokens=chosen["batch_tokens"])
-    problem = batch_problem(scorer)
+    problem = _batch_problem(scorer, chosen)
     return scorer if problem is None else _one_at_a_time(scorer, "masked-single", problem)
 
 
@@ -299,8 +339,18 @@ def _seq2seq(loaded: _Loaded, chosen: LoadOptions) -> Seq2SeqScorer:
     _say_template_is_unused(loaded)
     mode = None if chosen["seq2seq_mode"] == "auto" else chosen["seq2seq_mode"]
     scorer = Seq2SeqScorer(loaded.model, loaded.tokenizer, info, mode=mode, budget_tokens=chosen["batch_tokens"])
-    problem = structural_batch_problem(loaded.model.config) or batch_problem(scorer)
+    problem = structural_batch_problem(loaded.model.config) or _batch_problem(scorer, chosen)
     return scorer if problem is None else _one_at_a_time(scorer, "seq2seq-single", problem)
+
+
+def _batch_problem(scorer: MaskedScorer | Seq2SeqScorer, chosen: LoadOptions) -> str | None:
+    """Return what `batch_problem` finds; nothing is tried where this very model has passed."""
+    checks = _checks_of(scorer.info, chosen)
+    if _passed(checks) is not None:
+        return None
+    if (problem := batch_problem(scorer)) is None:
+        _keep_passed(checks, head=False)
+    return problem
 
 
 def _one_at_a_time(scorer: AnyScorer, backend: str, problem: str) -> AnyScorer:
