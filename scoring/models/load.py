@@ -305,7 +305,7 @@ def _passed(checks: Path | None) -> dict[str, bool] | None:
 
 
 def _keep_passed(checks: Path | None, *, head: bool) -> None:
-    """Note that the checks passed; a model that fails one is checked again each time. `head`: `block_head` found one."""
+    """Note that the checks passed, and whether `block_head` found one; a model that fails one is checked each time."""
     with contextlib.suppress(OSError):  # a cache that cannot be written to costs time alone
         if checks is not None:
             checks.parent.mkdir(parents=True, exist_ok=True)

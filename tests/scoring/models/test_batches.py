@@ -17,12 +17,14 @@ from transformers.models.auto import modeling_auto
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import Ask
 from pairbank.scoring.api.requests import Request
+from pairbank.scoring.models import load
 from pairbank.scoring.models.batch_check import batch_problem, structural_batch_problem
 from pairbank.scoring.models.hidden_states import last_token_states
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.masked import MaskedRequest
 from pairbank.scoring.models.seq2seq import Seq2SeqRequest
 from tiny_architectures import MASKED, SEQ2SEQ, SKIPPED, Tiny, made
+from tiny_bidirectional_models import masked_model, saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
 
 TOLERANCE_NATS = 1e-3
@@ -255,3 +257,36 @@ def test_a_tokenizer_without_the_letters_of_the_check_is_said(
     monkeypatch.setattr(model, "encode", nothing)
     assert batch_problem(model) is None
     assert "was not tried" in caplog.text
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("kind", ["llama", "bert", "t5"])
+def test_a_model_that_passed_its_checks_is_loaded_without_them_and_scores_the_same(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = (
+        saved_model(ARCHITECTURES[kind], tmp_path / kind)
+        if kind == "llama"
+        else saved(*(masked_model("bert") if kind == "bert" else t5_model()), tmp_path / kind)
+    )
+    checked: list[str] = []
+    real = load.batch_problem
+
+    def counted(scorer: Any) -> str | None:  # noqa: ANN401 - as the function in whose place it stands
+        checked.append(scorer.info.name)
+        return real(scorer)
+
+    monkeypatch.setattr(load, "batch_problem", counted)
+    first, again = load_model(folder), load_model(folder)
+    assert len(checked) == 1
+    assert first.info == again.info
+    request = [Request(context="", target="The keys to the cabinet are on the table.")]
+    values = [one.token_logprobs(one.encode(request), progress=lambda _n: None)[0] for one in (first, again)]
+    np.testing.assert_array_equal(*values)
+    assert getattr(first, "trunk_worth_tokens", 0) == getattr(again, "trunk_worth_tokens", 0)
+    assert (getattr(first, "head", None) is None) == (getattr(again, "head", None) is None)
+    load_model(folder, dtype="bfloat16")
+    assert len(checked) == 2
+    monkeypatch.setattr(load, "MODELS_VERSION", -1)
+    load_model(folder)
+    assert len(checked) == 3
