@@ -17,7 +17,6 @@ from transformers.models.auto import modeling_auto
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import Ask
 from pairbank.scoring.api.requests import Request
-from pairbank.scoring.models import load
 from pairbank.scoring.models.batch_check import batch_problem, structural_batch_problem
 from pairbank.scoring.models.hidden_states import last_token_states
 from pairbank.scoring.models.load import load_model
@@ -270,23 +269,22 @@ def test_a_model_that_passed_its_checks_is_loaded_without_them_and_scores_the_sa
         else saved(*(masked_model("bert") if kind == "bert" else t5_model()), tmp_path / kind)
     )
     checked: list[str] = []
-    real = load.batch_problem
 
     def counted(scorer: Any) -> str | None:  # noqa: ANN401 - as the function in whose place it stands
         checked.append(scorer.info.name)
-        return real(scorer)
+        return batch_problem(scorer)
 
-    monkeypatch.setattr(load, "batch_problem", counted)
+    monkeypatch.setattr("pairbank.scoring.models.load.batch_problem", counted)
     first, again = load_model(folder), load_model(folder)
     assert len(checked) == 1
     assert first.info == again.info
     request = [Request(context="", target="The keys to the cabinet are on the table.")]
-    values = [one.token_logprobs(one.encode(request), progress=lambda _n: None)[0] for one in (first, again)]
-    np.testing.assert_array_equal(*values)
+    one, other = (each.token_logprobs(each.encode(request), progress=lambda _n: None) for each in (first, again))
+    np.testing.assert_array_equal(one[0], other[0])
     assert getattr(first, "trunk_worth_tokens", 0) == getattr(again, "trunk_worth_tokens", 0)
     assert (getattr(first, "head", None) is None) == (getattr(again, "head", None) is None)
     load_model(folder, dtype="bfloat16")
     assert len(checked) == 2
-    monkeypatch.setattr(load, "MODELS_VERSION", -1)
+    monkeypatch.setattr("pairbank.scoring.models.load.MODELS_VERSION", -1)
     load_model(folder)
     assert len(checked) == 3
