@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import pyarrow as pa
 
@@ -36,7 +36,7 @@ from pairbank.scoring.signature import corpus_signature
 if TYPE_CHECKING:
     import datasets
 
-    from pairbank.scoring.api.model import OverLength, Scorer
+    from pairbank.scoring.api.model import ModelInfo, OverLength, Scorer
 
 logger = logging.getLogger(__name__)
 Progress = Callable[[float, int], None]
@@ -94,10 +94,12 @@ def score(
     )
     tell = progress or (lambda _done, _total: None)
     units = units_of(len(items), work.methods)
-    if is_shared_out := isinstance(model, Workers):
+    is_stored = isinstance(model, _Absent)
+    if not is_stored and isinstance(model, Workers):
         work.share_out(model, units, tell)
+        is_stored = True
     shards: dict[str, list[pa.Table]] = {method.name: [] for method in work.methods}
-    for tables in work.stored(units) if is_shared_out else work.tables(units, tell):
+    for tables in work.stored(units) if is_stored else work.tables(units, tell):
         for name, table in tables.items():
             shards[name].append(table)
     signature = _signature(items, model, work.methods, over_length=over_length, seed=seed)
@@ -105,6 +107,34 @@ def score(
     for note in counts_lacking(signature):
         logger.warning("%s", note)
     return Scored(dataset=with_columns(items, work.methods, shards, model=model.info.name), signature=signature)
+
+
+def score_stored(items: datasets.Dataset, info: ModelInfo, **asked: Unpack[Asked]) -> Scored | None:
+    """Return what `score` would, without the model, where every number is in the store; else None.
+
+    Args:
+        items: as for `score`.
+        info: of the model (`pairbank.scoring.models.load.remembered`).
+        **asked: as for `score`.
+    """
+    try:
+        return score(items, cast("Scorer", _Absent(info)), **asked)
+    except _NotStoredError:
+        return None
+
+
+class _NotStoredError(ScoringError):
+    """A model is needed that was not loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Absent:
+    """A model of which only is known what it is."""
+
+    info: ModelInfo
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - it has nothing else
+        raise _NotStoredError(f"{self.info.name}: {name} needs the model")
 
 
 class Asked(TypedDict, total=False):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -174,7 +176,55 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
         "masked": _masked,
         "seq2seq": _seq2seq,
     }
-    return makers[kind](_placed(kind, checkpoint, loader, chosen), chosen)
+    loaded = makers[kind](_placed(kind, checkpoint, loader, chosen), chosen)
+    if (path := _remembered_at(checkpoint, chosen)) is not None:
+        _keep(path, loaded.info.to_dict())
+    return loaded
+
+
+def remembered(model: str | Path, /, **options: Unpack[LoadOptions]) -> ModelInfo | None:
+    """Return what the signature records of a local model that was loaded before, as it is now; None = load it.
+
+    Neither weights nor torch are loaded: stored scores can be found by it.
+
+    Raises:
+        ModelLoadError: no such model, or an option that does not exist.
+    """
+    if ADDRESS.match(str(model)) or (BACKEND_NAME.fullmatch(str(model)) and not Path(model).exists()):
+        return None
+    reference = reference_of(model)
+    chosen = completed(with_revision(options, reference.revision))
+    facts = _kept(_remembered_at(located(reference.id, gguf_file=chosen["gguf_file"]), chosen))
+    with contextlib.suppress(TypeError):
+        return None if facts is None else ModelInfo(**facts)
+    return None
+
+
+def _remembered_at(checkpoint: Checkpoint, chosen: LoadOptions) -> Path | None:
+    """Return the file with what is known of a model in this environment; None = its files are not at hand."""
+    if not checkpoint.revision:
+        return None
+    versions = [version("pairbank"), version("torch"), version("transformers"), str(MODELS_VERSION)]
+    machine = [platform.node(), os.environ.get("CUDA_VISIBLE_DEVICES", "")]
+    options = json.dumps(chosen, default=str, sort_keys=True)
+    key = sha256_of_text("model", checkpoint.path, checkpoint.name, checkpoint.revision, options, *versions, *machine)
+    return cache_dir() / "models" / f"{key}.json"
+
+
+def _kept(path: Path | None) -> dict[str, Any] | None:
+    """Return what was found of a model at an earlier time, or None."""
+    with contextlib.suppress(OSError, ValueError):
+        found = None if path is None else json.loads(path.read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) else None
+    return None
+
+
+def _keep(path: Path | None, facts: dict[str, Any]) -> None:
+    """Keep what was found of a model; a cache that cannot be written to costs time alone."""
+    with contextlib.suppress(OSError):
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_json(path, facts)
 
 
 def _placed(kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], chosen: LoadOptions) -> _Loaded:
@@ -262,8 +312,8 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
         padded.info = info = replace(info, max_length=longest)
     scorer = CausalScorer(model, tokenizer, info, batch_tokens=batch_tokens)
     checks = _checks_of(info, chosen)
-    if (passed := _passed(checks)) is not None:
-        head: Any = model.get_output_embeddings() if passed["head"] else None  # type: ignore[no-untyped-call]
+    if (passed := _kept(checks)) is not None:
+        head: Any = model.get_output_embeddings() if passed.get("head") else None  # type: ignore[no-untyped-call]
         scorer.head, scorer.trunk_worth_tokens = head, TRUNK_WORTH_TOKENS
         return scorer
     alone = batch_problem(padded)
@@ -281,12 +331,12 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     scorer.head = block_head(scorer)
     check_chat_template(scorer)
     if problem is None:
-        _keep_passed(checks, head=scorer.head is not None)
+        _keep(checks, {"head": scorer.head is not None})
     return scorer
 
 
 def _checks_of(info: ModelInfo, chosen: LoadOptions) -> Path | None:
-    """Return the file that exists once this very model has passed its checks at load; None = it is not identified."""
+    """Return the file that exists once this very model has passed its checks; one that fails is checked each time."""
     import torch
 
     if info.revision == "unknown":
@@ -294,22 +344,6 @@ def _checks_of(info: ModelInfo, chosen: LoadOptions) -> Path | None:
     cpu, versions = torch.backends.cpu.get_cpu_capability(), (version("pairbank"), ENGINE_VERSION, MODELS_VERSION)
     key = sha256_of_text("checks", info.key, str(chosen["batch_tokens"]), cpu, *map(str, versions))
     return cache_dir() / "checks" / f"{key}.json"
-
-
-def _passed(checks: Path | None) -> dict[str, bool] | None:
-    """Return what was found when the checks passed, or None."""
-    with contextlib.suppress(OSError, ValueError):
-        found = None if checks is None else json.loads(checks.read_text(encoding="utf-8"))
-        return found if isinstance(found, dict) and isinstance(found.get("head"), bool) else None
-    return None
-
-
-def _keep_passed(checks: Path | None, *, head: bool) -> None:
-    """Note that the checks passed, and whether `block_head` found one; a model that fails one is checked each time."""
-    with contextlib.suppress(OSError):  # a cache that cannot be written to costs time alone
-        if checks is not None:
-            checks.parent.mkdir(parents=True, exist_ok=True)
-            write_json(checks, {"head": head})
 
 
 def _masked(loaded: _Loaded, chosen: LoadOptions) -> MaskedScorer:
@@ -346,10 +380,10 @@ def _seq2seq(loaded: _Loaded, chosen: LoadOptions) -> Seq2SeqScorer:
 def _batch_problem(scorer: MaskedScorer | Seq2SeqScorer, chosen: LoadOptions) -> str | None:
     """Return what `batch_problem` finds; nothing is tried where this very model has passed."""
     checks = _checks_of(scorer.info, chosen)
-    if _passed(checks) is not None:
+    if _kept(checks) is not None:
         return None
     if (problem := batch_problem(scorer)) is None:
-        _keep_passed(checks, head=False)
+        _keep(checks, {})
     return problem
 
 

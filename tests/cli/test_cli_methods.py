@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -14,6 +15,8 @@ from pairbank.errors import ScoringError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.prompts.registry import prompts
 from prompt_files import BOTH_ORDERS
+from tiny_bidirectional_models import masked_model, saved, t5_model
+from tiny_models import ARCHITECTURES, saved_model
 
 PAIR = ("--item", "The hens cluck.", "--item", "The hens clucks.")
 
@@ -96,3 +99,41 @@ def test_show_reads_a_file_of_ones_own_as_score_reads_it(tmp_path: Path) -> None
     assert "*" not in shown
     contexts = ("--context", "Mia trusts Leo.", "--context", "Mia doubts Leo.", "--item", "She waves.")
     assert '1. "Mia doubts Leo."' in run("methods", "show", "social24_choice", *contexts, "--text", "target_number=2")
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("kind", ["gpt2", "bert", "t5"])
+def test_where_every_number_is_stored_no_model_is_loaded(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = (
+        saved_model(ARCHITECTURES[kind], tmp_path / kind)
+        if kind == "gpt2"
+        else saved(*(masked_model("bert") if kind == "bert" else t5_model()), tmp_path / kind)
+    )
+    loaded: list[str] = []
+    real = pairbank.load_model
+
+    def counted(model: str, **options: Any) -> Any:  # noqa: ANN401 - as the function in whose place it stands
+        loaded.append(model)
+        return real(model, **options)
+
+    monkeypatch.setattr(pairbank, "load_model", counted)
+
+    def score(name: str, *more: str) -> bytes:
+        out = tmp_path / f"{name}.parquet"
+        run("score", "starter", "--limit", "1", "--model", str(folder), "--out", str(out), "-m", "direct", *more)
+        return out.read_bytes()
+
+    first = score("first")
+    assert len(loaded) == 1
+    assert score("again") == first
+    assert len(loaded) == 1
+    score("other_items", "--limit", "2")
+    assert len(loaded) == 2
+    score("other_dtype", "--dtype", "bfloat16")
+    assert len(loaded) == 3
+    config = folder / "config.json"
+    config.write_text(config.read_text(encoding="utf-8") + " ", encoding="utf-8")
+    score("another_model")
+    assert len(loaded) == 4

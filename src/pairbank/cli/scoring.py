@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.applicability import Chosen
+    from pairbank.scoring.run.units import Part
     from pairbank.scoring.scored import Scored
 
 
@@ -125,7 +126,6 @@ def score(
     """
     import pairbank
     from pairbank.files import refuse_other_than_a_file
-    from pairbank.scoring.score import score_part
     from pairbank.scoring.table_files import refuse_other_suffixes
 
     if over_length not in ("error", "nan"):
@@ -161,14 +161,10 @@ def score(
         if revisions is not None:
             score_checkpoints(items, places, out[0], asked, load=load)
             return
-        scorer = load(model, **options) if cluster is None else stack.enter_context(cluster(model, options))
-        with bars(work_of(scorer)) as bar:
-            tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
-            if chosen is not None:
-                say_part(chosen, score_part(items, scorer, chosen, progress=tell, **asked))
-                return
-            scored = pairbank.score(items, scorer, progress=tell, **asked)
-        say_work(work_of(scorer))
+        shared = None if cluster is None else stack.enter_context(cluster(model, options))
+        scored = _scored(items, model, options, asked, shared, chosen)
+    if scored is None:
+        return
     for path in out:
         scored.save(path, bom=bom)
     say_report(pairbank.report([scored], analyses=["multiverse"] if multiverse else []))
@@ -180,6 +176,35 @@ def score(
     )
     without = f"; no scores of {', '.join(empty)}" if empty else ""
     say(f"{', '.join(map(str, out))}: {len(scored):,} items with {', '.join(computed) or 'no scores'}{without}")
+
+
+def _scored(
+    items: datasets.Dataset,
+    model: str,
+    options: LoadOptions,
+    asked: Mapping[str, Any],
+    workers: Scorer | None,
+    part: Part | None,
+) -> Scored | None:
+    """Return the scored table; None of a part. A model is not loaded where every number is stored."""
+    import pairbank
+    from pairbank.scoring.api.model import ScoringStats
+    from pairbank.scoring.models.load import remembered
+    from pairbank.scoring.score import score_part, score_stored
+
+    info = remembered(model, **options) if workers is None and part is None else None
+    if info is not None and (found := score_stored(items, info, **asked)) is not None:
+        say_work({found.model: ScoringStats()})
+        return found
+    scorer = workers or load(model, **options)
+    with bars(work_of(scorer)) as bar:
+        tell = bar(f"scoring {items['corpus'][0]}", scorer.info.name)
+        if part is not None:
+            say_part(part, score_part(items, scorer, part, progress=tell, **asked))
+            return None
+        scored = pairbank.score(items, scorer, progress=tell, **asked)
+    say_work(work_of(scorer))
+    return scored
 
 
 def _with_scores(scored: Scored) -> list[str]:
