@@ -182,20 +182,19 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
     return loaded
 
 
-def remembered(model: str | Path, /, **options: Unpack[LoadOptions]) -> ModelInfo | None:
+def remembered(
+    model: str | Path, /, *, progress: Tell | None = None, **options: Unpack[LoadOptions]
+) -> ModelInfo | None:
     """Return what the signature records of a local model that was loaded before, as it is now; None = load it.
 
     Neither weights nor torch are loaded: stored scores can be found by it.
-
-    Raises:
-        ModelLoadError: no such model, or an option that does not exist.
     """
     if ADDRESS.match(str(model)) or (BACKEND_NAME.fullmatch(str(model)) and not Path(model).exists()):
         return None
-    reference = reference_of(model)
-    chosen = completed(with_revision(options, reference.revision))
-    facts = _kept(_remembered_at(located(reference.id, gguf_file=chosen["gguf_file"]), chosen))
-    with contextlib.suppress(TypeError):
+    with contextlib.suppress(ModelLoadError, TypeError):  # `load_model` says what is wrong
+        reference = reference_of(model)
+        chosen = completed(with_revision(options, reference.revision))
+        facts = _kept(_remembered_at(located(reference.id, gguf_file=chosen["gguf_file"], tell=progress), chosen))
         return None if facts is None else ModelInfo(**facts)
     return None
 

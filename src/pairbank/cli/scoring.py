@@ -192,7 +192,8 @@ def _scored(
     from pairbank.scoring.models.load import remembered
     from pairbank.scoring.score import score_part, score_stored
 
-    info = remembered(model, **options) if workers is None and part is None else None
+    tell_reading = Downloads(doing="reading").tell
+    info = remembered(model, progress=tell_reading, **options) if workers is None and part is None else None
     if info is not None and (found := score_stored(items, info, **asked)) is not None:
         say_work({found.model: ScoringStats()})
         return found
