@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +13,8 @@ from typer.testing import CliRunner
 
 from pairbank.cli import app
 from pairbank.errors import ScoringError
+from pairbank.scoring.models.causal import CausalScorer
+from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.word_files import joined, read_table, read_texts, write_table
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -130,3 +134,35 @@ def test_the_command_joins_reading_times_of_two_models(tmp_path: Path) -> None:
     assert [one["name"] for one in signature["models"]] == ["gpt2", "llama"]
     refused = CliRunner().invoke(app, [*arguments[:2], "--model", names[0], "--out", str(tmp_path / "x.csv")])
     assert refused.exit_code != 0
+
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "words.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.ci
+@pytest.mark.filterwarnings("ignore:The design matrix is rank-deficient")  # a few made-up reading times
+def test_the_page_runs_as_it_stands(demo_model: CausalScorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = ""
+    monkeypatch.setattr("pairbank.load_model", lambda _name, **_options: demo_model)
+    for line in "".join(blocks("sh")).splitlines():
+        program, *rest = shlex.split(line)
+        if program == "printf":
+            text, redirect, name = rest
+            assert redirect == ">"
+            Path(name).write_text(text.replace("\\n", "\n"), encoding="utf-8")
+            continue
+        done = CliRunner().invoke(app, rest, catch_exceptions=False)
+        assert done.exit_code == 0, (line, done.output)
+        shown += done.output
+    [table] = blocks("text")
+    for row in table.splitlines():
+        assert row.split() in [line.split() for line in shown.splitlines()], row
+    words, tokens, regression = blocks("python")
+    exec(compile(words, "words.md", "exec"), {})  # noqa: S102 - the page's own
+    exec(compile(f"import pairbank\n{tokens}", "words.md", "exec"), {"model": FakeScorer()})  # noqa: S102 - the page's own
+    exec(compile(regression, "words.md", "exec"), {})  # noqa: S102 - the page's own
