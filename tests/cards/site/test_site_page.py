@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -492,6 +493,19 @@ def test_every_item_is_shown_whole_and_none_of_its_text_becomes_markup(hard: Sho
         assert "fake-1" in told
         _only_harmless(hard)
     assert hard.page.evaluate("window.hacked") is None
+
+
+def test_tokens_of_an_items_sentence_tell_their_string_and_log_probability(hard: Shown) -> None:
+    hard.open(f"?tab=items&corpus=hard&model=fake_2_&item={quote('hard/odd/1')}")
+    pieces = hard.page.locator(".pb-detail .pb-good .pb-tokenised span")
+    sentence = "".join(pieces.all_inner_texts())
+    assert sentence == "The pilot number 1 sees the river."
+    tip = pieces.nth(4).get_attribute("data-tip") or ""
+    assert re.fullmatch(r"“p”: −\d+\.\d\d nats", tip)
+    pieces.nth(4).scroll_into_view_if_needed()
+    pieces.nth(4).dispatch_event("mouseover")
+    assert hard.page.locator("#pb-tip.on").text_content() == tip
+    assert hard.page.locator(".pb-detail .pb-bad .pb-tokenised span").count() == len(sentence) - 1
 
 
 @pytest.mark.parametrize("tab", ["grid", "leaderboard", "compare", "versus", "agreement", "people", "download"])
