@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pairbank.errors import BankError
+from pairbank.files import cleaned_up
 from pairbank.processes import host, is_running
 
 LOCK = ".pairbank-lock"
@@ -77,20 +78,21 @@ def locked(root: Path) -> Iterator[Lock]:
         BankError: another process has held it for too long, or the folder cannot be written to.
     """
     made = [folder for folder in (root, *root.parents) if not folder.exists()]
-    lock = _acquired(root)
-    stop = threading.Event()
-    toucher = threading.Thread(target=_touch, args=(lock.path, stop), daemon=True)
-    toucher.start()
-    try:
-        yield lock
-    finally:
+    path, token, stop = root / LOCK, secrets.token_hex(8), threading.Event()
+
+    def give_back() -> None:
         stop.set()
-        if _holder(lock.path) == lock.holder:  # before the wait for the thread, in which an interrupt may come
-            lock.path.unlink(missing_ok=True)
-        toucher.join()
         with contextlib.suppress(OSError):
+            if (holder := _holder(path)) is not None and holder.token == token:
+                path.unlink(missing_ok=True)
+            path.with_name(f"{LOCK}.{token}").unlink(missing_ok=True)
             for folder in made:
                 folder.rmdir()
+
+    with cleaned_up(give_back):
+        lock = Lock(path=path, holder=_acquired(path, token))
+        threading.Thread(target=_touch, args=(path, stop), daemon=True).start()
+        yield lock
 
 
 def locked_where_writable(root: Path) -> contextlib.AbstractContextManager[object]:
@@ -98,13 +100,13 @@ def locked_where_writable(root: Path) -> contextlib.AbstractContextManager[objec
     return locked(root) if os.access(root, os.W_OK) else contextlib.nullcontext()
 
 
-def _acquired(root: Path) -> Lock:
-    path = root / LOCK
+def _acquired(path: Path, token: str) -> Holder:
+    root = path.parent
     start = said = time.monotonic()
     while True:
         root.mkdir(parents=True, exist_ok=True)
-        if (mine := _created(path)) is not None:
-            return Lock(path=path, holder=mine)
+        if (mine := _created(path, token)) is not None:
+            return mine
         if (other := _abandoned(path)) is not None:
             _take_over(path, other)
             continue
@@ -126,12 +128,12 @@ def remove_leftovers(root: Path) -> None:
                 left.unlink()
 
 
-def _created(path: Path) -> Holder | None:
+def _created(path: Path, token: str) -> Holder | None:
     """Return the new holder, this process; None where somebody else holds the lock, or the folder has just gone."""
     since = datetime.now(UTC).isoformat(timespec="seconds")
-    holder = Holder(host=host(), pid=os.getpid(), since=since, token=secrets.token_hex(8))
+    holder = Holder(host=host(), pid=os.getpid(), since=since, token=token)
     # written whole under another name first: a lock is never seen half-written, and a link is made by one process only
-    mine = path.with_name(f"{LOCK}.{holder.token}")
+    mine = path.with_name(f"{LOCK}.{token}")
     try:
         mine.write_text(json.dumps(asdict(holder)), encoding="utf-8")
         try:
@@ -181,11 +183,9 @@ def _abandoned(path: Path) -> Holder | None:
 def _now_on(path: Path) -> float:
     """Return the time by the clock of the file system that a lock stands on, which need not be this machine's."""
     probe = path.with_name(f"{LOCK}.{secrets.token_hex(8)}")
-    try:
+    with cleaned_up(lambda: probe.unlink(missing_ok=True)):
         probe.touch()
         return probe.stat().st_mtime
-    finally:
-        probe.unlink(missing_ok=True)
 
 
 def _take_over(path: Path, other: Holder) -> None:

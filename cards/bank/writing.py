@@ -19,7 +19,7 @@ from pathlib import Path
 from pairbank.cards.bank.layout import FOLDERS, MANIFEST, RECORD, bank_files, foreign_entries, read_manifest
 from pairbank.cards.bank.lock import LOCK, Lock, locked, remove_leftovers
 from pairbank.errors import BankError, OutputError, PairbankError
-from pairbank.files import refused
+from pairbank.files import cleaned_up, refused
 
 WRITING = ".pairbank-writing"
 _NEW, _WHOLE = "new", "whole"
@@ -68,20 +68,27 @@ def _staged(root: Path) -> Iterator[tuple[Path, Lock]]:
     with errors_named(root), locked(root) as lock:
         _recover(root)
         refuse_other_folders(root)
-        try:
-            staged = root / WRITING / _NEW
+        staged = root / WRITING / _NEW
+        with cleaned_up(lambda: _discard(root)):
             staged.mkdir(parents=True)
             yield staged, lock
-        finally:
-            if not is_unfinished(root):
-                shutil.rmtree(root / WRITING, ignore_errors=True)
+
+
+def _discard(root: Path) -> None:
+    if not is_unfinished(root):
+        shutil.rmtree(root / WRITING, ignore_errors=True)
 
 
 def _commit(root: Path, lock: Lock) -> None:
     lock.check()
     _flush(root / WRITING / _NEW)
-    (root / WRITING / _WHOLE).touch()
-    _move(root)
+    try:
+        (root / WRITING / _WHOLE).touch()
+        _move(root)
+    except KeyboardInterrupt:
+        if is_unfinished(root):
+            _move(root)
+        raise
 
 
 def refuse_other_folders(root: Path) -> None:

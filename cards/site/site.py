@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -29,7 +28,7 @@ from pairbank.cards.site.report_pages import write_reports
 from pairbank.cards.site.results_data import write_results
 from pairbank.cards.site.source import Folder, Source, manifest_of, open_source
 from pairbank.errors import OutputError, PairbankError
-from pairbank.files import PART, read_parquet, remove_leftovers, temporary_prefix, write_bytes
+from pairbank.files import folder_beside, read_parquet, write_bytes
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures, find_features
 
 if TYPE_CHECKING:
@@ -254,12 +253,14 @@ def _replaced(out: Path) -> Iterator[Path]:
     if out.is_dir() and any(out.iterdir()) and not (out / MANIFEST_PATH).is_file():
         first = min(path.name for path in out.iterdir())
         raise OutputError(f"{out} exists and is no site (it holds {first}); choose a new or empty folder for the site")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(out)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=temporary_prefix(out), suffix=PART) as beside:
-        staged = Path(beside) / "new"
+    with folder_beside(out) as beside:
+        staged, old = beside / "new", beside / "old"
         staged.mkdir()
         yield staged
-        if out.is_dir():
-            out.replace(Path(beside) / "old")
-        staged.replace(out)
+        try:
+            if out.is_dir():
+                out.replace(old)
+            staged.replace(out)
+        finally:
+            if old.is_dir() and not out.exists():
+                old.replace(out)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import logging
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pairbank.errors import ModelLoadError
-from pairbank.files import cache_dir, sha256_of_text
+from pairbank.files import cache_dir, folder_beside, sha256_of_text
 from pairbank.scoring.models.weights.fingerprint import Stamp, Tell, fingerprint, stamps
 
 logger = logging.getLogger(__name__)
@@ -193,13 +192,10 @@ def demo_folder() -> Path | None:
 
 def _convert_gguf(source: Path, folder: Path) -> None:
     """Dequantise the GGUF file to float32 safetensors; the folder appears whole or not at all."""
-    import tempfile
-
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     logger.info("converting %s once into %s", DEMO_GGUF, folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         model: Any = AutoModelForCausalLM.from_pretrained(source, gguf_file=DEMO_GGUF, dtype=torch.float32)
         tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=DEMO_GGUF)
@@ -209,9 +205,8 @@ def _convert_gguf(source: Path, folder: Path) -> None:
             "pip install 'pairbank[demo]'"
         ) from error
     del model.hf_quantizer, model.config.quantization_config
-    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+    with folder_beside(folder) as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
         if not (folder / "config.json").is_file():
-            os.rename(temporary, folder)  # noqa: PTH104 - Path.rename would be the same
-            Path(temporary).mkdir()
+            temporary.replace(folder)

@@ -12,8 +12,10 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import signal
 import socket
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,6 +94,7 @@ def begin(ray: Any, address: str, *, n_workers: int, needs: Needs) -> bool:  # n
         "log_to_driver": False,
         "logging_level": logging.ERROR,
     }
+    terminated = signal.getsignal(signal.SIGTERM)
     try:
         if address == LOCAL:
             ray.init(
@@ -106,6 +109,8 @@ def begin(ray: Any, address: str, *, n_workers: int, needs: Needs) -> bool:  # n
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         token = "" if "RAY_AUTH_TOKEN" in os.environ else "; one with a token needs it here too (RAY_AUTH_TOKEN)"
         raise ModelLoadError(f"no Ray at {address!r} ({error}); {_REMEDY}{token}") from error
+    if terminated is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, terminated)  # Ray puts its own there, which dumps its stack
     return True
 
 

@@ -12,10 +12,10 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import shutil
 import sys
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +61,18 @@ def sha256_of_texts(parts: Iterable[str]) -> str:
 
 
 @contextlib.contextmanager
+def cleaned_up(clean: Callable[[], object]) -> Iterator[None]:
+    """Call `clean` when a block ends, however it ends; once more if Ctrl+C met it there, so it may be called twice."""
+    try:
+        try:
+            yield
+        finally:
+            clean()
+    finally:
+        clean()
+
+
+@contextlib.contextmanager
 def replaced_atomically(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path` that takes its place when the block ends without an error.
 
@@ -73,19 +85,27 @@ def replaced_atomically(path: Path) -> Iterator[Path]:
     """
     with writing(path):
         refuse_other_than_a_file(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(path)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=temporary_prefix(path), suffix=PART)
-        os.close(handle)
-        temporary = Path(name)
-        try:
+        temporary = _beside(path)
+        with cleaned_up(lambda: temporary.unlink(missing_ok=True)):
+            temporary.touch(exist_ok=False)
             yield temporary
-            umask = os.umask(0)
-            os.umask(umask)
-            temporary.chmod(0o666 & ~umask)
             temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def folder_beside(path: Path) -> Iterator[Path]:
+    """Yield a new empty folder beside `path`, which goes when the block ends; those of killed writers go too."""
+    folder = _beside(path)
+    with cleaned_up(lambda: shutil.rmtree(folder, ignore_errors=True)):
+        folder.mkdir()
+        yield folder
+
+
+def _beside(path: Path) -> Path:
+    """Return a new name for a temporary file or folder beside `path`; remove what killed writers left there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(path)
+    return path.with_name(f"{temporary_prefix(path)}{secrets.token_hex(4)}{PART}")
 
 
 def refuse_other_than_a_file(path: Path) -> None:

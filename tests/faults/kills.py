@@ -1,12 +1,13 @@
 """Stop verbs at random moments by three signals, and start many processes at once; say what was lost or left.
 
-    PYTHONPATH=tests/support python tests/faults/kills.py [--kills 200] [--writers 20] [--rounds 20] [--seed 0]
+    PYTHONPATH=tests/support python tests/faults/kills.py [--kills 200] [--places 100] [--writers 20] [--rounds 20]
 
 In: seeds. Out: one line per verb; exit code 1 if a rerun was refused, gave other bytes than an undisturbed run, a file
 was ever seen half-written, SIGINT or SIGTERM left a temporary file, a lock, a traceback or another exit code than 130
-and 143, or one of ten processes on an empty cache failed. Everything is imported once; each verb runs in a fork, so
-that it is the verb that is stopped and not its imports. About ten minutes per 100 kills on one core; the short form is
-in the tests.
+and 143, or one of ten processes on an empty cache failed. `--places`: SIGINT or SIGTERM at lines of the code that
+writes, cleans up or holds a lock, which a random moment hardly ever meets. Everything is imported once; each verb runs
+in a fork, so that it is the verb that is stopped and not its imports. About ten minutes per 100 kills on one core; the
+short form is in the tests.
 """
 
 from __future__ import annotations
@@ -27,9 +28,14 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
 
 import pairbank
 from golden_models import golden_model
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 FAMILIES = ("llama", "gpt2", "bert", "t5")
@@ -129,7 +135,7 @@ class Tried:
     problems: list[str] = field(default_factory=list)
 
 
-def begin(argv: Sequence[str], folder: Path, said: str = "said") -> int:
+def begin(argv: Sequence[str], folder: Path, said: str = "said", traced: Traced | None = None) -> int:
     """Run a command in a fork of this process; return its process id."""
     signal.pthread_sigmask(signal.SIG_BLOCK, POLITE)  # until the fork runs the verb
     pid = os.fork()
@@ -145,7 +151,7 @@ def begin(argv: Sequence[str], folder: Path, said: str = "said") -> int:
         os.dup2(output, 1)
         os.dup2(output, 2)
         sys.argv = ["pairbank", *argv]
-        code = _exit_code()
+        code = _exit_code(traced)
         signal.pthread_sigmask(signal.SIG_BLOCK, POLITE)
     except BaseException:  # noqa: BLE001 - a fork must end here whatever happens
         traceback.print_exc()
@@ -157,18 +163,61 @@ def begin(argv: Sequence[str], folder: Path, said: str = "said") -> int:
             os._exit(code)
 
 
-def _exit_code() -> int:
-    from pairbank.cli import main
+def _exit_code(traced: Traced | None) -> int:
+    from pairbank import cli
 
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, POLITE)
     except KeyboardInterrupt:
         return STOPPED[signal.SIGINT]
+    if traced:
+        cli.app = _traced(cli.app, traced)  # type: ignore[assignment]
     try:
-        main()
+        cli.main()
     except SystemExit as ended:
+        sys.settrace(None)
         return ended.code if isinstance(ended.code, int) else int(bool(ended.code))
+    finally:
+        sys.settrace(None)
+        if traced:
+            traced.write()
     return 0
+
+
+def _traced(app: Callable[[], object], traced: Traced) -> Callable[[], object]:
+    def run() -> object:
+        sys.settrace(traced.step)
+        return app()
+
+    return run
+
+
+WATCHED = ("contextlib.py", "pairbank/files.py", "bank/lock.py", "bank/writing.py", "site/site.py")
+"""Where a command writes, cleans up and holds its lock."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Traced:
+    """A process that notes the places it passes, or signals itself at a step."""
+
+    places: Path
+    """Is written at the end: file, line and event of every step, a line each."""
+    at: int = -1
+    how: signal.Signals = signal.SIGINT
+    passed: list[str] = field(default_factory=list)
+
+    def step(self, frame: FrameType, event: str, _value: object) -> TraceFunction | None:
+        """Count a step."""
+        if not frame.f_code.co_filename.endswith(WATCHED):
+            return None
+        self.passed.append(f"{frame.f_code.co_filename}:{frame.f_lineno} {event}")
+        if len(self.passed) - 1 == self.at:
+            signal.raise_signal(self.how)
+        return self.step
+
+    def write(self) -> None:
+        """Say where it has been."""
+        self.places.write_text("\n".join(self.passed))
 
 
 def ended(pid: int) -> int:
@@ -299,6 +348,35 @@ def trial(verb: Verb, known: Reference, ground: Path, rng: random.Random, tried:
         shutil.rmtree(folder.parent)
 
 
+def at_places(verb: Verb, known: Reference, ground: Path, rng: random.Random, n_places: int) -> list[str]:
+    """Signal a verb at places of the code that writes, spread over all that it passes; return what went wrong."""
+    problems, steps = [], _steps(verb, ground, rng)
+    for step, place in sorted(rng.sample(steps, min(n_places, len(steps)))):
+        folder, how = fresh(ground, is_warm=True), rng.choice((*POLITE,))
+        code = ended(begin(verb.argv, folder, traced=Traced(places=folder.parent / "places", at=step, how=how)))
+        found = _left(folder, known, how, code)
+        if problem := complete(verb.argv, folder):
+            found.append(f"rerun refused: {problem}")
+        elif unlike := differing(contents(folder), known.after):
+            found.append(f"the rerun differs in {unlike}")
+        problems += [f"{verb.name}: {how.name} at step {step}, {place}: {problem}" for problem in found]
+        shutil.rmtree(folder.parent)
+    return problems
+
+
+def _steps(verb: Verb, ground: Path, rng: random.Random) -> list[tuple[int, str]]:
+    """Return a step for each place that a verb passes, one of those at which it is there."""
+    folder = fresh(ground, is_warm=True)
+    traced = Traced(places=folder.parent / "places")
+    if ended(begin(verb.argv, folder, traced=traced)):
+        raise SystemExit(f"{verb.name}: {(folder.parent / 'said').read_text()}")
+    met: dict[str, list[int]] = {}
+    for step, place in enumerate(traced.places.read_text().splitlines()):
+        met.setdefault(place, []).append(step)
+    shutil.rmtree(folder.parent)
+    return [(rng.choice(steps), place) for place, steps in met.items()]
+
+
 def _left(folder: Path, known: Reference, how: signal.Signals, code: int) -> list[str]:
     """Return what a stopped verb left that is neither old nor new, and how else it did not end as it should."""
     problems = []
@@ -380,13 +458,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a line a verb, and everything that went wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--places", type=int, default=0, help="of each verb's code that writes; 1000 are all")
     parser.add_argument("--writers", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=20, help="of ten processes on an empty cache")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="verbs, with commas between them")
     given = parser.parse_args(arguments)
     preload()
-    verbs = [verb for verb in VERBS if given.kills and (not given.only or verb.name in given.only.split(","))]
+    verbs = [
+        verb for verb in VERBS if given.kills + given.places and (not given.only or verb.name in given.only.split(","))
+    ]
     problems = []
     with tempfile.TemporaryDirectory() as place:
         ground = Path(place) / "ground"
@@ -403,6 +484,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             said = f"{one.kills} kills, {one.while_running} before its end, {len(one.problems)} problems"
             print(f"{name} ({known[name].seconds[True]:.1f} s): {said}", flush=True)  # noqa: T201
             problems += one.problems
+        for verb in verbs if given.places else ():
+            found = at_places(verb, known[verb.name], ground, rng, given.places)
+            print(f"{verb.name}, at most {given.places} places: {len(found)} problems", flush=True)  # noqa: T201
+            problems += found
         if given.writers:
             found = many_writers(given.writers, ground)
             print(f"{given.writers} writers of one bank: {len(found)} problems", flush=True)  # noqa: T201

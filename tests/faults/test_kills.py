@@ -1,4 +1,4 @@
-"""The short form of `kills.py`: some verbs killed at random moments, and several writers of one bank at once."""
+"""The short form of `kills.py`: verbs stopped at random moments and at lines of what writes, and writers at once."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ def test_killed_verbs_are_accepted_again_with_equal_bytes_and_writers_at_once_lo
         str(ROOT / "tests/faults/kills.py"),
         "--kills",
         "6",
+        "--places",
+        "4",
         "--writers",
         "3",
         "--rounds",
@@ -32,4 +34,6 @@ def test_killed_verbs_are_accepted_again_with_equal_bytes_and_writers_at_once_lo
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("nothing lost, every rerun accepted, every byte as undisturbed\n")
     assert "1 rounds of 10 processes on an empty cache: 0 problems" in done.stdout
+    for verb in verbs.split(","):
+        assert f"{verb}, at most 4 places: 0 problems" in done.stdout
     assert "3 writers of one bank: 0 problems" in done.stdout

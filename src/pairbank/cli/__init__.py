@@ -13,6 +13,7 @@ import re
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Annotated, NoReturn
@@ -122,6 +123,7 @@ def main() -> None:
     try:
         app()
     except (SystemExit, KeyboardInterrupt) as end:
+        _finish_blocks(end)
         if terminated():
             raise SystemExit(128 + signal.SIGTERM) from None
         if isinstance(end, KeyboardInterrupt):
@@ -132,6 +134,13 @@ def main() -> None:
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""
         _end_with(f"{what}{error.strerror or error}; check the place, and run it again")
+
+
+def _finish_blocks(end: BaseException | None) -> None:
+    """Let go of what an exception holds: a context manager that Ctrl+C met before its block began cleans up then."""
+    while end is not None:
+        traceback.clear_frames(end.__traceback__)
+        end = end.__context__
 
 
 def _terminable() -> Callable[[], bool]:
