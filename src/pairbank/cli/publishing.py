@@ -14,6 +14,7 @@ from pairbank.cli.display.output import answer, hint, say
 
 BENCHMARK = "Also publish eval.yaml; the Hub rejects frameworks that it does not know."
 EVERY_EVAL_EVER = "every-eval-ever"
+FOR_R = "r"
 PROPOSE = "Open a pull request with the results on each model's repository; publishes eval.yaml."
 BankFolder = Annotated[Path, typer.Argument(help="Folder of a bank.")]
 
@@ -53,7 +54,7 @@ def export(
     scored: Annotated[list[Path], typer.Argument(help="Bank folders, or parquet files written by pairbank.")],
     out: Annotated[Path, typer.Option(help="Folder to write to.")],
     to: Annotated[
-        str, typer.Option(help="csv, tsv, jsonl or xlsx (one file per table), or every-eval-ever.")
+        str, typer.Option(help="csv, tsv, jsonl or xlsx (one file per table), r (with a script), or every-eval-ever.")
     ] = EVERY_EVAL_EVER,
     organisation: Annotated[str, typer.Option(help="Source organisation, for every-eval-ever.")] = "not stated",
     at: Annotated[
@@ -72,21 +73,28 @@ def export(
     """Export a bank or scored tables to another format.
 
     Example: pairbank export demo-bank --to csv --out tables
+    Example: pairbank export demo-bank --to r --out for-r
     Example: pairbank export scored.parquet --to every-eval-ever --out eee
     """
     import pairbank
     from pairbank.cards.export.copies import KINDS, export_copies
+    from pairbank.cards.export.for_r import export_for_r
     from pairbank.errors import unknown_name
+    from pairbank.study.scored_files import banks_of, scored_files
 
-    if to in KINDS:
+    if to in {*KINDS, FOR_R}:
         with quiet_bars(), status("exporting"):
-            found = export_copies(scored, out, kind=to, bom=bom)
+            if to == FOR_R:
+                paths = scored_files(scored)
+                found = export_for_r([pairbank.read_scored(path) for path in paths], banks_of(paths), out)
+            else:
+                found = export_copies(scored, out, kind=to, bom=bom)
         answer(exported=[{"out": path} for path in found])
         for path in found:
             say(str(path))
         return
     if to != EVERY_EVAL_EVER:
-        raise unknown_name("format", to, [*KINDS, EVERY_EVAL_EVER])
+        raise unknown_name("format", to, [*KINDS, FOR_R, EVERY_EVAL_EVER])
     with quiet_bars(), status("exporting"):
         tables = [pairbank.read_scored(path) for path in scored]
         written = pairbank.export_results(tables, out, organisation=organisation, at=at)

@@ -1,0 +1,109 @@
+"""`pairbank export --to r`: tidy tables that agree with the report's numbers, and a script that runs."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import pairbank
+from pairbank.cards.export.for_r import PEOPLE, SCORES, SCRIPT
+from pairbank.cli import app
+from pairbank.scoring.models.fake import FakeScorer
+from single_sentences import labelled, rated
+from three_models import MODELS, rated_items
+
+METHODS = ("direct", "meta_question_simple", "acceptable_sentence")
+
+
+def exported(source: Path, out: Path) -> pd.DataFrame:
+    done = CliRunner().invoke(app, ["export", str(source), "--to", "r", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    return pd.read_csv(out / SCORES)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of scored tables: three models, pairs and sentences with and without ratings, two languages."""
+    root = tmp_path_factory.mktemp("scored")
+    for items in (rated_items(), labelled(8, language="de"), rated(), pairbank.load_corpus("starter", limit=3)):
+        for name in MODELS:
+            scored = pairbank.score(items, FakeScorer(name=name), methods=list(METHODS))
+            scored.save(root / f"{scored.corpus}-{name}.parquet")
+    return root
+
+
+def test_what_is_exported_has_the_accuracies_and_correlations_of_the_report(folder: Path, tmp_path: Path) -> None:
+    rows = exported(folder, tmp_path)
+    assert not (tmp_path / PEOPLE).exists()
+    summary = pairbank.report([pairbank.read_scored(path) for path in sorted(folder.iterdir())]).summary
+    whole = summary[(summary["group_by"] == "all") & (summary["group"] == "")]
+    n_compared = 0
+    for (corpus, model, method), part in rows.groupby(["corpus", "model", "method"]):
+        cells = whole[(whole["corpus"] == corpus) & (whole["model"] == model) & (whole["method"] == method)]
+        known = cells.set_index("metric")["value"]
+        pairs = part[part["task"] != "sentence"].dropna(subset=["correct"])
+        if len(pairs):
+            name = "accuracy" if method == "direct" else "accuracy_pooled"
+            assert pairs["correct"].mean() == pytest.approx(known[name], abs=1e-12)
+            n_compared += 1
+        of_sentences = part[part["task"] == "sentence"].dropna(subset=["correct"])
+        if len(of_sentences) and "answer_accuracy" in known:
+            assert of_sentences["correct"].mean() == pytest.approx(known["answer_accuracy"], abs=1e-12)
+            n_compared += 1
+        if method == "direct" and corpus == "rated":
+            r = np.corrcoef(part["delta"], part["human_delta"])[0, 1]
+            assert r == pytest.approx(known["pearson_human"], abs=1e-12)
+            n_compared += 1
+    assert n_compared >= 18
+    texts = {text for name in ("target_good", "target_bad") for text in rated_items()[name]}
+    assert not texts & set((tmp_path / SCORES).read_text(encoding="utf-8").replace("\n", ",").split(","))
+
+
+def test_individual_ratings_go_along_from_a_bank(tmp_path: Path) -> None:
+    items = rated_items()
+    given = [
+        {"item_id": item, "side": side, "rater": f"p{k}", "value": 3.0 + k, "scale": "likert7"}
+        for item in items["item_id"]
+        for side in ("good", "bad")
+        for k in range(3)
+    ]
+    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in MODELS]
+    bank = pairbank.write_bank(tmp_path / "bank", scored=scored, ratings=[pd.DataFrame(given)])
+    exported(bank, tmp_path / "out")
+    people = pd.read_csv(tmp_path / "out" / PEOPLE)
+    assert len(people) == len(given)
+    assert set(people["corpus"]) == {"rated"}
+    assert people["value"].sum() == sum(one["value"] for one in given)
+
+
+def test_the_script_fits_and_its_estimates_are_those_of_the_tables(folder: Path, tmp_path: Path) -> None:
+    rscript = shutil.which("Rscript")
+    if rscript is None or subprocess.run([rscript, "-e", "library(lme4)"], capture_output=True, check=False).returncode:
+        pytest.skip("R or its package lme4 is not installed (Debian: r-cran-lme4)")
+    rows = exported(folder, tmp_path)
+    done = subprocess.run([rscript, SCRIPT], cwd=tmp_path, capture_output=True, text=True, check=True)
+    parts = dict(re.findall(r"## ([^\n]+?) \n(.*?)(?=\n## |\Z)", done.stdout, re.DOTALL))
+    assert {"Accuracy, rated", "Accuracy, labelled", "Accuracy, starter"} <= parts.keys()
+    assert {"Deltas and people's ratings, rated", "Deltas and people's ratings, rated-sentences"} <= parts.keys()
+    # models of noise differ in nothing, so that the intercept is the log odds of all answers
+    choices = rows[(rows["corpus"] == "starter") & rows["correct"].isin([0, 1])]
+    share = choices.loc[choices["method"] == "direct", "correct"].mean()
+    assert estimate(parts["Accuracy, starter"], "(Intercept)") == pytest.approx(math.log(share / (1 - share)), abs=0.1)
+    # ratings vary over items alone, and the design is balanced: the slope is the mean of the models' r
+    of_direct = rows[(rows["corpus"] == "rated") & (rows["method"] == "direct")]
+    r = [np.corrcoef(part["delta"], part["human_delta"])[0, 1] for _, part in of_direct.groupby("model")]
+    found = estimate(parts["Deltas and people's ratings, rated"], "people_z")
+    assert found == pytest.approx(np.mean(r), abs=0.002)
+
+
+def estimate(text: str, term: str) -> float:
+    [value] = re.findall(rf"^{re.escape(term)}\s+(-?[\d.e-]+)", text, re.MULTILINE)
+    return float(value)
