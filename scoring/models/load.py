@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     LoadedModel: TypeAlias = CausalScorer | MaskedScorer | Seq2SeqScorer
     AnyScorer = TypeVar("AnyScorer", CausalScorer, MaskedScorer, Seq2SeqScorer)
 
+KNOWN_MODELS = "known_models"
+"""Folder of the cache with what is known of models that were loaded."""
 BACKENDS: dict[str, str] = {"fake": "pairbank.scoring.models.fake"}
 """Name -> module with a function `load`."""
 SERVER = "pairbank.scoring.models.server.load"
@@ -189,6 +191,8 @@ def remembered(
 
     Neither weights nor torch are loaded: stored scores can be found by it.
     """
+    if not (cache_dir() / KNOWN_MODELS).is_dir():  # then its files need not be read twice
+        return None
     if ADDRESS.match(str(model)) or (BACKEND_NAME.fullmatch(str(model)) and not Path(model).exists()):
         return None
     with contextlib.suppress(ModelLoadError, TypeError):  # `load_model` says what is wrong
@@ -207,7 +211,7 @@ def _remembered_at(checkpoint: Checkpoint, chosen: LoadOptions) -> Path | None:
     machine = [platform.node(), os.environ.get("CUDA_VISIBLE_DEVICES", "")]
     options = json.dumps(chosen, default=str, sort_keys=True)
     key = sha256_of_text("model", checkpoint.path, checkpoint.name, checkpoint.revision, options, *versions, *machine)
-    return cache_dir() / "models" / f"{key}.json"
+    return cache_dir() / KNOWN_MODELS / f"{key}.json"
 
 
 def _kept(path: Path | None) -> dict[str, Any] | None:
