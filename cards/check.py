@@ -174,8 +174,8 @@ def _head_problems(page: str, manifest: Mapping[str, Any]) -> Iterator[str]:
     parts = page.split("---\n", 2)
     try:
         head = yaml.safe_load(parts[1]) if len(parts) == 3 and not parts[0] else None
-    except yaml.YAMLError as error:
-        yield f"{CARD}: its YAML head cannot be read ({str(error).splitlines()[0]})"
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        yield f"{CARD}: its YAML head cannot be read ({str(error).partition('\n')[0]})"
         return
     if not isinstance(head, dict):
         yield f"{CARD}: no YAML head"

@@ -211,6 +211,7 @@ def test_a_causal_model_that_sees_its_batch_goes_one_sequence_at_a_time(
         return model, report
 
     monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", neighbourly)
+    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))  # that the plain model passed is known of these files
     caplog.clear()
     scorer: Any = load_model(folder, device="cpu")
     assert scorer.info.backend == "causal-single"
