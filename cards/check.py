@@ -175,7 +175,7 @@ def _head_problems(page: str, manifest: Mapping[str, Any]) -> Iterator[str]:
     try:
         head = yaml.safe_load(parts[1]) if len(parts) == 3 and not parts[0] else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        yield f"{CARD}: its YAML head cannot be read ({str(error).partition('\n')[0]})"
+        yield f"{CARD}: its YAML head cannot be read ({str(error).splitlines()[0]})"
         return
     if not isinstance(head, dict):
         yield f"{CARD}: no YAML head"
