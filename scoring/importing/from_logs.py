@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -28,8 +28,9 @@ from pairbank.scoring.scored import Scored
 
 if TYPE_CHECKING:
     import datasets
+    import pandas as pd
 
-    from pairbank.scoring.importing.logs.log import Reader
+    from pairbank.scoring.importing.logs.log import Judgment, Reader
 
 TABLE = "table"
 """The reader of profiles that map the columns of a file: `import_scores`."""
@@ -57,6 +58,9 @@ class Imports:
     """Rows that were not imported: no pairs, or without an item in the corpus."""
     stated: list[Stated]
     """Numbers that the sources state about themselves, beside those computed from their rows."""
+    ratings: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    """Corpus -> people's individual ratings where a source has them, as `write_bank` takes them: item_id, side, rater,
+    value, scale."""
 
 
 def import_logs(
@@ -119,7 +123,30 @@ def import_logs(
         table, more = _table(name, own, how, items, join)
         tables += [] if table is None else [table]
         left_out += more
-    return Imports(tables=_distinct(tables), left_out=left_out, stated=[one for log in logs for one in log.stated])
+    return Imports(
+        tables=_distinct(tables),
+        left_out=left_out,
+        stated=[one for log in logs for one in log.stated],
+        ratings=_ratings(tables, [one for log in logs for one in log.judgments]),
+    )
+
+
+def _ratings(tables: Sequence[Scored], judgments: Sequence[Judgment]) -> dict[str, pd.DataFrame]:
+    """Return corpus -> the ratings of its sentences, under every item that has the sentence on a side."""
+    import pandas as pd
+
+    places: dict[str, dict[tuple[str, str, str], None]] = {}
+    for table in tables if judgments else ():
+        rows = table.dataset.select_columns(["item_id", *(f"target_{side}" for side in SIDES)])
+        for item_id, *texts in zip(*(rows[name][:] for name in rows.column_names), strict=True):
+            for side, text in zip(SIDES, texts, strict=True):
+                places.setdefault(text, {})[table.corpus, item_id, side] = None
+    found: dict[str, list[dict[str, Any]]] = {}
+    for one in judgments:
+        for corpus, item_id, side in places.get(one.text, ()):
+            row = {"item_id": item_id, "side": side, "rater": one.rater, "value": one.value, "scale": one.scale}
+            found.setdefault(corpus, []).append(row)
+    return {corpus: pd.DataFrame(rows) for corpus, rows in found.items()}
 
 
 def reader_of(name: str) -> Reader:

@@ -24,7 +24,7 @@ from pairbank.builders.sources.tables import open_table
 from pairbank.scoring.api.names import UNPARSED
 from pairbank.scoring.importing.declared import JUDGED, SIDES, DeclaredScore, ScoreImportError
 from pairbank.scoring.importing.join import normalised
-from pairbank.scoring.importing.logs.log import Log, LogRow, Refusals, files_in
+from pairbank.scoring.importing.logs.log import Judgment, Log, LogRow, Refusals, files_in
 
 if TYPE_CHECKING:
     import datasets
@@ -40,6 +40,7 @@ _SAMPLED_MODELS = {"davinci2": "text-davinci-002", "davinci3": "text-davinci-003
 _CHAT = {"original_prompt_gpt3.5_turbo": "gpt-3.5-turbo", "original_prompt_gpt4": "gpt-4"}
 _TEMPLATE_ANSWERED = ("text-davinci-002", "text-davinci-003")
 _ANSWERS = dict(zip(JUDGED, (("C",), ("N",)), strict=True))
+_SHARE = "share that accepts"
 _QUESTION = "Is the following sentence grammatically correct in English? Respond with C or N"
 _DIRECT = DeclaredScore(
     name="direct_bos_unstated",
@@ -146,7 +147,8 @@ def _sentences(paths: Sequence[Path]) -> list[Log]:
                 raise ScoreImportError(f"{file}: {text[:60]!r} has two answers of {model}; leave one of them")
             else:
                 accepted[model][text][score] = answer
-    people = _people(paths, stimuli, refusals)
+    judgments = _judgments(paths, stimuli, refusals)
+    people = _means(judgments)
     scores = (_ASKED, _ASKED_TEMPLATE, _SAMPLED)
     logs = []
     for model, found in accepted.items():
@@ -166,6 +168,7 @@ def _sentences(paths: Sequence[Path]) -> list[Log]:
         mine = tuple(score for score in scores if score.name in named)
         logs.append(Log(model=model, tool=TOOL, files=tuple(dict.fromkeys(files[model])), rows=rows, scores=mine))
     logs[0].left_out = refusals.left_out()
+    logs[0].judgments = judgments
     return logs
 
 
@@ -207,22 +210,33 @@ def _answers(paths: Sequence[Path]) -> Iterator[tuple[Path, str, str, list[tuple
             yield file, _SAMPLED_MODELS.get(model, model), _SAMPLED.name, shares
 
 
-def _people(paths: Sequence[Path], stimuli: dict[str, LogRow], refusals: Refusals) -> dict[str, dict[str, str]]:
-    """Return by sentence the share of judgments that accept it, and the number of raters."""
-    judgments: dict[str, list[tuple[str, int]]] = defaultdict(list)
+def _judgments(paths: Sequence[Path], stimuli: dict[str, LogRow], refusals: Refusals) -> list[Judgment]:
+    """Return the share of each rater's repetitions that accept a sentence."""
+    said: dict[tuple[str, str], list[int]] = defaultdict(list)
     for file in files_in(paths, PEOPLE, expected=PEOPLE):
         for line, row in _rows(file, "rater", "sentence", "condition", "accuracy"):
             if row["sentence"] in stimuli:
-                judgments[row["sentence"]].append((row["rater"], _accepts(row, file, line)))
+                said[row["sentence"], row["rater"]].append(_accepts(row, file, line))
             else:
                 refusals.add(file, "the sentence is none of the stimuli", f"row {line}: {row['sentence'][:60]!r}")
+    return [
+        Judgment(text=text, rater=rater, value=sum(found) / len(found), scale=_SHARE, n=len(found))
+        for (text, rater), found in said.items()
+    ]
+
+
+def _means(judgments: Sequence[Judgment]) -> dict[str, dict[str, str]]:
+    """Return by sentence the share of all judgments that accept it, and the number of raters."""
+    by_text: dict[str, list[Judgment]] = defaultdict(list)
+    for one in judgments:
+        by_text[one.text].append(one)
     return {
         text: {
-            "human_good": repr(sum(accepts for _, accepts in found) / len(found)),
-            "human_n": str(len({rater for rater, _ in found})),
-            "human_scale": "share that accepts",
+            "human_good": repr(sum(round(one.value * one.n) for one in found) / sum(one.n for one in found)),
+            "human_n": str(len(found)),
+            "human_scale": _SHARE,
         }
-        for text, found in judgments.items()
+        for text, found in by_text.items()
     }
 
 

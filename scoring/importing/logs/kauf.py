@@ -21,7 +21,7 @@ from pairbank.builders.sources.tables import open_table
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
-from pairbank.scoring.importing.logs.log import Log, LogRow, Refusals, files_in
+from pairbank.scoring.importing.logs.log import Judgment, Log, LogRow, Refusals, files_in
 
 if TYPE_CHECKING:
     import datasets
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.importing.profile import ImportProfile
 
 SET, RATINGS = "_SentenceSet.csv", "_ratings.csv"
+SCALE = "plausibility7"
 SCORES = {
     "sentence-LL": ("sentence_ll", "log P of the sentence, summed; which special tokens are scored is not stated"),
     "sentence-PLL": ("sentence_pll", "pseudo-log-likelihood of the sentence, its tokens masked in turn, summed"),
@@ -52,10 +53,12 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
     Raises:
         ScoreImportError: files that are missing or of another form, or a sentence with two scores.
     """
-    refusals, logs = Refusals(), dict[str, Log]()
+    refusals, logs, judgments = Refusals(), dict[str, Log](), list[Judgment]()
     for file in files_in(paths, f"*{SET}", expected=f"NAME{SET} of lm-event-knowledge"):
         name = file.name.removesuffix(SET)
-        rows, people = list(_items(file, name)), _people(paths, f"{name}{RATINGS}")
+        rows = list(_items(file, name))
+        people, ratings = _people(paths, f"{name}{RATINGS}")
+        judgments += ratings
         texts = {text for row in rows for text in _texts(row)}
         for model, (files, found) in _scores(paths, name, texts, refusals).items():
             log = logs.setdefault(model, Log(model=model, tool="scripts of lm-event-knowledge"))
@@ -71,6 +74,7 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
             if f"{name}_good" in named
         )
     next(iter(logs.values())).left_out = refusals.left_out()
+    next(iter(logs.values())).judgments = judgments
     return list(logs.values())
 
 
@@ -113,7 +117,7 @@ def _scored(row: LogRow, found: Mapping[str, Mapping[str, float]], people: Mappi
         cells |= {f"{name}_{side}": repr(value) for name, value in found[text].items()}
         if text in people:
             mean, n = people[text]
-            cells |= {f"human_{side}": repr(mean), "human_scale": "plausibility7"}
+            cells |= {f"human_{side}": repr(mean), "human_scale": SCALE}
             cells |= {"human_n": str(min(n, int(cells.get("human_n") or n)))} if n else {}
     return LogRow(file=row.file, line=row.line, cells=cells)
 
@@ -154,20 +158,24 @@ def _lines(file: Path) -> Iterator[tuple[int, str, float]]:
             yield number, cells[1], value
 
 
-def _people(paths: Sequence[Path], name: str) -> dict[str, tuple[float, int]]:
-    """Return sentence -> mean rating and number of raters, 0 where only the mean is published."""
+def _people(paths: Sequence[Path], name: str) -> tuple[dict[str, tuple[float, int]], list[Judgment]]:
+    """Return sentence -> mean rating and number of raters, 0 where only the mean is published, and single ratings."""
     ratings: dict[str, list[float]] = defaultdict(list)
-    is_individual = False
+    judgments = []
     for file in files_in(paths, name, expected=f"people's ratings, {name}"):
         for line, row in _rows(file, "Sentence", "Score"):
-            is_individual |= "rater" in row
             if row["Score"] in _NO_RATING:
                 continue
             try:
-                ratings[row["Sentence"]].append(float(row["Score"]))
+                value = float(row["Score"])
             except ValueError as error:
                 raise ScoreImportError(f"{file}, row {line}: {row['Score']!r}, expected a rating") from error
-    return {text: (sum(found) / len(found), len(found) if is_individual else 0) for text, found in ratings.items()}
+            ratings[row["Sentence"]].append(value)
+            if "rater" in row:
+                rater = f"{name.removesuffix(RATINGS)} {row['rater']}"
+                judgments.append(Judgment(text=row["Sentence"], rater=rater, value=value, scale=SCALE))
+    means = {text: (sum(found) / len(found), len(found) if judgments else 0) for text, found in ratings.items()}
+    return means, judgments
 
 
 def _rows(file: Path, *columns: str) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -96,6 +96,20 @@ class Log:
     """What the rows' numbers are, where the profile does not say it."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Of the model: `step`, `family`, `size_billions`."""
+    judgments: list[Judgment] = field(default_factory=list)
+    """People's individual ratings, in the first log of a source."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgment:
+    """What one person said of one sentence."""
+
+    text: str
+    rater: str
+    value: float
+    scale: str
+    n: int = 1
+    """Answers that the value is the mean of."""
 
 
 class Reader(Protocol):

@@ -298,7 +298,10 @@ def import_(
     Example: pairbank import judged.csv --model gpt-x --score judge=decision,good=A,bad=B --out imported
     Example: pairbank import --from lm-eval lm_eval_output --items blimp --out imported
     """
+    import pyarrow as pa
+
     import pairbank
+    from pairbank.files import write_parquet
 
     if source is not None and (profile or column or score):
         raise typer.BadParameter("--from names a profile: leave out --profile, --column and --score, or --from")
@@ -321,10 +324,16 @@ def import_(
             )
             found = pairbank.Imports(tables=tables, left_out=[], stated=[])
         paths = [table.save(out / f"{table.model_slug}.parquet") for table in found.tables]
+        judged = {out / "ratings" / f"{corpus}.parquet": table for corpus, table in found.ratings.items()}
+        for path, ratings in judged.items():
+            write_parquet(path, pa.Table.from_pandas(ratings, preserve_index=False))
     for path, table in zip(paths, found.tables, strict=True):
         methods = (_with_flags(name, table.signature["n_by_flag"].get(name, {})) for name in table.methods)
         answer(imported=[{"out": path, "model": table.model, "n_items": len(table), "methods": table.methods}])
         say(f"{path}: {len(table):,} items with {', '.join(methods)}")
+    for path, ratings in judged.items():
+        answer(ratings=[{"out": path, "n_ratings": len(ratings), "n_raters": ratings["rater"].nunique()}])
+        say(f"{path}: {len(ratings):,} ratings of {ratings['rater'].nunique():,} people, for `pairbank bank --ratings`")
     for line in (*found.left_out, *found.stated):
         say(str(line))
 

@@ -91,6 +91,11 @@ def test_sentences_have_labels_people_and_the_answers_of_each_system(made_up: Pa
     assert data["asked_without_sentence_unparsed"][:] == [0, 0, 1, 0]
     assert tables["gpt-4"].dataset["asked_good"][:] == [1.0, 0.0, 1.0, 0.0]
     assert [(one.file, one.n) for one in found.left_out] == [("prompting_gpt-3.5-turbo_gpt-4.csv", 2)]
+    ratings = found.ratings["hu-2024-dgl-sentences"]
+    assert ratings.columns.to_list() == ["item_id", "side", "rater", "value", "scale"]
+    first = ratings[(ratings["item_id"] == data["item_id"][0]) & (ratings["side"] == "good")]
+    assert dict(zip(first["rater"], first["value"], strict=True)) == {"0": 1.0, "1": 0.5}  # of two answers each
+    assert len(ratings) == len(ratings.drop_duplicates(["item_id", "rater"])) == 8
     summary = pairbank.report([tables["gpt-3.5-turbo"]], n_resamples=10).summary
     numbers = summary[summary["group_by"] == "all"].set_index("metric")["value"]
     assert (numbers["acceptance"], numbers["answer_accuracy"]) == (0.75, 0.75)
@@ -219,3 +224,21 @@ def test_the_command_writes_a_table_a_system(published: Path, tmp_path: Path) ->
         "text_davinci_002.parquet",
         "text_davinci_003.parquet",
     ]
+
+
+@pytest.mark.upstream
+def test_people_are_raters_as_their_file_has_them(sentences: Imports, published: Path, tmp_path: Path) -> None:
+    """80 people, each sentence ten times: each one's r with the mean of the others, from the file by pandas."""
+    people = pd.read_csv(published / "dgl_people.csv", encoding="utf-8-sig", dtype={"rater": str})
+    people = people[people["phenomenon"] != "attention check"]
+    accepts = people["accuracy"].eq(1) == people["condition"].eq("grammatical")
+    shares = accepts.groupby([people["sentence"], people["rater"]]).mean().unstack()
+    expected = [shares[rater].corr(shares.drop(columns=rater).mean(axis=1)) for rater in shares]
+
+    ratings = sentences.ratings["hu-2024-dgl-sentences"]
+    assert (len(ratings), ratings["rater"].nunique(), len(shares)) == (800, 80, 80)
+    report = pairbank.report(sentences.tables[:2], analyses=["raters"], ratings=[ratings], n_resamples=10)
+    each = pd.read_csv(report.save(tmp_path / "report") / "raters_each.csv")
+    found = each.loc[each["kind"] == "rater", "r_with_others"]
+    assert sorted(found) == pytest.approx(sorted(r for r in expected if not np.isnan(r)))
+    assert len(expected) - len(found) == 1  # who says the same of every sentence

@@ -60,6 +60,14 @@ def test_sentences_are_paired_by_item_and_voice_with_peoples_means(made_up: Path
     assert data["sentence_ll_good"][:] == [-20.0, -24.0, -21.0, -21.5]
     assert (data["human_good"][:], data["human_bad"][:]) == ([6.5, None, 5.0, None], [1.0, None, None, None])
     assert data["human_n"][:] == [1, None, 1, None]
+    ratings = found.ratings["kauf-2023"]
+    assert ratings[["side", "rater", "value", "scale"]].to_numpy().tolist() == [
+        ["good", "Made 0", 7.0, "plausibility7"],
+        ["good", "Made 1", 6.0, "plausibility7"],
+        ["bad", "Made 2", 1.0, "plausibility7"],
+        ["good", "Made 0", 5.0, "plausibility7"],
+    ]
+    assert ratings["item_id"].to_list() == [data["item_id"][place] for place in (0, 0, 0, 2)]
     assert data["paradigm"][1] == "animate-inanimate, passive"
     assert tables["bert-y.v2"].dataset["sentence_pll_good"][0] == -21.0
     reasons = {(one.file, one.n, one.reason) for one in found.left_out}
