@@ -228,12 +228,13 @@ def test_the_command_writes_a_table_a_system(published: Path, tmp_path: Path) ->
 
 @pytest.mark.upstream
 def test_people_are_raters_as_their_file_has_them(sentences: Imports, published: Path, tmp_path: Path) -> None:
-    """80 people, each sentence ten times: each one's r with the mean of the others, from the file by pandas."""
+    """80 people, each sentence ten times: each one's r with the mean of the others' z, from the file by pandas."""
     people = pd.read_csv(published / "dgl_people.csv", encoding="utf-8-sig", dtype={"rater": str})
     people = people[people["phenomenon"] != "attention check"]
     accepts = people["accuracy"].eq(1) == people["condition"].eq("grammatical")
     shares = accepts.groupby([people["sentence"], people["rater"]]).mean().unstack()
-    expected = [shares[rater].corr(shares.drop(columns=rater).mean(axis=1)) for rater in shares]
+    z = (shares - shares.mean()) / shares.std()
+    expected = [z[rater].corr(z.drop(columns=rater).mean(axis=1)) for rater in z]
 
     ratings = sentences.ratings["hu-2024-dgl-sentences"]
     assert (len(ratings), ratings["rater"].nunique(), len(shares)) == (800, 80, 80)
