@@ -77,10 +77,12 @@ class Scored:
         return frame
 
     def tokens(self) -> pd.DataFrame:
-        """Return one row per token that `direct` scored: item_id, side, token_number, token, start, end, logprob_nats.
+        """Return one row per token that `direct` scored.
 
+        The columns are item_id, side, token_number, token, start, end, logprob_nats, rank.
         `start` and `end` are characters of the side. White space belongs to the token that follows it; tokens that
-        are bytes of one character share it.
+        are bytes of one character share it. `rank` is 1 for the most probable token; null where it was not read
+        (masked models, servers).
 
         Raises:
             ScoringError: scored without `per_token`, by an earlier version or an encoder-decoder, or texts left out.
@@ -95,14 +97,18 @@ class Scored:
                 f"{self.corpus} by {self.model}: no tokens, for the table has no {', '.join(missing)}; score with "
                 "per_token=True (--per-token)"
             )
+        columns += [name for name in map(c.ranks, SIDES) if name in self.dataset.column_names]
         for row in self.dataset.select_columns(columns):
             for side in SIDES:
                 spans, text = token_spans(row[c.offsets(side)] or ()), row[f"target_{side}"]
-                for number, ((start, end), value) in enumerate(zip(spans, row[c.tokens(side)] or (), strict=False), 1):
-                    rows.append((row["item_id"], side, number, text[start:end], start, end, value))
+                values = row[c.tokens(side)] or ()
+                ranks = row.get(c.ranks(side)) or [None] * len(values)
+                for number, ((start, end), value, rank) in enumerate(zip(spans, values, ranks, strict=False), 1):
+                    rows.append((row["item_id"], side, number, text[start:end], start, end, value, rank))
         if not rows:
             raise ScoringError(f"{self.corpus} by {self.model}: no token has a place in its text (encoder-decoders)")
-        return pd.DataFrame(rows, columns=["item_id", "side", "token_number", "token", "start", "end", "logprob_nats"])
+        names = ["item_id", "side", "token_number", "token", "start", "end", "logprob_nats", "rank"]
+        return pd.DataFrame(rows, columns=names).astype({"rank": "Int32"})
 
     def __repr__(self) -> str:
         shown = self.methods if len(self.methods) <= MOST_SHOWN else (*self.methods[:MOST_SHOWN], "…")

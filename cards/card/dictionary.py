@@ -95,6 +95,8 @@ MEANINGS: Mapping[str, tuple[str, str]] = {
         "between which the tokens of the better side stand: token k is target[offsets[k]:offsets[k+1]]",
     ),
     "bad_offsets": ("characters", "between which the tokens of the worse side stand"),
+    "good_ranks": ("rank", "of each token scored of the better side, 1 for the most probable; causal models"),
+    "bad_ranks": ("rank", "of each token scored of the worse side"),
     "good_before": ("nats", "log-probability of a word's edge before the target of the better side"),
     "bad_before": ("nats", "log-probability of a word's edge before the target of the worse side"),
     "good_after": ("nats", "log-probability of a word's edge after the target of the better side"),

@@ -55,6 +55,8 @@ _SUFFIXES: dict[str, ColumnKind] = {
     "bad_tokens": "list<float64>",
     "good_offsets": "list<int32>",
     "bad_offsets": "list<int32>",
+    "good_ranks": "list<int32>",
+    "bad_ranks": "list<int32>",
     "good_before": "float64",
     "bad_before": "float64",
     "good_after": "float64",
@@ -154,6 +156,10 @@ class ScoreColumns:
     def offsets(self, side: Side) -> str:
         """Return the column of the characters of a side between which its tokens stand: one more than tokens."""
         return f"{self.method}_{side}_offsets"
+
+    def ranks(self, side: Side) -> str:
+        """Return the column of the rank of each token that is scored of a side, 1 for the most probable."""
+        return f"{self.method}_{side}_ranks"
 
     def edge(self, side: Side, edge: Edge) -> str:
         """Return the column of the log-probability of a word's edge, before or after a side's target."""

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from pairbank.arrays import FloatArray
+import numpy as np
+
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
 from pairbank.scoring.api.model import Ask, Continuation, Scorer
 from pairbank.scoring.api.names import IDENTICAL_TOKENS, OVER_LENGTH
@@ -29,6 +31,8 @@ class Answered:
 
     request: EncodedRequest
     logprobs_nats: FloatArray | None
+    ranks: IntArray | None = None
+    """Of the scored tokens, 1 for the most probable one of the vocabulary; None where they were not read."""
 
     @property
     def total_nats(self) -> float:
@@ -39,6 +43,14 @@ class Answered:
     def tokens_nats(self) -> list[float] | None:
         """The scored tokens one by one."""
         return None if self.logprobs_nats is None else self.logprobs_nats.tolist()
+
+
+def answered(request: EncodedRequest, values: FloatArray) -> Answered:
+    """Return a request with its answer, of shape (n_values,)."""
+    if not request.ranks:
+        return Answered(request=request, logprobs_nats=values)
+    ranks = values[request.n_scored :].astype(np.int64)
+    return Answered(request=request, logprobs_nats=values[: request.n_scored], ranks=ranks)
 
 
 class Method(Protocol):

@@ -69,6 +69,8 @@ class Request:
     chat: bool = False
     """The context was rendered with a chat template, which brings its own BOS."""
     where: str = ""
+    ranks: bool = False
+    """Ask for the rank of each scored token in the vocabulary too; what cannot say it answers without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +89,18 @@ class EncodedRequest:
     flags: tuple[str, ...] = ()
     offsets: tuple[int, ...] | None = None
     """Of the scored tokens, in characters of the target (`token_offsets`); None where labels are no text."""
+    ranks: bool = False
+    """The answer has the log-probability of each scored token, and then the rank of each."""
 
     @property
     def n_scored(self) -> int:
         """Number of tokens scored."""
         return len(self.ids) - self.start
+
+    @property
+    def n_values(self) -> int:
+        """Number of values of the answer."""
+        return self.n_scored * (2 if self.ranks else 1)
 
 
 def encoded(

@@ -11,6 +11,7 @@ cost as much time as their normalisation. A model whose logits are more than one
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,9 +57,17 @@ def linear_head(model: PreTrainedModel, ids: torch.Tensor) -> torch.nn.Linear | 
 
 
 def head_logprobs_nats(
-    head: torch.nn.Linear, hidden: torch.Tensor, *, rows: IntArray, tokens: IntArray, model_name: str
+    head: torch.nn.Linear,
+    hidden: torch.Tensor,
+    *,
+    rows: IntArray,
+    tokens: IntArray,
+    model_name: str,
+    ranks: bool = False,
 ) -> FloatArray:
     """Return log-softmax values in nats at (row, token), the softmax in float32 over the whole vocabulary.
+
+    The shape is (n_reads,), or (2, n_reads) with the tokens' ranks below.
 
     Args:
         head: the output layer.
@@ -66,6 +75,7 @@ def head_logprobs_nats(
         rows: (n_reads,) the row of each read.
         tokens: (n_reads,) the token whose log-probability is read there.
         model_name: for the error.
+        ranks: whether to read the tokens' ranks too, which computes the logits twice.
 
     Raises:
         ScoringError: a value is NaN or infinite.
@@ -76,13 +86,18 @@ def head_logprobs_nats(
     hidden = hidden.to(head.weight.device)
     most = BLOCK_LOGITS.get(hidden.device.type, BLOCK_LOGITS_ACCELERATOR)
     size = max(1, most // len(hidden))
+
+    def blocks() -> Iterator[tuple[int, torch.Tensor]]:
+        for first in range(0, head.out_features, size):
+            last = min(first + size, head.out_features)
+            own = torch.nn.functional.linear(hidden, head.weight[first:last], _part(head.bias, first, last))
+            yield first, own.float()
+
     normalisers = []
     # a token that the output layer does not have keeps NaN, which is refused below
     chosen = torch.full((len(tokens),), torch.nan, device=hidden.device)
-    for first in range(0, head.out_features, size):
-        last = min(first + size, head.out_features)
-        logits = torch.nn.functional.linear(hidden, head.weight[first:last], _part(head.bias, first, last)).float()
-        a, b = np.searchsorted(by_token, (first, last)).tolist()
+    for first, logits in blocks():
+        a, b = np.searchsorted(by_token, (first, first + logits.shape[1])).tolist()
         chosen[a:b] = logits[row_of[a:b], token_of[a:b] - first]
         normalisers.append(logits.logsumexp(-1))
     # at the end and at once: added up block by block, rounding would grow with their number
@@ -90,6 +105,10 @@ def head_logprobs_nats(
     both = torch.stack([chosen, normaliser[row_of]]).cpu().numpy().astype(np.float64)
     values = np.empty(len(tokens))
     values[order] = both[0] - both[1]
+    if ranks:
+        above = np.empty(len(tokens))
+        above[order] = sum((logits[row_of] > chosen[:, None]).sum(-1).cpu().numpy() for _, logits in blocks())
+        values = np.stack([values, 1 + above])
     return finite(values, model_name)
 
 
@@ -97,14 +116,17 @@ def _part(bias: torch.Tensor | None, first: int, last: int) -> torch.Tensor | No
     return None if bias is None else bias[first:last]
 
 
-def read_logprobs_nats(logits: torch.Tensor, *, rows: IntArray, tokens: IntArray, model_name: str) -> FloatArray:
-    """Return log-softmax values in nats at (row, token).
+def read_logprobs_nats(
+    logits: torch.Tensor, *, rows: IntArray, tokens: IntArray, model_name: str, ranks: bool = False
+) -> FloatArray:
+    """Return log-softmax values in nats at (row, token), as `head_logprobs_nats` does.
 
     Args:
         logits: (n_rows, output vocabulary).
         rows: (n_reads,) the row of each read.
         tokens: (n_reads,) the token whose log-probability is read there.
         model_name: for the error.
+        ranks: whether to read the tokens' ranks too.
 
     Raises:
         ScoringError: a value is NaN or infinite.
@@ -113,7 +135,12 @@ def read_logprobs_nats(logits: torch.Tensor, *, rows: IntArray, tokens: IntArray
     row_index = torch.from_numpy(rows).to(logits.device)
     chosen = logits[row_index, torch.from_numpy(tokens).to(logits.device)].float()
     both = torch.stack([chosen, normaliser[row_index]]).cpu().numpy().astype(np.float64)
-    return finite(both[0] - both[1], model_name)
+    values = both[0] - both[1]
+    if ranks:
+        parts = zip(torch.split(row_index, ROWS_A_CHUNK), torch.split(chosen, ROWS_A_CHUNK), strict=True)
+        above = torch.cat([(logits[own].float() > one[:, None]).sum(-1) for own, one in parts])
+        values = np.stack([values, 1 + above.cpu().numpy()])
+    return finite(values, model_name)
 
 
 def finite(values: FloatArray, model_name: str) -> FloatArray:

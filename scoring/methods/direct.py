@@ -26,7 +26,7 @@ class Direct(OfSides):
 
     name: str = DIRECT
     per_token: bool = False
-    """Whether each token's log-probability (`direct_good_tokens`) and place (`direct_good_offsets`) are kept."""
+    """Whether each token's log-probability (`direct_good_tokens`), place (`_offsets`) and rank (`_ranks`) are kept."""
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -34,7 +34,7 @@ class Direct(OfSides):
         return {
             "paper": "log P(target | context), summed over the target's tokens (Hu & Levy 2023, section 2)",
             "cites": ["hu2023prompting"],
-            "sha256": sha256_of_text("direct", "1", *(["per token", "offsets"] if self.per_token else [])),
+            "sha256": sha256_of_text("direct", "1", *(["per token", "offsets", "ranks"] if self.per_token else [])),
             "layout": direct_layout(DIRECT, "Direct"),
         }
 
@@ -42,7 +42,7 @@ class Direct(OfSides):
     def columns(self) -> dict[str, ColumnKind]:
         """Scores in nats, numbers of tokens, flags, and where asked the tokens' log-probabilities."""
         c = ScoreColumns(DIRECT)
-        own = [of(side) for of in (c.tokens, c.offsets) for side in SIDES]
+        own = [of(side) for of in (c.tokens, c.offsets, c.ranks) for side in SIDES]
         return side_columns(DIRECT) | (c.kinds(*own) if self.per_token else {})
 
     def applies_to(self, _row: Row) -> bool:
@@ -56,7 +56,8 @@ class Direct(OfSides):
         for side in sides:
             context, target = row[f"context_{side}"], row[f"target_{side}"]
             join = separator(row["language"]) if context else ""
-            found.append(Request(context=context, target=join + target, where=f"{row['item_id']} ({side})"))
+            where = f"{row['item_id']} ({side})"
+            found.append(Request(context=context, target=join + target, where=where, ranks=self.per_token))
         return found
 
     def values(self, answers: Sequence[Answered], row: Row) -> dict[str, Any]:
@@ -65,9 +66,10 @@ class Direct(OfSides):
         if not self.per_token:
             return found
         c = ScoreColumns(DIRECT)
-        found |= dict.fromkeys([of(side) for of in (c.tokens, c.offsets) for side in SIDES])
+        found |= dict.fromkeys([of(side) for of in (c.tokens, c.offsets, c.ranks) for side in SIDES])
         for side, answer in zip(SIDES, answers, strict=False):
             found[c.tokens(side)] = answer.tokens_nats
+            found[c.ranks(side)] = None if answer.ranks is None else answer.ranks.tolist()
             if answer.tokens_nats is not None and (offsets := answer.request.offsets) is not None:
                 n_join = len(separator(row["language"]) if row[f"context_{side}"] else "")
                 found[c.offsets(side)] = [max(0, place - n_join) for place in offsets]

@@ -14,7 +14,7 @@ import math
 import operator
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -97,7 +97,8 @@ class CausalScorer:
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
         """Return the tokens of each context + target, encoded as one string, one BOS before them."""
-        return self._tokens.encode(requests)
+        encoded = self._tokens.encode(requests)
+        return [replace(e, ranks=r.ranks) for r, e in zip(requests, encoded, strict=True)]
 
     def prompt_ids(self, texts: Sequence[str], *, chat: bool = False) -> list[list[int]]:
         """Return the tokens of texts that nothing is scored in, one BOS before each by the rule of `encode`."""
@@ -162,7 +163,7 @@ class CausalScorer:
         """
         found = self._results(requests, share, lambda _n: None)
         return [
-            np.full(request.n_scored, np.nan) if result is None else result
+            np.full(request.n_values, np.nan) if result is None else result
             for request, result in zip(requests, found, strict=True)
         ]
 
@@ -174,8 +175,8 @@ class CausalScorer:
                 try:
                     for owners, values in self._passes(requests, pending, share):
                         starts = np.flatnonzero(np.diff(owners, prepend=-1))
-                        for owner, part in zip(owners[starts], np.split(values, starts[1:]), strict=True):
-                            results[owner] = part
+                        for owner, part in zip(owners[starts], np.split(values, starts[1:], axis=1), strict=True):
+                            results[owner] = part.ravel() if requests[owner].ranks else part[0]
                         self.stats.n_sequence_tokens += sum(len(requests[i].ids) - 1 for i in owners[starts])
                         progress(len(starts))
                 except RuntimeError as error:
@@ -188,7 +189,7 @@ class CausalScorer:
     def _passes(
         self, requests: Sequence[EncodedRequest], pending: Sequence[int], share: Share
     ) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Yield (request of each value, value) a forward pass; sequences beyond a sliding window go unpacked."""
+        """Yield (request of each read, its values) a forward pass; sequences beyond a sliding window go unpacked."""
         limit = -1 if self.batching == "padded" or self.one_at_a_time else self._window
         within = [i for i in pending if len(requests[i].ids) - 1 <= limit]
         beyond = [i for i in pending if len(requests[i].ids) - 1 > limit]
@@ -225,7 +226,8 @@ class CausalScorer:
                 self.stats.n_computed_tokens += len(tokens)
             n_tokens = sum(len(pack.tokens) for pack in batch)
             forward = partial(self._tree_rows, batch, trunk)
-            yield partial(self._pass, forward, index=index, n_tokens=n_tokens)
+            ranks = any(requests[i].ranks for i in chosen)
+            yield partial(self._pass, forward, index=index, n_tokens=n_tokens, ranks=ranks)
 
     def _tree_rows(self, packs: Sequence[Pack], trunk: Once[Trunk] | None) -> tuple[torch.Tensor, Reads]:
         of_trunk = None if trunk is None else trunk()
@@ -237,17 +239,23 @@ class CausalScorer:
             longest = len(requests[order[-1]].ids) - 1
             n = max(1, size // max(1, longest))
             batch, order = order[-n:], order[:-n]
-            forward = partial(padded_rows, self.model, [requests[i] for i in batch], hidden=self.head is not None)
-            yield partial(self._pass, forward, index=np.array(batch, dtype=np.int64), n_tokens=longest * len(batch))
+            own = [requests[i] for i in batch]
+            forward = partial(padded_rows, self.model, own, hidden=self.head is not None)
+            index = np.array(batch, dtype=np.int64)
+            ranks = any(request.ranks for request in own)
+            yield partial(self._pass, forward, index=index, n_tokens=longest * len(batch), ranks=ranks)
 
-    def _pass(self, forward: Callable[[], tuple[torch.Tensor, Reads]], *, index: IntArray, n_tokens: int) -> _Made:
+    def _pass(
+        self, forward: Callable[[], tuple[torch.Tensor, Reads]], *, index: IntArray, n_tokens: int, ranks: bool
+    ) -> _Made:
         """Run one forward pass; log-probabilities come from its logits, or its hidden states, of the rows read."""
         rows, reads = forward()
-        where: dict[str, Any] = {"rows": reads.rows, "tokens": reads.tokens, "model_name": self.info.name}
+        where: dict[str, Any] = {"rows": reads.rows, "tokens": reads.tokens, "ranks": ranks}
+        where["model_name"] = self.info.name
         values = (
             read_logprobs_nats(rows, **where) if self.head is None else head_logprobs_nats(self.head, rows, **where)
         )
-        return _Made(owners=index[reads.owners], values=values, n_tokens=n_tokens)
+        return _Made(owners=index[reads.owners], values=np.atleast_2d(values), n_tokens=n_tokens)
 
     def packs(self, requests: Sequence[EncodedRequest]) -> Iterator[Pack]:
         """Yield the packs that requests are computed in."""
@@ -260,8 +268,8 @@ class _Made:
     """What a forward pass made."""
 
     owners: IntArray
-    """(n_reads,) the request of each value."""
+    """(n_reads,) the request of each read."""
     values: FloatArray
-    """(n_reads,) log-probabilities in nats."""
+    """(1 or 2, n_reads) log-probabilities in nats, and where asked the tokens' ranks."""
     n_tokens: int
     """Computed for them."""

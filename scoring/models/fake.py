@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -88,17 +88,22 @@ class FakeScorer:
         for request in requests:
             text = request.context + request.target
             offsets = [(i, i + 1) for i in range(len(text))]
-            found.append(encoded([ord(c) for c in text], offsets, request, bos_id=BOS))
+            one = encoded([ord(c) for c in text], offsets, request, bos_id=BOS)
+            found.append(replace(one, ranks=request.ranks))
         return found
 
     def token_logprobs(
         self, requests: Sequence[EncodedRequest], *, progress: Progress
     ) -> list[npt.NDArray[np.float64]]:
-        """Return a value in (-10, 0] nats for each token, a hash of the model's name and all tokens up to it."""
+        """Return a value in (-10, 0] nats for each token, a hash of the model's name and all tokens up to it.
+
+        The rank of a token is the value in whole nats, from 1.
+        """
         results = []
         for request in requests:
             values = [self._logprob(request.ids[: i + 1]) for i in range(request.start, len(request.ids))]
-            results.append(np.array(values, dtype=np.float64))
+            ranks = [1 - int(value) for value in values] if request.ranks else []
+            results.append(np.array(values + ranks, dtype=np.float64))
             progress(1)
         return results
 

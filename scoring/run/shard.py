@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from pairbank.errors import ModelChangedError, ScoringError
-from pairbank.scoring.api.method import Answered, Method, WritingMethod
+from pairbank.scoring.api.method import Answered, Method, WritingMethod, answered
 from pairbank.scoring.api.model import Divisible
 from pairbank.scoring.methods.generated import generated_records
 from pairbank.scoring.run.store import read_shard, schema_of, shard_key, write_shard
@@ -74,7 +74,7 @@ class Run:
         """Return the answers that a share of the forward passes gives, one after the other; NaN for all others."""
         if isinstance(self.reader, Divisible) and asked.requests:
             return np.concatenate(self.reader.share_of_logprobs(asked.requests, share))
-        return np.full(sum(request.n_scored for request in asked.requests), np.nan)
+        return np.full(sum(request.n_values for request in asked.requests), np.nan)
 
     def keep(
         self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tables: Mapping[str, pa.Table]
@@ -170,14 +170,14 @@ class Asked:
 
     def tables_of(self, values_nats: FloatArray) -> Iterator[pa.Table]:
         """Yield each method's columns, given the answers one after the other."""
-        ends = np.cumsum([request.n_scored for request in self.requests])
+        ends = np.cumsum([request.n_values for request in self.requests])
         return self.tables(np.split(values_nats, ends[:-1]) if len(ends) else [])
 
     def tables(self, logprobs_nats: Sequence[FloatArray]) -> Iterator[pa.Table]:
         """Yield each method's columns, given the answers to `requests`."""
         scored = iter(logprobs_nats)
         distinct = [
-            Answered(request=e, logprobs_nats=next(scored) if ok else None)
+            answered(e, next(scored)) if ok else Answered(request=e, logprobs_nats=None)
             for e, ok in zip(self.encoded, self.fits, strict=True)
         ]
         answers = iter([distinct[place] for place in self.places])

@@ -5,14 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import datasets
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 import pairbank
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.schema.features import features
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.requests import token_offsets, token_spans
+from pairbank.scoring.api.layout import SIDES
+from pairbank.scoring.api.method import answered
+from pairbank.scoring.api.requests import Request, Share, token_offsets, token_spans
+from pairbank.scoring.engine.logprobs import BLOCK_LOGITS
+from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.load import load_model
 from tiny_bidirectional_models import masked_model, saved, t5_model
@@ -72,6 +78,56 @@ def test_tokens_are_the_characters_that_the_tokenizer_says_and_sum_to_the_score(
                 assert [a.lower() for a in plain if a not in ("", "[UNK]")] == [
                     b.lower() for a, b in zip(plain, shown, strict=True) if a not in ("", "[UNK]")
                 ]
+
+
+@pytest.mark.parametrize("how", ["by blocks", "of logits", "padded", "in shares"])
+@pytest.mark.parametrize("name", CAUSAL)
+def test_ranks_are_those_of_one_forward_pass_per_prefix(
+    name: str, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_model(saved_model(ARCHITECTURES[name], tmp_path / "m"))
+    assert isinstance(model, CausalScorer)
+    assert model.head is not None
+    monkeypatch.setitem(BLOCK_LOGITS, "cpu", 1 << 10)
+    if how == "of logits":
+        model.head = None
+    if how == "padded":
+        model.batching = "padded"
+    texts = [Request(context="", target=row[f"target_{side}"], ranks=True) for row in items() for side in SIDES]
+    requests = model.encode([*texts, Request(context="The keys", target=" are")])
+    if how == "in shares":
+        shares = [model.share_of_logprobs(requests, share) for share in (Share(stop=16), Share(first=16))]
+        found = [np.where(np.isnan(a), b, a) for a, b in zip(*shares, strict=True)]
+    else:
+        found = model.token_logprobs(requests, progress=lambda _n: None)
+    for request, values in zip(requests, found, strict=True):
+        answer = answered(request, values)
+        assert answer.logprobs_nats is not None
+        assert len(answer.logprobs_nats) == request.n_scored
+        if answer.ranks is None:
+            assert not request.ranks
+            continue
+        for place, rank, logprob in zip(
+            range(request.start, len(request.ids)), answer.ranks, answer.logprobs_nats, strict=True
+        ):
+            with torch.no_grad():
+                logits = model.model(torch.tensor([request.ids[:place]])).logits[0, -1].double()
+            own = logits[request.ids[place]]
+            assert logprob == pytest.approx(float(own - logits.logsumexp(-1)), abs=1e-4)
+            lowest, highest = ((logits > own + shift).sum() + 1 for shift in (1e-4, -1e-4))
+            assert lowest <= rank <= highest
+
+
+def test_ranks_stand_in_the_table_of_a_causal_model_and_are_null_of_others(tmp_path: Path) -> None:
+    causal = load_model(saved_model(ARCHITECTURES["gpt2"], tmp_path / "gpt2"))
+    table = pairbank.score(items(), causal, per_token=True)
+    plain = pairbank.score(items(), causal)
+    assert table["direct_delta"] == pytest.approx(plain["direct_delta"])
+    assert [len(ranks) for ranks in table["direct_good_ranks"]] == table["direct_good_n"]
+    assert table.tokens()["rank"].between(1, causal.model.config.vocab_size).all()
+    masked = pairbank.score(items(), load_model(saved(*masked_model("bert"), tmp_path / "bert")), per_token=True)
+    assert masked["direct_good_ranks"] == [None] * len(masked)
+    assert masked.tokens()["rank"].isna().all()
 
 
 def test_bytes_of_one_character_share_it_and_white_space_goes_with_what_follows() -> None:

@@ -151,7 +151,7 @@ function tokens(row) {
   let highest = 0;
   for (const x of [...good, ...bad]) highest = Math.max(highest, -x);
   const more = longest > most ? ` The first ${most} of ${whole(longest)}.` : "";
-  const lines = pieces.map((tokens, k) => tokens.length ? sentence(["good", "bad"][k], tokens, [good, bad][k], highest, row.language) : null);
+  const lines = pieces.map((tokens, k) => tokens.length ? sentence(["good", "bad"][k], tokens, [good, bad][k], row[`direct_${["good", "bad"][k]}_ranks`], highest, row.language) : null);
   return [h("h4", {}, "Surprisal of each token"), lines, chart, note(`Nats, one bar a token, in the order of the text; the highest is ${highest.toFixed(1)}.${more}`)];
 }
 
@@ -167,9 +167,9 @@ function piecesOf(text, offsets) {
 }
 
 // A side whose tokens can be pointed at; the darker, the more surprising.
-const sentence = (name, tokens, values, highest, language) =>
+const sentence = (name, tokens, values, ranks, highest, language) =>
   side(name, h("bdi.pb-tokenised", { lang: language || null }, tokens.map(({ own, shown }, k) =>
-    own && h("span", { class: `grade-${Math.floor((-4 * values[k]) / (highest || 1))}`, "data-tip": `“${shown}”: ${logprob(values[k])} nats` }, own))));
+    own && h("span", { class: `grade-${Math.floor((-4 * values[k]) / (highest || 1))}`, "data-tip": `“${shown}”: ${logprob(values[k])} nats${ranks?.length ? `, rank ${whole(ranks[k])}` : ""}` }, own))));
 
 function otherModels(table, others) {
   if (!others.length) return null;

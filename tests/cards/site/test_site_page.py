@@ -501,7 +501,7 @@ def test_tokens_of_an_items_sentence_tell_their_string_and_log_probability(hard:
     sentence = "".join(pieces.all_inner_texts())
     assert sentence == "The pilot number 1 sees the river."
     tip = pieces.nth(4).get_attribute("data-tip") or ""
-    assert re.fullmatch(r"“p”: −\d+\.\d\d nats", tip)
+    assert re.fullmatch(r"“p”: −\d+\.\d\d nats, rank \d+", tip)
     pieces.nth(4).scroll_into_view_if_needed()
     pieces.nth(4).dispatch_event("mouseover")
     assert hard.page.locator("#pb-tip.on").text_content() == tip

@@ -40,6 +40,8 @@ def test_the_columns_of_direct_stand_in_the_order_that_stored_tables_have() -> N
         ("direct_bad_tokens", "list<float64>"),
         ("direct_good_offsets", "list<int32>"),
         ("direct_bad_offsets", "list<int32>"),
+        ("direct_good_ranks", "list<int32>"),
+        ("direct_bad_ranks", "list<int32>"),
     ]
 
 
