@@ -98,7 +98,7 @@ def test_all_that_a_server_can_do_gives_our_own_numbers_and_texts(
             if isinstance(one, float) or (isinstance(one, list) and one and isinstance(one[0], float)):
                 np.testing.assert_allclose(other, one, atol=1e-4, rtol=0, err_msg=column)
             else:
-                assert other == one, column
+                assert other == (None if column.endswith("_ranks") else one), column  # ranks are read here alone
 
 
 @pytest.mark.parametrize("dialect", ["vllm-2025", "echo"])
