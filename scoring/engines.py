@@ -45,13 +45,14 @@ def engine_differences(reference: Scored, other: Scored) -> pd.DataFrame:
 
 def _of_method(here: pd.DataFrame, there: pd.DataFrame, method: str, columns: Sequence[str]) -> Mapping[str, object]:
     names = ScoreColumns(method)
+    compared_in_nats = (names.ranks("good"), names.ranks("bad"))  # ranks move where tokens are nearly as probable
     axis = names.delta if here[names.delta].notna().any() else names.good
     one, two = (table[axis].to_numpy(dtype=np.float64) for table in (here, there))
     gaps = np.abs(one - two)
     differ = np.isnan(one) != np.isnan(two)
     parts = 0.0
     for name in columns:
-        if name == axis:
+        if name in (axis, *compared_in_nats):
             continue
         largest, others = _column_differences(here[name], there[name])
         parts, differ = max(parts, largest), differ | others

@@ -42,7 +42,7 @@ def test_importing_pairbank_loads_nothing_heavy() -> None:
 def test_run_makes_a_bank_and_says_what_to_try_next(tmp_path: Path) -> None:
     out = tmp_path / "bank"
     shown = run("run", "demo", "--out", str(out), "--limit", "1")
-    assert "Accuracy (95% intervals): fake-1" in shown
+    assert "Accuracy (95% intervals)" in shown
     assert f"load_dataset('{out}', 'starter_scored', split='fake_1')" in shown
     report = (out / "reports" / "demo" / "report.md").read_text()
     assert "Limited by the user to 1 item a paradigm." in report

@@ -48,9 +48,7 @@ def _without_folders(argument: str) -> str:
 
 
 def say_report(made: Report) -> None:
-    """Print the headline tables of a report, a model at a time."""
-    from pairbank.stats.estimates.metrics import HUMAN
-    from pairbank.stats.report.overview_figures import PEOPLE
+    """Print one table of a report and what it says; of one model on one corpus, its groups and agreement too."""
     from pairbank.stats.report.page import in_words
     from pairbank.stats.report.wide_tables import headline
 
@@ -59,23 +57,33 @@ def say_report(made: Report) -> None:
     answer(said=made.overview.answer)
     if not len(made.accuracy):
         say("\nNo item is a choice between two sides: there are scores, but no accuracy and no agreement.")
+    is_single = len(made.tables) == 1
+    if is_single:
+        _say_groups(made)
+    for section in made.sections:
+        if not output().as_json:
+            found = section.answer or section.text.partition("\n\n")[0]
+            text = found if not is_single else section.text if found in section.text else f"{found}\n{section.text}"
+            say(f"\n{section.title}: {in_words(text, made.labels)}")
+    if not output().as_json:
+        _say_answer(made)
+
+
+def _say_groups(made: Report) -> None:
+    """Print the accuracies and agreement of one model on one corpus and on its groups."""
+    from pairbank.stats.estimates.metrics import HUMAN
+    from pairbank.stats.report.overview_figures import PEOPLE
+
     for heading, table in (
         ("Accuracy (95% intervals)", made.accuracy),
         ("Agreement with direct and with people (95% intervals)", made.agreement),
     ):
-        for model, part in table.groupby("model", sort=False):
-            if not output().as_json:
-                say(f"\n{heading}: {model}")
-            shown = part.drop(columns=["model", "notes"]).replace({"method": {HUMAN: PEOPLE}})
-            if "versus" in shown:
-                shown["versus"] = shown["versus"].replace({HUMAN: PEOPLE})
-            show(shown, whole=["method"])
-    for section in made.sections:
         if not output().as_json:
-            said = f"{section.answer}\n" if section.answer and section.answer not in section.text else ""
-            say(f"\n{section.title}: {in_words(f'{said}{section.text}', made.labels)}")
-    if not output().as_json:
-        _say_answer(made)
+            say(f"\n{heading}")
+        shown = table.drop(columns=["model", "notes"]).replace({"method": {HUMAN: PEOPLE}})
+        if "versus" in shown:
+            shown["versus"] = shown["versus"].replace({HUMAN: PEOPLE})
+        show(shown, whole=["method"])
 
 
 def _say_answer(made: Report) -> None:
@@ -85,9 +93,9 @@ def _say_answer(made: Report) -> None:
     if made.phenomena and len(table := made.phenomena.tables["accuracies"]) <= MOST_PHENOMENON_LINES:
         say("\nBy phenomenon")
         show(table, whole=["phenomenon"])
-    table = made.overview.tables["accuracies"]
-    if len(table) > 1:
-        say("\nSide by side")
+    table = made.overview.tables[made.overview.main_table]
+    if len(made.tables) > 1 and len(table):
+        say("\nModels and corpora (95% intervals)")
         show(table)
     for text in (made.overview.answer, *made.cautions, *made.unasked):
         say("")
