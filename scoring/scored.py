@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import html
 import json
@@ -45,6 +46,16 @@ class Scored:
 
     def __getitem__(self, key: int | str) -> Any:  # noqa: ANN401 - as a Dataset does
         return self.dataset[key]
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.dataset.column_names)
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Return some columns as an Arrow table."""
+        table: pa.Table = self.dataset.select_columns(list(columns)).with_format("arrow")[:]
+        return table
 
     @property
     def corpus(self) -> str:
@@ -146,13 +157,87 @@ def read_scored(path: str | Path) -> Scored:
         BankError: the file is not a scored table of pairbank's.
     """
     path = Path(path)
+    signature = _signature_of(path, table := _parquet(path))
+    dataset = dataset_of(table, path)
+    if not has_model(dataset, signature):
+        dataset = _with_model(dataset, signature)
+    return Scored(dataset=dataset, signature=signature)
+
+
+class ScoredFile(Scored):
+    """A scored table that stays in its file: columns are read when they are asked for, so that many tables fit."""
+
+    __slots__ = ("_names", "_state", "path")
+    path: Path
+    _names: list[str]
+    _state: tuple[int, ...]
+
+    def __init__(self, path: Path, signature: Mapping[str, Any], names: list[str]) -> None:
+        for name, value in {"path": path, "signature": signature, "_names": names, "_state": _state_of(path)}.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def dataset(self) -> datasets.Dataset:
+        """The whole table; the last few that were asked for are kept."""
+        self._check()
+        return _kept(self.path, self._state).dataset
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._names)
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Return some columns as an Arrow table; no others are read."""
+        self._check()
+        return read_parquet(self.path, columns)
+
+    def _check(self) -> None:
+        if _state_of(self.path) != self._state:
+            raise BankError(f"{self.path}: it was written anew while it was read; run the command again")
+
+
+def open_scored(path: str | Path) -> Scored:
+    """Return what `read_scored` reads, its rows left in the file until they are asked for.
+
+    Raises:
+        BankError: the file is not a scored table of pairbank's.
+    """
+    path = Path(path)
+    empty = _parquet(path, columns=())
+    signature = _signature_of(path, empty)
+    dataset_of(empty, path)
+    if MODEL not in empty.column_names or not has_model(dataset_of(read_parquet(path, [MODEL]), path), signature):
+        return read_scored(path)
+    return ScoredFile(path, signature, empty.column_names)
+
+
+@functools.lru_cache(maxsize=2)
+def _kept(path: Path, _state: tuple[int, ...]) -> Scored:
+    return read_scored(path)
+
+
+def _state_of(path: Path) -> tuple[int, ...]:
+    """Return what changes when a file is written anew."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise BankError(f"{path}: cannot be read ({error.strerror})") from error
+    return (found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def _parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     if path.suffix.lower() in COPIES and path.is_file():
         raise BankError(
             f"{path}: not a scored table. Score it first: pairbank score {path.name} --out {path.stem}.parquet. If "
             "this is a copy that `pairbank score` wrote, give the parquet file: the same command with --out "
             "NAME.parquet writes it and computes nothing again"
         )
-    table = read_parquet(path)
+    return read_parquet(path, columns)
+
+
+def _signature_of(path: Path, table: pa.Table) -> Mapping[str, Any]:
+    """Return the signature that a file carries."""
     metadata = table.schema.metadata or {}
     if METADATA_KEY not in metadata:
         raise BankError(f"{path}: carries no signature; expected a file that `pairbank score` wrote")
@@ -162,10 +247,8 @@ def read_scored(path: str | Path) -> Scored:
         raise BankError(f"{path}: its signature is not JSON ({error}); score again") from error
     if problems := signature_problems(signature):
         raise BankError(f"{path}: its signature is none of pairbank's ({'; '.join(problems[:3])}); score again")
-    dataset = dataset_of(table, path)
-    if not has_model(dataset, signature):
-        dataset = _with_model(dataset, signature)
-    return Scored(dataset=dataset, signature=signature)
+    found: Mapping[str, Any] = signature
+    return found
 
 
 def dataset_of(table: pa.Table, path: Path) -> datasets.Dataset:

@@ -15,7 +15,7 @@ import re
 import secrets
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -180,8 +180,12 @@ def write_parquet(path: Path, table: pa.Table) -> None:
         pq.write_table(table, temporary, row_group_size=ROWS_A_GROUP, write_page_checksum=True)
 
 
-def read_parquet(path: Path) -> pa.Table:
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """Read a parquet file; its pages are held to their checksums, where it has any.
+
+    Args:
+        path: of the file.
+        columns: those to read, in this order; None = all, none = the schema alone.
 
     Raises:
         BankError: the file is not there, is no parquet file, or is damaged.
@@ -192,7 +196,10 @@ def read_parquet(path: Path) -> pa.Table:
     if not path.is_file():
         raise BankError(f"{path}: not a readable parquet file (there is no such file)")
     try:
-        return pq.read_table(path, page_checksum_verification=True, partitioning=None)
+        if columns is not None and not columns:
+            return pq.read_schema(path).empty_table()
+        wanted = None if columns is None else list(columns)
+        return pq.read_table(path, columns=wanted, page_checksum_verification=True, partitioning=None)
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise BankError(f"{path}: not a readable parquet file ({reason}); write it again") from error

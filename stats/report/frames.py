@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,8 +19,6 @@ from pairbank.stats.scored_table.method_scores import ScoredFrame, needed_column
 from pairbank.stats.scored_table.scored_table import SUMMARY_COLUMNS
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pairbank.scoring.scored import Scored
 
 WORSE_TEXT = "target_bad"
@@ -35,7 +34,7 @@ def scored_frame(table: Scored, *, for_analyses: bool) -> ScoredFrame:
         for_analyses: whether analyses are to read it, which may want any column; else those of the summary are there.
     """
     layouts = tuple(MethodLayout.from_dict(layout) for layout in table.layouts)
-    columns = table.dataset.column_names
+    columns = table.column_names
     if not for_analyses:
         wanted = {*SUMMARY_COLUMNS, *(name for layout in layouts for name in _of_method(layout))}
         columns = [name for name in columns if name in wanted]
@@ -54,17 +53,20 @@ def _of_method(layout: MethodLayout) -> Iterator[str]:
 
 
 def _frame(table: Scored, columns: list[str], *, with_texts: bool) -> pd.DataFrame:
-    shared = {"flags"}
+    shared, lists = {"flags"}, set[str]()
     for method in columns_of(table.methods, columns):
         shared |= {ScoreColumns(method).flags, ScoreColumns(method).answers}
-    arrow: pa.Table = table.dataset.select_columns(columns).with_format("arrow")[:]
+        lists.add(ScoreColumns(method).logprobs)
+    arrow = table.arrow(columns)
     if not with_texts and WORSE_TEXT in columns:
         there = pc.if_else(arrow[WORSE_TEXT].is_valid(), "", pa.scalar(None, pa.string()))
         arrow = arrow.set_column(columns.index(WORSE_TEXT), WORSE_TEXT, there)
-    frame: pd.DataFrame = arrow.select([name for name in columns if name not in shared]).to_pandas()
+    frame: pd.DataFrame = arrow.select([name for name in columns if name not in shared | lists]).to_pandas()
     for place, name in enumerate(columns):
         if name in shared:
             frame.insert(place, name, _shared_lists(arrow[name]))
+        elif name in lists:
+            frame.insert(place, name, pd.Series(pd.arrays.ArrowExtensionArray(arrow[name])))
     return frame
 
 

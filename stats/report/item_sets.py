@@ -55,7 +55,7 @@ def ids_by_text(tables: Sequence[Scored]) -> tuple[dict[int, list[str]], tuple[s
         places = [place for place, table in enumerate(tables) if table.corpus == corpus]
         if len({tables[place].signature["corpus"]["items_sha256"] for place in places}) < 2:
             continue
-        without = [tables[place].model for place in places if not {*TEXTS} <= {*tables[place].dataset.column_names}]
+        without = [tables[place].model for place in places if not {*TEXTS} <= {*tables[place].column_names}]
         if without:
             notes.append(
                 f"**Items of {html_as_text(corpus)} are paired by their ids**: the tables are of different items, and "
@@ -84,7 +84,7 @@ class _Own:
 
     @classmethod
     def of(cls, table: Scored) -> _Own:
-        columns = table.dataset.select_columns(["item_id", *TEXTS]).with_format("arrow")[:]
+        columns = table.arrow(["item_id", *TEXTS])
         rows = zip(*(columns[name].to_pylist() for name in TEXTS), strict=True)
         return cls(model=table.model, ids=columns["item_id"].to_pylist(), texts=[hash(row) for row in rows])
 

@@ -11,6 +11,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+import pandas as pd
+import pyarrow.compute as pc
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns, Side
@@ -18,8 +20,6 @@ from pairbank.scoring.api.names import DIRECT, OVER_LENGTH, SENTENCE, TIE_ANSWER
 from pairbank.stats.estimates.ties import is_tie
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pairbank.arrays import BoolArray, FloatArray
     from pairbank.scoring.api.layout import MethodLayout
 
@@ -190,11 +190,7 @@ def logprobs_of(frame: pd.DataFrame, layout: MethodLayout, *, applies: BoolArray
 
 def _whole_lists(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
     name, width = ScoreColumns(layout.method).logprobs, len(layout.presentations) * len(layout.options)
-    lists = frame[name].to_list()
-    for item_id, values in zip(frame["item_id"], lists, strict=True):
-        if not isinstance(values, list | tuple | np.ndarray) or len(values) != width:
-            raise BankError(f"{item_id}: {name} is {values!r}; expected {width} numbers, since it has a delta")
-    flat = np.array(list(chain.from_iterable(lists)), dtype=np.float64).reshape(-1, width)
+    flat = _flat(frame, name, width)
     is_whole = np.isfinite(flat)
     if layout.asked == "one":
         empty = np.asarray(np.isnan(layout.reshape(flat)).all(axis=-1))
@@ -204,6 +200,20 @@ def _whole_lists(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
         where = int(np.argmin(is_whole.all(axis=1)))
         raise BankError(f"{frame['item_id'].iloc[where]}: {name} is {flat[where]}; expected finite numbers")
     return layout.reshape(flat)
+
+
+def _flat(frame: pd.DataFrame, name: str, width: int) -> FloatArray:
+    """Return a column of lists of so many numbers, shape (rows, width), whether Arrow has them or Python."""
+    if isinstance(frame[name].dtype, pd.ArrowDtype):
+        column: Any = frame[name].array.__arrow_array__()
+        if pc.all(pc.equal(pc.list_value_length(column), width).fill_null(False)).as_py():  # noqa: FBT003
+            numbers: FloatArray = pc.list_flatten(column).to_numpy(zero_copy_only=False)
+            return numbers.reshape(-1, width)
+    lists = frame[name].to_list()
+    for item_id, values in zip(frame["item_id"], lists, strict=True):
+        if not isinstance(values, list | tuple | np.ndarray) or len(values) != width:
+            raise BankError(f"{item_id}: {name} is {values!r}; expected {width} numbers, since it has a delta")
+    return np.array(list(chain.from_iterable(lists)), dtype=np.float64).reshape(-1, width)
 
 
 def _words(frame: pd.DataFrame, layout: MethodLayout, delta: FloatArray) -> FloatArray:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import pairbank
 from pairbank.builders.sources.sheets import sheet_rows
 from pairbank.errors import BankError, OutputError
 from pairbank.scoring.models.fake import FakeScorer
-from pairbank.scoring.scored import Scored
+from pairbank.scoring.scored import Scored, ScoredFile, open_scored
 from pairbank.scoring.table_files import BOM, refuse_other_suffixes, signature_beside
 
 
@@ -86,3 +87,31 @@ def test_what_a_workbook_cannot_hold_is_an_error_that_names_the_cell(tmp_path: P
     with pytest.raises(OutputError, match=r"long/all/[0-9a-f]{12}: comment has 40,001 characters"):
         table.save(tmp_path / "s.xlsx")
     assert not (tmp_path / "s.xlsx").exists()
+
+
+def test_a_table_that_stays_in_its_file_says_and_reports_what_the_read_one_does(scored: Scored, tmp_path: Path) -> None:
+    path = scored.save(tmp_path / "s.parquet")
+    read, left = pairbank.read_scored(path), open_scored(path)
+    assert isinstance(left, ScoredFile)
+    assert (left.column_names, len(left), left.signature) == (read.column_names, len(read), read.signature)
+    assert left.arrow(["direct_bad", "item_id"]).equals(read.arrow(["direct_bad", "item_id"]))
+    assert left.dataset.to_list() == read.dataset.to_list()
+    one, other = (pairbank.report([table], analyses=["comparisons"], n_resamples=10) for table in (read, left))
+    pd.testing.assert_frame_equal(one.summary, other.summary)
+    assert one.overview.answer == other.overview.answer
+    scored.save(tmp_path / "s.parquet")
+    with pytest.raises(BankError, match="written anew while it was read"):
+        left.arrow(["item_id"])
+    (tmp_path / "t.csv").write_text("good,bad\nA.,B.\n", encoding="utf-8")
+    with pytest.raises(BankError, match="not a scored table"):
+        open_scored(tmp_path / "t.csv")
+
+
+def test_a_table_of_before_the_models_column_is_read_whole(scored: Scored, tmp_path: Path) -> None:
+    path = scored.save(tmp_path / "s.parquet")
+    table = pq.read_table(path)
+    features = json.loads(table.schema.metadata[b"huggingface"])
+    del features["info"]["features"]["model"]
+    metadata = {**table.schema.metadata, b"huggingface": json.dumps(features).encode()}
+    pq.write_table(table.drop_columns(["model"]).replace_schema_metadata(metadata), path)
+    assert open_scored(path).dataset.to_list() == scored.dataset.to_list()

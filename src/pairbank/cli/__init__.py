@@ -114,6 +114,8 @@ def main() -> None:
 
     SIGTERM (of `scancel`, `docker stop`) is taken as Ctrl+C: locks and temporary files are removed; exit code 143.
     """
+    if sys.platform == "linux":  # its memory goes back to the system: tables are read one after the other
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name that its encoding lacks must not end a command
             stream.reconfigure(errors="backslashreplace")

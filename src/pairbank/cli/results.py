@@ -86,6 +86,7 @@ def report(
     Example: pairbank report BANK --analysis comparisons --out report
     """
     import pairbank
+    from pairbank.scoring.scored import open_scored
     from pairbank.stats.analyses.neuro import neuro_section
     from pairbank.stats.report.report import N_RESAMPLES, SEED
     from pairbank.study.declaration import load_study
@@ -101,7 +102,7 @@ def report(
     declared = all_features(plan.models if plan else (), [one for name in models or () for one in load_list(name)])
     with quiet_bars(), status("computing estimates"):
         files = scored_files(scored)
-        tables = [pairbank.read_scored(path) for path in files]
+        tables = [open_scored(path) for path in files]
         names = [table.corpus for table in tables]
         features = features_beside(files, declared)
         probed = probes_beside(files, tables, features)
@@ -163,12 +164,13 @@ def bank(
     """
     import pairbank
     from pairbank.files import read_parquet
+    from pairbank.scoring.scored import open_scored
     from pairbank.study.model_list import all_features, load_list
     from pairbank.study.raters import as_frames, ratings_of
     from pairbank.study.scored_files import scored_files
 
     with quiet_bars(), status("writing the bank"):
-        tables = [pairbank.read_scored(path) for path in scored_files(scored or ())]
+        tables = [open_scored(path) for path in scored_files(scored or ())]
         judged = as_frames(ratings_of([table.corpus for table in tables], data_dir)) if data_dir is not None else ()
         folder = pairbank.write_bank(
             out,
