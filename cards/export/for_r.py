@@ -18,7 +18,7 @@ from pairbank.cards.bank.layout import RATINGS, ratings_path, read_manifest
 from pairbank.errors import OutputError
 from pairbank.files import read_parquet, replaced_atomically, write_bytes
 from pairbank.stats.report.frames import scored_frame
-from pairbank.stats.scored_table.credit import choices_of, credits_of
+from pairbank.stats.scored_table.method_scores import choices_of, credits_of
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 
 if TYPE_CHECKING:

@@ -33,8 +33,7 @@ from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
 from pairbank.scoring.scored import MODEL
 from pairbank.scoring.signature import signature_line
 from pairbank.stats.report.cautions import cannot_read
-from pairbank.stats.scored_table.credit import Credits, credits_of
-from pairbank.stats.scored_table.method_scores import ScoredFrame, method_scores, needed_columns
+from pairbank.stats.scored_table.method_scores import Credits, ScoredFrame, credits_of, method_scores, needed_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

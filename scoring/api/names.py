@@ -49,8 +49,8 @@ HALF_EMPTY = "half_empty"
 """Flag: an imported file has some of the numbers that the method needs of the item, not all; the scores are null."""
 
 TIE = 1e-9
-"""Scores of two sides that differ by no more (in nats, or points of a rating) are a tie; `stats/estimates/ties.py` says
-why this much."""
+"""Scores of two sides that differ by no more (in nats, or points of a rating) are a tie;
+`stats/estimates/shares.py` says why this much."""
 TIE_ANSWER = "tie"
 """A decision that prefers neither side."""
 

@@ -45,7 +45,7 @@ from pairbank.stats.measures.probes import (
     pair_folds,
     plain_folds,
 )
-from pairbank.stats.report.parallel import on_all_cores
+from pairbank.stats.report.summary import on_all_cores
 from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
 from pairbank.stats.wording import magnitude, number
 

@@ -21,17 +21,17 @@ from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.shared import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, n_said
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.measures.no_difference import MARGIN, no_difference
 from pairbank.stats.measures.paired_tests import (
     LEAST_CLUSTERS,
+    MARGIN,
     Comparison,
     beyond_clusters_p,
     compare_credits,
     corrected,
     no_comparison,
+    no_difference,
 )
-from pairbank.stats.scored_table.credit import credits_of, not_compared
-from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import number, p_value, with_interval
 

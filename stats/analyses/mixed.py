@@ -32,8 +32,7 @@ from pairbank.stats.measures.mixed import (
     mixed_shares,
 )
 from pairbank.stats.measures.paired_tests import corrected
-from pairbank.stats.scored_table.credit import credits_of, not_compared
-from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.wording import p_value, with_interval
 

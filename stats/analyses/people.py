@@ -31,7 +31,7 @@ from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, percentage_bend, raw_agreement
 from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import distance_filter
-from pairbank.stats.measures.people.noise_ceiling import VARIANCES, Ceiling, ceiling_from_spreads
+from pairbank.stats.measures.people.human_agreement import VARIANCES, Ceiling, ceiling_from_spreads
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table

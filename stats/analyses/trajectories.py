@@ -17,11 +17,11 @@ from scipy.stats import binom, rankdata, t
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, draws, standard_error
-from pairbank.stats.estimates.ties import signs
+from pairbank.stats.estimates.shares import signs
 from pairbank.stats.figures.charts import curves
 from pairbank.stats.figures.shared import file_name, n_said
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.measures.group_intervals import wilson_by_group
+from pairbank.stats.measures.accuracy import wilson_by_group
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.scored_table import PARADIGM, read_table
 from pairbank.stats.wording import number, span

@@ -1,4 +1,4 @@
-"""Shares and means over items with closed-form intervals: in, one number an item or trial; out, Estimate.
+"""Shares of items with intervals, and the sign of a difference with ties: in, credits; out, Estimate.
 
 A share has Wilson's score interval (Wilson 1927, JASA 22:209-212; statsmodels), in its clustered form: the items count
 as many as their spread says. The design effect is the variance of the item means over that of items plainly right or
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.names import TIE
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, undefined, without_interval
 from pairbank.stats.estimates.paradigms import draws, mean_over, share_over
 from pairbank.stats.wording import precise
@@ -25,7 +26,8 @@ from pairbank.stats.wording import precise
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from pairbank.arrays import FloatArray
+    from pairbank.arrays import BoolArray, FloatArray
+
 
 WILSON = "wilson"
 CLUSTERED = "wilson-clustered"
@@ -187,3 +189,52 @@ def _of_student(level: float, freedom: int) -> float:
     from scipy import special
 
     return min(1 - 1e-12, float(2 * special.ndtr(special.stdtrit(freedom, (1 + level) / 2)) - 1))
+
+
+ROUNDING = 1e-4
+"""Standard deviation over items, in nats or points of a rating, up to which answers do not vary. Deltas of float32
+passes differ by some 1e-6 between batches for small models; tokens of larger ones lie up to 2e-4 off float64."""
+
+
+def is_tie(difference: ArrayLike) -> BoolArray:
+    """Return which differences are at most `TIE` from 0; a NaN is no tie.
+
+    >>> is_tie([0.0, -2e-16, 1e-9, 1e-8]).tolist()
+    [True, True, True, False]
+    """
+    return np.asarray(np.abs(np.asarray(difference, dtype=np.float64)) <= TIE, dtype=np.bool_)
+
+
+def signs(difference: ArrayLike) -> FloatArray:
+    """Return 1 for a positive difference, -1 for a negative one, 0 for a tie, NaN for NaN.
+
+    >>> signs([0.5, -2e-16, -0.5]).tolist()
+    [1.0, 0.0, -1.0]
+    """
+    numbers = np.asarray(difference, dtype=np.float64)
+    return np.where(is_tie(numbers), 0.0, np.sign(numbers))
+
+
+def varies(values: ArrayLike) -> BoolArray:
+    """Return whether the numbers of the last axis vary by more than `ROUNDING`; those of one item do not.
+
+    >>> varies([[0.3, 0.3 + 1e-6, 0.3 - 4e-5], [0.3, 0.301, 0.299]]).tolist()
+    [False, True]
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.shape[-1] < 2:
+        return np.zeros(numbers.shape[:-1], dtype=np.bool_)
+    return np.asarray(numbers.std(axis=-1) > ROUNDING, dtype=np.bool_)
+
+
+def merged(values: ArrayLike) -> FloatArray:
+    """Return the values, those that tie with the next smaller one as that one; ranks of these are mid-ranks of ties.
+
+    >>> merged([0.5, -1.0, 0.5 + 1e-12]).tolist()
+    [0.5, -1.0, 0.5]
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    distinct, places = np.unique(numbers, return_inverse=True)
+    opens = np.concatenate([[True], ~is_tie(np.diff(distinct))]) if distinct.size else np.zeros(0, dtype=np.bool_)
+    firsts = np.maximum.accumulate(np.where(opens, np.arange(distinct.size), 0))
+    return np.asarray(distinct[firsts[places]], dtype=np.float64)

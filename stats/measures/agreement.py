@@ -20,8 +20,7 @@ import numpy as np
 from pairbank.stats.estimates.bootstrap import deleted, half_width
 from pairbank.stats.estimates.estimate import Estimate, check_level, paired_vectors, undefined, without_interval
 from pairbank.stats.estimates.paradigms import draws, on_z_scale
-from pairbank.stats.estimates.shares import WILSON, share_of_items
-from pairbank.stats.estimates.ties import ROUNDING, merged, signs, varies
+from pairbank.stats.estimates.shares import ROUNDING, WILSON, merged, share_of_items, signs, varies
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -22,7 +22,7 @@ from pairbank.errors import BankError
 from pairbank.stats.estimates.bootstrap import deleted, half_width
 from pairbank.stats.estimates.estimate import Estimate, finite_vector, paired_vectors, undefined, without_interval
 from pairbank.stats.estimates.paradigms import draws, with_paradigms
-from pairbank.stats.estimates.ties import varies
+from pairbank.stats.estimates.shares import varies
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

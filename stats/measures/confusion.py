@@ -13,8 +13,7 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import Estimate, finite_vector, paired_vectors, undefined, without_interval
-from pairbank.stats.estimates.shares import share_of_items
-from pairbank.stats.estimates.ties import signs
+from pairbank.stats.estimates.shares import share_of_items, signs
 from pairbank.stats.measures.agreement import cohens_kappa
 
 if TYPE_CHECKING:

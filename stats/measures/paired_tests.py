@@ -1,4 +1,4 @@
-"""Is one model (or method) better than another on the same items? In: two vectors of deltas; out, a named comparison.
+"""Is one model (or method) better than another on the same items, or as good? Two vectors in, a comparison out.
 
 McNemar's test on the items that one gets right and the other wrong, exact (binomial; McNemar 1947) and mid-p
 (Fagerland, Lydersen & Laake 2013, BMC Med Res Methodol 13:91), ties one half; the paired difference in accuracy with an
@@ -19,12 +19,13 @@ import numpy as np
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, paired_vectors, undefined
 from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, draws, mean_over, standard_error
-from pairbank.stats.estimates.ties import signs
+from pairbank.stats.estimates.shares import signs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pairbank.arrays import FloatArray, IntArray
+
 
 ADJUSTED_WALD = "adjusted-wald"
 _PSEUDO_ITEMS = 1.0
@@ -406,3 +407,55 @@ def _discordant(n_only_a: int, n_only_b: int) -> tuple[int, int]:
     if n_only_a < 0 or n_only_b < 0:
         raise BankError(f"discordant items are {n_only_a} and {n_only_b}; expected 0 or more")
     return min(n_only_a, n_only_b), n_only_a + n_only_b
+
+
+MARGIN = 0.05
+"""Accuracies closer than this are called equivalent, unless another margin is asked for."""
+
+
+def no_difference(credit_a: ArrayLike, credit_b: ArrayLike, *, margin: float = MARGIN) -> float:
+    """Return the p-value of a difference as large as the margin: where small, the accuracies are equivalent.
+
+    Args:
+        credit_a: From 0 (wrong) to 1 (right), between them a tie or a mean over presentations, shape (items,).
+        credit_b: The other's for the same items.
+        margin: A difference in accuracy that does not matter, a share.
+
+    Raises:
+        BankError: If the lengths differ, a number is not finite, or the margin is no share between 0 and 1.
+
+    >>> round(no_difference([1.0] * 90 + [0.0, 1.0] * 5, [1.0] * 90 + [1.0, 0.0] * 5), 3)
+    0.071
+    """
+    a, b = paired_vectors(credit_a, credit_b, names=("credit_a", "credit_b"))
+    if not 0 < margin < 1:
+        raise BankError(f"margin is {margin}; expected a share between 0 and 1, such as {MARGIN}")
+    gain = a - b
+    return equivalence_p(gain[gain > 0].sum(), -gain[gain < 0].sum(), a.size, margin=margin)
+
+
+def equivalence_p(only_a: float, only_b: float, n: int, *, margin: float) -> float:
+    """Return the p-value of two one-sided tests that a paired difference in shares is within a margin.
+
+    Args:
+        only_a: Items that A gets right and B wrong; one on which one of both ties is half an item, which takes the
+            variance for larger than it is.
+        only_b: Items that B gets right and A wrong, likewise.
+        n: Items.
+        margin: The largest difference that does not matter.
+
+    >>> round(equivalence_p(10, 10, 400, margin=0.05), 5), equivalence_p(0, 0, 0, margin=0.05)
+    (0.00016, nan)
+    """
+    from scipy.special import ndtr
+
+    if not n:
+        return math.nan
+    return float(max(ndtr(_score(only_a, only_b, n, margin)), ndtr(_score(only_b, only_a, n, margin))))
+
+
+def _score(b: float, c: float, n: int, margin: float) -> float:
+    """Return Tango's score statistic of b / n - c / n = margin (his equations 11 and 12)."""
+    linear = -b - c + (2 * n - b + c) * margin
+    share = (math.sqrt(max(0.0, linear**2 + 8 * n * c * margin * (1 - margin))) - linear) / (4 * n)
+    return (b - c - n * margin) / math.sqrt(n * (2 * share + margin * (1 - margin)))

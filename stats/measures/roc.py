@@ -18,7 +18,7 @@ import numpy as np
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, undefined, without_interval
-from pairbank.stats.estimates.ties import merged
+from pairbank.stats.estimates.shares import merged
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

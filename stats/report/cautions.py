@@ -1,4 +1,4 @@
-"""What a reader of the numbers must know of the tables: in, scored tables; out, a sentence a model and corpus.
+"""What a reader must know of the tables: missing answers, position bias, unlike items, the order of models.
 
 Texts that a model's tokenizer cannot read are no evidence of what the model knows; a method that applies to no item of
 a corpus leaves no row in a table, and nobody would miss it.
@@ -6,14 +6,34 @@ a corpus leaves no row in a table, and nobody would miss it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from pairbank.builders.schema.columns import IDENTICAL_SIDES
+from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
+from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import DIRECT, IDENTICAL_TOKENS, UNKNOWN_TOKEN
-from pairbank.stats.scored_table.method_scores import ScoredFrame, delta_of, flagged
+from pairbank.stats.analyses.introspection.model_features import ModelFeatures, by_size, find_features
+from pairbank.stats.scored_table.method_scores import (
+    SAME_PLACE,
+    ScoredFrame,
+    delta_of,
+    flagged,
+    is_one_place,
+    shows_both,
+)
+
+if TYPE_CHECKING:
+    from pairbank.arrays import IntArray
+    from pairbank.scoring.scored import Scored
+
 
 UNREAD = 0.05
 """Share of items with unknown tokens, or with the same tokens on both sides, above which it is said."""
@@ -102,3 +122,276 @@ def _not_asked(tables: Sequence[ScoredFrame]) -> Iterator[str]:
 def _has_numbers(table: ScoredFrame, method: str) -> bool:
     columns = [f"{method}_{name}" for name in ("delta", "good", "unparsed", "answers", "logprobs")]
     return any(table.frame[name].notna().any() for name in columns if name in table.frame.columns)
+
+
+TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
+MOST_NAMED = 6
+"""Models with the same items that are named; the others are counted."""
+HOW_COMPARED = (
+    "The tables of accuracy and agreement, and means over models, are on each model's own items (column n). "
+    "Comparisons of models are on common items: those of both in `comparisons`, those of all in `introspection` and in "
+    "partial correlations."
+)
+
+
+def ids_by_text(tables: Sequence[Scored]) -> tuple[dict[int, list[str]], tuple[str, ...]]:
+    """Return ids that pair items by their texts, of the tables whose own ids do not, and notes for a report's head.
+
+    Args:
+        tables: One per corpus and model.
+
+    Returns:
+        Place of a table -> the ids of its rows; and what a reader must know of it.
+
+    Raises:
+        BankError: The tables of a corpus have other texts under the same ids, and no text in common.
+    """
+    found: dict[int, list[str]] = {}
+    notes = []
+    for corpus in dict.fromkeys(table.corpus for table in tables):
+        places = [place for place, table in enumerate(tables) if table.corpus == corpus]
+        if len({tables[place].signature["corpus"]["items_sha256"] for place in places}) < 2:
+            continue
+        without = [tables[place].model for place in places if not {*TEXTS} <= {*tables[place].column_names}]
+        if without:
+            notes.append(
+                f"**Items of {html_as_text(corpus)} are paired by their ids**: the tables are of different items, and "
+                f"{_named(without)} without texts to compare."
+            )
+            continue
+        own = [_Own.of(tables[place]) for place in places]
+        if _ids_agree(own):
+            continue
+        ids = _paired(own, corpus)
+        found |= dict(zip(places, ids, strict=True))
+        notes.append(
+            f"**Items of {html_as_text(corpus)} are paired by their texts**: {_named([one.model for one in own])} do "
+            "not have the same texts under the same item ids."
+        )
+    return found, tuple(notes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Own:
+    """Ids and hashes of the texts of one table, in its rows' order."""
+
+    model: str
+    ids: list[str]
+    texts: list[int]
+
+    @classmethod
+    def of(cls, table: Scored) -> _Own:
+        columns = table.arrow(["item_id", *TEXTS])
+        rows = zip(*(columns[name].to_pylist() for name in TEXTS), strict=True)
+        return cls(model=table.model, ids=columns["item_id"].to_pylist(), texts=[hash(row) for row in rows])
+
+
+def _ids_agree(tables: Sequence[_Own]) -> bool:
+    """Return whether equal ids have equal texts, and equal texts are not all under other ids."""
+    known: dict[str, int] = {}
+    for one in tables:
+        if any(known.setdefault(item_id, text) != text for item_id, text in zip(one.ids, one.texts, strict=True)):
+            return False
+    first = tables[0]
+    return all({*first.ids} & {*one.ids} or not {*first.texts} & {*one.texts} for one in tables[1:])
+
+
+def _paired(tables: Sequence[_Own], corpus: str) -> list[list[str]]:
+    """Return ids of each table's rows: those of the first table that has the text, the nth of a text with the nth."""
+    first = tables[0]
+    ids: dict[tuple[int, int], str] = {}
+    used: set[str] = set()
+    found = []
+    for one in tables:
+        if not {*one.texts} & {*first.texts}:
+            raise BankError(
+                f"corpus {corpus!r}: the tables of {first.model} and {one.model} have no text in common, yet the same "
+                "item ids; they are of different items: give the corpus of one another name (--corpus of `import`, or "
+                "the file's name), or report on them separately"
+            )
+        n_of_text: Counter[int] = Counter()
+        row_ids = []
+        for item_id, text in zip(one.ids, one.texts, strict=True):
+            key = (text, n_of_text[text])
+            n_of_text[text] += 1
+            if key not in ids:
+                ids[key] = item_id if item_id not in used else f"{item_id} ({one.model})"
+                used.add(ids[key])
+            row_ids.append(ids[key])
+        found.append(row_ids)
+    return found
+
+
+def item_set_notes(tables: Sequence[ScoredFrame]) -> tuple[str, ...]:
+    """Return what a reader must know of models that have different items; nothing where all have the same.
+
+    Args:
+        tables: One a corpus and model.
+
+    >>> from pairbank.scoring.api.layout import MethodLayout
+    >>> from pairbank.stats.scored_table.method_scores import ScoredFrame
+    >>> direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
+    >>> def table(model, ids):
+    ...     frame = pd.DataFrame({"item_id": list(ids), "direct_delta": 1.0})
+    ...     return ScoredFrame(corpus="toy", model=model, frame=frame, layouts=(direct,))
+    >>> item_set_notes([table("a", "wxyz"), table("b", "xyz"), table("c", "yzx")])[0]
+    '**The models have different items of toy** (`direct`): `a` 4; `b`, `c` 3; 3 in common.'
+    """
+    notes = [said for corpus in dict.fromkeys(table.corpus for table in tables) for said in _of_corpus(corpus, tables)]
+    return (*notes, HOW_COMPARED) if notes else ()
+
+
+def _of_corpus(corpus: str, tables: Sequence[ScoredFrame]) -> Iterator[str]:
+    mine = [table for table in tables if table.corpus == corpus]
+    if len(mine) < 2:
+        return
+    codes = np.split(
+        pd.factorize(np.concatenate([table.frame["item_id"].to_numpy(dtype=object) for table in mine]))[0],
+        np.cumsum([len(table.frame) for table in mine])[:-1],
+    )
+    said: dict[str, list[str]] = {}
+    for method in dict.fromkeys(layout.method for table in mine for layout in table.layouts):
+        scored = {
+            table.model: items
+            for table, own in zip(mine, codes, strict=True)
+            if any(layout.method == method for layout in table.layouts)
+            and (items := _scored(table.frame, method, own)).size
+        }
+        if text := _said(scored):
+            said.setdefault(text, []).append(f"`{html_as_text(method)}`")
+    for text, methods in said.items():
+        yield f"**The models have different items of {html_as_text(corpus)}** ({', '.join(methods)}): {text}."
+
+
+def _scored(frame: pd.DataFrame, method: str, codes: IntArray) -> IntArray:
+    """Return the items that have a difference, or a score of their one side, in ascending order."""
+    columns = ScoreColumns(method)
+    names = [name for name in (columns.delta, columns.good) if name in frame.columns]
+    return np.sort(codes[frame[names].notna().any(axis=1).to_numpy()])
+
+
+def _said(scored: Mapping[str, IntArray]) -> str:
+    """Return which models have how many items; nothing where all have the same ones."""
+    alike: dict[bytes, list[str]] = {}
+    for model, items in scored.items():
+        alike.setdefault(items.tobytes(), []).append(model)
+    if len(alike) < 2:
+        return ""
+    sets = [f"{_named(models)} {scored[models[0]].size:,}" for models in alike.values()]
+    common = reduce(np.intersect1d, [scored[models[0]] for models in alike.values()])
+    return f"{'; '.join(sets)}; {common.size:,} in common"
+
+
+def _named(models: Sequence[str]) -> str:
+    names = [f"`{html_as_text(model)}`" for model in models]
+    more = len(names) - MOST_NAMED
+    return ", ".join(names if more <= 1 else [*names[:MOST_NAMED], f"{more} more"])
+
+
+KEYS = ["model", "corpus", "method"]
+FIRST, OTHER = "always picks the first option", "never picks the first option"
+POOLED, BIAS = "accuracy_pooled", "position_bias"
+_MOST_BIASED = 3
+
+
+def picks(share: float) -> str:
+    """Return what such a model does."""
+    return FIRST if share >= SAME_PLACE else OTHER
+
+
+def by_place(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.Series[float]:
+    """Return the share of first options of those that answer by place, by model, corpus and method.
+
+    Args:
+        summary: What `summarise` returned for all tables.
+        layouts: The methods, by name.
+    """
+    whole = summary[(summary["group_by"] == "all") & summary["method"].isin([*_both(layouts)])]
+    shares: pd.Series[float] = whole[whole["metric"] == BIAS].set_index(KEYS)["value"].astype(float)
+    pooled = whole[(whole["metric"] == POOLED) & whole["value"].notna()].set_index(KEYS).index
+    return shares[shares.map(is_one_place).astype(bool) & shares.index.isin(pooled)]
+
+
+def _both(layouts: Mapping[str, MethodLayout]) -> list[str]:
+    return [name for name, layout in layouts.items() if shows_both(layout)]
+
+
+def place_caution(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout], labels: Mapping[str, str]) -> str:
+    """Return what whoever reads numbers with averaged orders must know of models that answer by place, or "".
+
+    Args:
+        summary: What `summarise` returned for all tables.
+        layouts: The methods, by name.
+        labels: What people call the methods.
+    """
+    shares = by_place(summary, layouts)
+    if shares.empty:
+        return ""
+    asked = summary[(summary["group_by"] == "all") & (summary["metric"] == "accuracy") & summary["value"].notna()]
+    n_asked = int(asked["method"].map(lambda name: name in layouts and layouts[name].is_prompted).sum())
+    who = _listed(list(dict.fromkeys(str(model) for model, _, _ in shares.index)))
+    how = _listed(list(dict.fromkeys(labels.get(method, f"`{method}`") for _, _, method in shares.index)))
+    return (
+        f"**Position bias** in {len(shares)} of {n_asked} prompted cases ({who}; {how}): the model picks the same "
+        "option whatever it stands for. Their differences and correlations compare degrees of certainty, not answers."
+    )
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:_MOST_BIASED])
+    return shown if len(names) <= _MOST_BIASED else f"{shown} and {len(names) - _MOST_BIASED} more"
+
+
+_MOST_UNDECLARED = 4
+
+
+def from_small_to_large(
+    tables: Sequence[Scored], given: Mapping[str, ModelFeatures] | None = None
+) -> tuple[list[Scored], str]:
+    """Return tables by model, from small to large, and a sentence that says so; empty where no size is declared.
+
+    Args:
+        tables: Each of one corpus and model; corpora of a model keep their order.
+        given: The user's declarations by model name, before the shipped ones.
+    """
+    found = _declared(tables, given or {})
+    models = by_size(list(found), found)
+    corpora = list(dict.fromkeys(table.corpus for table in tables))
+    place = {model: nth for nth, model in enumerate(models)}
+    ordered = sorted(tables, key=lambda table: (place[table.model], corpora.index(table.corpus)))
+    return ordered, _order_sentence(models, found)
+
+
+def names_by_size(names: Sequence[str], given: Mapping[str, ModelFeatures]) -> list[str]:
+    """Return models' names from small to large, where there is no more to find them by.
+
+    >>> names_by_size(["mine", "Llama3.1 405B", "Qwen 1.5B"], {})
+    ['Qwen 1.5B', 'Llama3.1 405B', 'mine']
+    """
+    return by_size(names, {name: find_features(name, given=given, beside=names) for name in names})
+
+
+def _declared(tables: Sequence[Scored], given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures | None]:
+    """Return what is declared of each model, in order of appearance."""
+    names = {table.model for table in tables}
+    found: dict[str, ModelFeatures | None] = {}
+    for table in tables:
+        if found.get(table.model) is None:
+            model_id = str(table.signature.get("model", {}).get("model_id", ""))
+            found[table.model] = find_features(
+                table.model, model_id=model_id, corpus=table.corpus, given=given, beside=names
+            )
+    return found
+
+
+def _order_sentence(models: Sequence[str], found: Mapping[str, ModelFeatures | None]) -> str:
+    unknown = [model for model in models if found[model] is None]
+    if len(models) < 2 or len(unknown) == len(models):
+        return ""
+    said = "In tables and figures models stand from small to large, by their declared numbers of parameters"
+    if not unknown:
+        return f"{said}."
+    names = ", ".join(unknown[:_MOST_UNDECLARED]) + (
+        f" and {len(unknown) - _MOST_UNDECLARED} more" if len(unknown) > _MOST_UNDECLARED else ""
+    )
+    return html_as_text(f"{said}; nothing is declared of {names}: last.")

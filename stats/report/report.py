@@ -27,17 +27,18 @@ from pairbank.shown import spelt_out
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.registry import checked_options, section_or_note
 from pairbank.stats.figures.style import CAPTIONS, ENDINGS, Figure, named, save_figure
-from pairbank.stats.report.cautions import cautions, unasked
+from pairbank.stats.report.cautions import (
+    cautions,
+    from_small_to_large,
+    ids_by_text,
+    item_set_notes,
+    place_caution,
+    unasked,
+)
 from pairbank.stats.report.frames import scored_frame
-from pairbank.stats.report.html import page_of_html, shown_in_notebook
-from pairbank.stats.report.item_sets import ids_by_text, item_set_notes
-from pairbank.stats.report.model_order import from_small_to_large
-from pairbank.stats.report.one_place import place_caution
-from pairbank.stats.report.overview import labels_of, layouts_of, overview_section, own_accuracies
-from pairbank.stats.report.page import APPENDIX, FIGURES, FIRST, in_words, pages_of
-from pairbank.stats.report.parallel import on_all_cores
-from pairbank.stats.report.phenomena import phenomena_section
-from pairbank.stats.report.summary import summarise
+from pairbank.stats.report.overview import labels_of, layouts_of, overview_section, own_accuracies, phenomena_section
+from pairbank.stats.report.page import APPENDIX, FIGURES, FIRST, in_words, page_of_html, pages_of, shown_in_notebook
+from pairbank.stats.report.summary import on_all_cores, summarise
 from pairbank.stats.report.wide_tables import (
     accuracy_numbers,
     accuracy_table,

@@ -1,4 +1,4 @@
-"""Every number of one corpus and one model: in, the scored table; out, one long table of estimates.
+"""Every number of one corpus and one model, on all cores: the scored table in, one long table out.
 
 Accuracies for every grouping, agreement between `direct` and each prompted method (Hu & Levy 2023; Song et
 al. 2025) and with people for the whole corpus and its subsets. All intervals are closed forms: nothing is drawn.
@@ -6,9 +6,12 @@ al. 2025) and with people for the whole corpus and its subsets. All intervals ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import importlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -16,8 +19,7 @@ import pandas as pd
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.estimate import undefined
 from pairbank.stats.estimates.metrics import HUMAN
-from pairbank.stats.estimates.shares import mean_of_items, share_of_items
-from pairbank.stats.estimates.ties import is_tie, signs
+from pairbank.stats.estimates.shares import is_tie, mean_of_items, share_of_items, signs
 from pairbank.stats.measures.accuracy import (
     accuracy,
     accuracy_pooled,
@@ -36,6 +38,7 @@ from pairbank.stats.scored_table.summary_row import DTYPES, SummaryRow
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
     from pairbank.scoring.api.layout import MethodLayout
+
 
 _AGREEMENT_GROUPINGS = ("all", "subset")
 _LEAST_WITH_PEOPLE = 3
@@ -287,3 +290,59 @@ def _label_rows(
     answers = scores.says_yes[rows] - 0.5
     if not np.isnan(answers).any():
         yield replace(here, metric="answer_accuracy").row(balanced_accuracy(answers, good), n_rows=rows.size)
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+WORTH_SECONDS = 8.0
+"""Of work that is left, by the pace so far, from which other processes are begun."""
+WORTH_BEGINNING_SECONDS = 2.0
+"""Of work that is left, from which processes are begun for what follows it."""
+_IMPORTED = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_svg")
+
+
+def on_all_cores(work: Callable[[T], R], pieces: Sequence[T], *, more_follows: bool = False) -> list[R]:
+    """Return the result of each piece.
+
+    Args:
+        work: gets one piece; it and they are sent to other processes where there is much to do.
+        pieces: of about the same size.
+        more_follows: there will be more to do than these pieces: where they take seconds, the processes are begun
+            beside them, and have imported what they need when they are wanted.
+
+    >>> on_all_cores(abs, [-1, 2])
+    [1, 2]
+    """
+    import joblib
+
+    done: list[R] = []
+    first_done_at = now = time.monotonic()
+    for piece in pieces:
+        n_paced, n_left = len(done) - 1, len(pieces) - len(done)
+        if n_paced > 0 and (now - first_done_at) / n_paced * n_left > WORTH_SECONDS and joblib.cpu_count() > 1:
+            break
+        done.append(work(piece))
+        now = time.monotonic()
+        if len(done) == 1:  # it imported what all need
+            first_done_at = now
+        if len(done) == 2 and more_follows and (now - first_done_at) * n_left > WORTH_BEGINNING_SECONDS:
+            threading.Thread(target=_begin_processes, daemon=True).start()
+    rest = pieces[len(done) :]
+    if not rest:
+        return done
+    n_processes = min(joblib.cpu_count(), len(rest))
+    return done + list(joblib.Parallel(n_jobs=n_processes)(joblib.delayed(work)(piece) for piece in rest))
+
+
+def _begin_processes() -> None:
+    import joblib
+
+    n = joblib.cpu_count()
+    if n > 1:
+        joblib.Parallel(n_jobs=n)(joblib.delayed(_import)((__name__, *_IMPORTED)) for _ in range(n))
+
+
+def _import(modules: Sequence[str]) -> None:
+    for name in modules:
+        importlib.import_module(name)

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from pairbank.stats.measures.associations import partial_correlation, within_correlation
 from pairbank.stats.measures.mixed import mixed_numbers, mixed_shares
-from pairbank.stats.measures.no_difference import equivalence_p
-from pairbank.stats.measures.paired_tests import corrected
+from pairbank.stats.measures.paired_tests import corrected, equivalence_p
 
 KINDS = ("normal", "heavy", "spread grows")
 """Of noise: normal; Student's t with 3 degrees of freedom; a standard deviation that grows with the size of x."""

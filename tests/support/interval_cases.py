@@ -13,9 +13,8 @@ from scipy import stats
 from pairbank.arrays import FloatArray
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.estimates.shares import mean_of_items, share_of_items, share_of_trials
-from pairbank.stats.measures.accuracy import balanced_accuracy
+from pairbank.stats.measures.accuracy import balanced_accuracy, wilson_by_group
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
-from pairbank.stats.measures.group_intervals import wilson_by_group
 from pairbank.stats.measures.paired_tests import paired_difference
 from pairbank.stats.measures.probes import cross_validated, fold_mean
 from pairbank.stats.measures.roc import auc, pooled_pairs

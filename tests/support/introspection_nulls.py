@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairbank.stats.analyses.introspection.model_features import ModelFeatures
-from pairbank.stats.scored_table.delta_stack import DeltaStack
+from pairbank.stats.scored_table.scored_table import DeltaStack
 
 Design = Literal[
     "alike", "unequal noise", "own mixtures, read", "own mixtures, asked", "own mixtures, both", "heavy tails",

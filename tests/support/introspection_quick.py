@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, over_models
 from pairbank.stats.analyses.introspection.relatives import LEAST_YARDSTICK, ModelAdvantages
 from pairbank.stats.estimates.estimate import undefined
-from pairbank.stats.scored_table.delta_stack import DeltaStack
+from pairbank.stats.scored_table.scored_table import DeltaStack
 
 Floats = NDArray[np.float64]
 

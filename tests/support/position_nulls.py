@@ -12,7 +12,7 @@ from pairbank.arrays import BoolArray, FloatArray
 from pairbank.stats.measures.mixed import cells_of, mixed_shares
 from pairbank.stats.measures.paired_tests import compare_credits
 from pairbank.stats.measures.rank_intervals import pair_counts, rank_intervals
-from pairbank.stats.scored_table.credit import is_one_place
+from pairbank.stats.scored_table.method_scores import is_one_place
 
 SIGNIFICANCE = 0.05
 SURER = 0.9

@@ -14,9 +14,9 @@ import numpy as np
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.stats.analyses.paradigms import extremes
+from pairbank.stats.measures.accuracy import simultaneous_by_group, wilson_by_group
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.associations import p_of_all
-from pairbank.stats.measures.group_intervals import simultaneous_by_group, wilson_by_group
 from pairbank.stats.measures.paired_tests import beyond_clusters_p, corrected, gain_test
 from pairbank.stats.measures.rank_intervals import pair_counts, rank_intervals
 

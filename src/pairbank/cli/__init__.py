@@ -21,23 +21,17 @@ from typing import Annotated, NoReturn
 import typer
 
 from pairbank.cli import (
-    browse,
     corpora,
-    engines,
+    measuring,
     methods,
-    minimalness,
     models,
-    neuro,
     new,
     plan,
     publishing,
     results,
     scoring,
-    unigrams,
-    words,
 )
-from pairbank.cli.display.help_pages import Command
-from pairbank.cli.display.output import takes_output_options
+from pairbank.cli.display.output import Command, takes_output_options
 from pairbank.errors import PairbankError
 from pairbank.shown import spelt_out
 
@@ -74,20 +68,20 @@ class _Plain(logging.Formatter):
 
 
 _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Data": (corpora.corpora, corpora.build, corpora.ratings, minimalness.minimalness),
+    "Data": (corpora.corpora, corpora.build, corpora.ratings, measuring.minimalness),
     "Scoring": (
         scoring.score,
         scoring.import_,
         scoring.cut,
-        neuro.neuro,
-        unigrams.unigrams,
-        words.words,
+        measuring.neuro,
+        measuring.unigrams,
+        measuring.words,
         scoring.bench,
-        engines.compare_engines,
+        plan.compare_engines,
         models.models,
         plan.plan,
     ),
-    "Results": (results.run, results.report, results.bank, browse.browse, browse.site),
+    "Results": (results.run, results.report, results.bank, publishing.browse, publishing.site),
     "Publishing": (
         publishing.check,
         publishing.export,
@@ -103,7 +97,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
 for _panel, _commands in _PANELS.items():
     for _command in _commands:
         app.command(_command.__name__.rstrip("_").replace("_", "-"), cls=Command, rich_help_panel=_panel)(
-            takes_output_options(_command, as_json=_command is not browse.browse)
+            takes_output_options(_command, as_json=_command is not publishing.browse)
         )
 app.add_typer(methods.app, name="methods", rich_help_panel="Scoring")
 app.add_typer(new.app, name="new", rich_help_panel="Data")

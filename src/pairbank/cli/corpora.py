@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from pairbank.cli.display.console import quiet_bars, status
+from pairbank.cli.display.console import Downloads, quiet_bars, status
 from pairbank.cli.display.output import answer, output, say
-from pairbank.cli.display.progress import Downloads
 from pairbank.cli.display.tables import show
 from pairbank.cli.options import DataDir, ItemOptions, Subset, corpora_named, load_items, takes_item_options
 from pairbank.files import replaced_atomically

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from pairbank.cli.display.console import quiet_bars, status
-from pairbank.cli.display.help_pages import Command
-from pairbank.cli.display.output import answer, output, say, takes_output_options
+from pairbank.cli.display.output import Command, answer, output, say, takes_output_options
 from pairbank.cli.display.tables import show
 from pairbank.cli.options import ItemOptions, Prompts, column_map, load_items, takes_item_options
 

@@ -12,8 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pairbank.cli.display.help_pages import Command
-from pairbank.cli.display.output import answer, hint, say, takes_output_options
+from pairbank.cli.display.output import Command, answer, hint, say, takes_output_options
 from pairbank.errors import CorpusError
 from pairbank.study.errors import StudyError
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Union, Unpack, cast
 
 import typer
 
-from pairbank.cli.display.progress import Downloads
+from pairbank.cli.display.console import Downloads
 from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:

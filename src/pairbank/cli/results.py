@@ -18,6 +18,7 @@ from pairbank.cli.cluster import (
     say_part,
 )
 from pairbank.cli.display.console import (
+    Downloads,
     bars,
     command_line,
     quiet_bars,
@@ -27,8 +28,7 @@ from pairbank.cli.display.console import (
     status,
 )
 from pairbank.cli.display.output import answer, say, warn
-from pairbank.cli.display.progress import Downloads
-from pairbank.cli.display.wrong import Wrong, WrongBy, say_wrong
+from pairbank.cli.display.tables import Wrong, WrongBy, say_wrong
 from pairbank.cli.models import Loader, chosen_models, say_plan
 from pairbank.cli.options import (
     Corpora,

@@ -21,11 +21,9 @@ from pairbank.cli.cluster import (
     part_of,
     say_part,
 )
-from pairbank.cli.display.console import bars, quiet_bars, say_report, say_work, status, work_of
+from pairbank.cli.display.console import Downloads, bars, fresh_stats, quiet_bars, say_report, say_work, status, work_of
 from pairbank.cli.display.output import answer, say, warn
-from pairbank.cli.display.progress import Downloads, fresh_stats
-from pairbank.cli.display.tables import show
-from pairbank.cli.display.wrong import Wrong, WrongBy, say_wrong
+from pairbank.cli.display.tables import Wrong, WrongBy, say_wrong, show
 from pairbank.cli.options import (
     MORE,
     Columns,

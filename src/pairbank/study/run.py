@@ -105,7 +105,7 @@ def _others(root: Path, corpora: Collection[str], mine: Collection[tuple[str, st
 def _probed(plan: Plan, done: Sequence[OfModel], corpora: Collection[str]) -> list[Probed]:
     """Return the probes of this run, and those that the bank holds of other models on its corpora, by size of model."""
     from pairbank.cards.bank.probes import probes_in
-    from pairbank.stats.report.model_order import names_by_size
+    from pairbank.stats.report.cautions import names_by_size
 
     found = {(one.corpus, one.model): one for one in probes_in(plan.out, corpora=corpora)} if plan.study.probe else {}
     found |= {(one.corpus, one.model): one for model in done for one in model.probed}

@@ -107,7 +107,7 @@ def probes_beside(
 ) -> list[Probed]:
     """Return what the banks that files are of hold of probes of these tables, from small to large models."""
     from pairbank.cards.bank.probes import probes_in
-    from pairbank.stats.report.model_order import from_small_to_large
+    from pairbank.stats.report.cautions import from_small_to_large
 
     found = {(one.corpus, one.model): one for root in banks_of(files) for one in probes_in(root)}
     ordered, _ = from_small_to_large(tables, features)

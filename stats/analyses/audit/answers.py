@@ -15,10 +15,8 @@ import numpy as np
 
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, TIE, TRUNCATED
 from pairbank.stats.estimates.estimate import mean_of_known
-from pairbank.stats.estimates.shares import share_of_items
-from pairbank.stats.estimates.ties import is_tie, signs
-from pairbank.stats.scored_table.credit import choices_of
-from pairbank.stats.scored_table.method_scores import flagged
+from pairbank.stats.estimates.shares import is_tie, share_of_items, signs
+from pairbank.stats.scored_table.method_scores import choices_of, flagged
 from pairbank.stats.wording import number, percent
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from pairbank.stats.analyses.choice_likert.measures import (
     references,
 )
 from pairbank.stats.estimates.metrics import HUMAN
-from pairbank.stats.estimates.ties import is_tie, signs
+from pairbank.stats.estimates.shares import is_tie, signs
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.shared import file_name, n_said
 from pairbank.stats.figures.style import INK, SEQUENTIAL, Figure, drawing, label, styled

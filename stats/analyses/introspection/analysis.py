@@ -49,16 +49,15 @@ from pairbank.stats.analyses.introspection.tables import (
 )
 from pairbank.stats.estimates.bootstrap import percentile_estimate
 from pairbank.stats.estimates.estimate import Estimate, undefined
-from pairbank.stats.estimates.ties import signs
+from pairbank.stats.estimates.shares import signs
 from pairbank.stats.wording import number, p_value, percent
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
     from pairbank.stats.analyses.introspection.model_pairs import PairCorrelations, ResampledCorrelations
     from pairbank.stats.measures.regression import Coefficient, Regression
-    from pairbank.stats.scored_table.delta_stack import DeltaStack
+    from pairbank.stats.scored_table.scored_table import DeltaStack
 
 ANY_OTHER = "any other model"
 _DIGITS = 10
@@ -100,7 +99,7 @@ def self_contrasts(
         In the order of `MATCH_TYPES`, then `any other model`. A contrast is undefined, with a reason, where a side
         has no pair, or, at equal similarity, where similarity does not vary within match types.
 
-    >>> from pairbank.stats.scored_table.delta_stack import DeltaStack
+    >>> from pairbank.stats.scored_table.scored_table import DeltaStack
     >>> from pairbank.stats.analyses.introspection.model_pairs import resampled_correlations
     >>> from pairbank.stats.analyses.introspection.model_pairs import pair_correlations
     >>> direct = np.array([[1.0, 2.0, 3.0, 5.0], [3.0, 1.0, 2.0, 4.0]])

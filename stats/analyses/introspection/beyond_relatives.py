@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
     from pairbank.stats.analyses.introspection.model_pairs import PairCorrelations
-    from pairbank.stats.estimates.estimate import Estimate
-    from pairbank.stats.scored_table.delta_stack import DeltaStack
+    from pairbank.stats.scored_table.scored_table import DeltaStack
 
 
 def signed_with_interval(estimate: Estimate) -> str:
@@ -103,7 +102,7 @@ def own_advantage(
         Undefined, with a reason, where no two models are declared relatives or no third model is there.
 
     >>> from pairbank.stats.analyses.introspection.model_pairs import pair_correlations
-    >>> from pairbank.stats.scored_table.delta_stack import DeltaStack
+    >>> from pairbank.stats.scored_table.scored_table import DeltaStack
     >>> direct = np.random.default_rng(7).normal(size=(2, 50))
     >>> stack = DeltaStack(corpus="toy", models=("a", "b"), prompts=("meta",), item_ids=tuple(map(str, range(50))),
     ...                    n_identical=0, direct_nats=direct, meta_nats=direct[np.newaxis])

@@ -25,7 +25,7 @@ from pairbank.stats.measures.agreement import cohens_kappa
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
-    from pairbank.stats.scored_table.delta_stack import DeltaStack
+    from pairbank.stats.scored_table.scored_table import DeltaStack
 
 ModelType = Literal["base", "instruct"]
 

@@ -12,12 +12,12 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.stats.analyses.introspection.model_features import match_type
 from pairbank.stats.estimates.bootstrap import CLUSTERS, ROWS
-from pairbank.stats.estimates.ties import signs, varies
+from pairbank.stats.estimates.shares import signs, varies
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
-    from pairbank.stats.scored_table.delta_stack import DeltaStack
+    from pairbank.stats.scored_table.scored_table import DeltaStack
 
 COLUMNS = {
     "direct_model": "string",
@@ -98,7 +98,7 @@ def pair_correlations(stack: DeltaStack) -> PairCorrelations:
 
     Source: Song, Hu & Mahowald 2025, section 3.1 "Measuring introspection"; the authors' analysis.R.
 
-    >>> from pairbank.stats.scored_table.delta_stack import DeltaStack
+    >>> from pairbank.stats.scored_table.scored_table import DeltaStack
     >>> direct, meta = np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]]), np.array([[[1.0, 2.0, 3.0], [0.0, 2.0, 1.0]]])
     >>> stack = DeltaStack(corpus="toy", models=("a", "b"), prompts=("meta",), item_ids=("x", "y", "z"),
     ...                    n_identical=0, direct_nats=direct, meta_nats=meta)
@@ -335,7 +335,7 @@ def resampled_correlations(stack: DeltaStack, *, rng: np.random.Generator, n_res
         rng: Source of the resamples.
         n_resamples: How many.
 
-    >>> from pairbank.stats.scored_table.delta_stack import DeltaStack
+    >>> from pairbank.stats.scored_table.scored_table import DeltaStack
     >>> direct = np.array([[1.0, 2.0, 3.0, 5.0], [3.0, 1.0, 2.0, 4.0]])
     >>> stack = DeltaStack(corpus="toy", models=("a", "b"), prompts=("meta",), item_ids=("w", "x", "y", "z"),
     ...                    n_identical=0, direct_nats=direct, meta_nats=direct[np.newaxis])

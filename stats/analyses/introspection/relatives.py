@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
     from pairbank.stats.analyses.introspection.model_pairs import PairCorrelations
-    from pairbank.stats.scored_table.delta_stack import DeltaStack
+    from pairbank.stats.scored_table.scored_table import DeltaStack
 
 METHOD = "none"
 _SINGULAR = 1e-8
@@ -193,7 +193,7 @@ def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> Mo
         comparisons: In the order of the models that are asked.
 
     >>> from pairbank.stats.analyses.introspection.relatives import Comparison
-    >>> from pairbank.stats.scored_table.delta_stack import DeltaStack
+    >>> from pairbank.stats.scored_table.scored_table import DeltaStack
     >>> rng = np.random.default_rng(7)
     >>> direct = rng.normal(size=9999) + rng.normal(size=(3, 9999))
     >>> stack = DeltaStack(corpus="toy", models=("a", "b", "c"), prompts=("p",), item_ids=tuple(map(str, range(9999))),

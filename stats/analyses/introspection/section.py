@@ -34,13 +34,11 @@ from pairbank.stats.analyses.introspection.model_features import SELF, ModelFeat
 from pairbank.stats.analyses.introspection.model_pairs import LEAST_SHARE, Disagreement, disagreement
 from pairbank.stats.analyses.introspection.tables import introspection_tables
 from pairbank.stats.measures.accuracy import accuracy
-from pairbank.stats.scored_table.delta_stack import DeltaStack, stack_deltas
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.scored_table.scored_table import DeltaStack, read_table, stack_deltas
 from pairbank.stats.wording import number, percent, span
 
 if TYPE_CHECKING:
-    from pairbank.stats.analyses.introspection.analysis import Introspection
     from pairbank.stats.estimates.estimate import Estimate
 
 _SAID: dict[Beyond, str] = {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage
     from pairbank.stats.analyses.introspection.model_pairs import Disagreement
     from pairbank.stats.estimates.estimate import Estimate
-    from pairbank.stats.scored_table.delta_stack import DeltaStack
+    from pairbank.stats.scored_table.scored_table import DeltaStack
 
 _Z = 1.96
 _DIGITS = 10

@@ -22,7 +22,7 @@ import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import paired_vectors
-from pairbank.stats.estimates.ties import merged
+from pairbank.stats.estimates.shares import merged
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.wording import number, p_value, span
 

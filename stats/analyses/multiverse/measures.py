@@ -1,4 +1,4 @@
-"""The ways in which one table measures: in, a scored table; out, `Reading`s, each a number an item and how it was got.
+"""The choices of a claim: what it compares, which items it takes, and how a table measures each of them.
 
 A reading is one defensible way from what the table holds to a difference of the two sides: a method, its pooling (sum,
 mean a token or a character), what of its presentations is read. Nothing is computed that the table has already.
@@ -6,23 +6,28 @@ mean a token or a character), what of its presentations is read. Nothing is comp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from pairbank.errors import BankError, unknown_name
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT, MethodName
 from pairbank.stats.estimates.estimate import mean_of_known
-from pairbank.stats.estimates.ties import signs
-from pairbank.stats.scored_table.credit import choices_of, credits_of
+from pairbank.stats.estimates.shares import signs
+from pairbank.stats.measures.distance_bins import distance_filter
+from pairbank.stats.scored_table.method_scores import choices_of, credits_of, number_column
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray
     from pairbank.scoring.api.layout import MethodLayout
     from pairbank.stats.scored_table.method_scores import MethodScores
     from pairbank.stats.scored_table.scored_table import ScoredTable
+
 
 POOLS = "pooled"
 """What the layout of a method says whose paper pools the presentations."""
@@ -135,3 +140,147 @@ def _parts(scores: MethodScores) -> list[tuple[str, FloatArray, FloatArray]]:
 
 def _reading(layout: MethodLayout, choices: Mapping[str, str], difference: FloatArray) -> Reading:
     return Reading(layout=layout, choices=choices, difference=difference, credit=(signs(difference) + 1) / 2)
+
+
+Kind = Literal["methods", "models", "people"]
+ASKING = "asking < probability"
+"""The claim where none is given."""
+ASKED, MEASURED, PEOPLE = "asking", "probability", "people"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A claim that A is better than B, or that r with people is above a number."""
+
+    text: str
+    """As it was given."""
+    kind: Kind
+    a: str = ""
+    """What is claimed to be better: a method, a model, `asking`, `probability`; patterns with * may match several."""
+    b: str = ""
+    above: float = 0.0
+    """Of a claim about people: what r is claimed to be above."""
+
+    @property
+    def in_words(self) -> str:
+        """The claim as a sentence without its full stop."""
+        if self.kind == "people":
+            return f"r with people is above {self.above:g}"
+        if {self.a, self.b} == {ASKED, MEASURED}:
+            return f"asking is {'worse' if self.a == MEASURED else 'better'} than probability"
+        return f"{self.a} is right more often than {self.b}"
+
+
+def claim_of(text: str, *, methods: Sequence[str], models: Sequence[str]) -> Claim:
+    """Return a claim from its text: `A > B`, `B < A`, `people > .3`.
+
+    Args:
+        text: A and B are methods or models, `asking` (all methods that ask) or `probability` (all that do not).
+        methods: Names of the methods in the tables.
+        models: Names of the models.
+
+    Raises:
+        BankError: It is no comparison.
+        UnknownNameError: A side is no method and no model of these tables.
+
+    >>> claim_of("asking < probability", methods=["direct", "meta"], models=["a"]).a
+    'probability'
+    >>> claim_of("people > .3", methods=["direct"], models=["a"]).above
+    0.3
+    """
+    found = re.fullmatch(r"\s*(.+?)\s*([<>])\s*(.+?)\s*", text)
+    if found is None:
+        raise BankError(f"multiverse.claim is {text!r}; expected A > B, such as '{ASKING}', 'people > .3' or two names")
+    left, sign, right = found.groups()
+    a, b = (left, right) if sign == ">" else (right, left)
+    if PEOPLE in (a, b):
+        return _of_people(text, a, b)
+    for side in (a, b):
+        if not _matches(side, [*methods, ASKED, MEASURED]) and not _matches(side, models):
+            raise unknown_name("method or model of these tables", side, [ASKED, MEASURED, *methods, *models])
+    of_methods = all(_matches(side, [*methods, ASKED, MEASURED]) for side in (a, b))
+    of_models = all(_matches(side, models) for side in (a, b))
+    if not of_methods and not of_models:
+        raise BankError(f"multiverse.claim is {text!r}: one side is a method and the other a model; give two of a kind")
+    return Claim(text=text, kind="methods" if of_methods else "models", a=a, b=b)
+
+
+def _of_people(text: str, a: str, b: str) -> Claim:
+    try:
+        above = float(b)
+    except ValueError:
+        above = float("nan")
+    if a != PEOPLE or not -1 < above < 1:
+        raise BankError(f"multiverse.claim is {text!r}; expected people > NUMBER, with a number between -1 and 1")
+    return Claim(text=text, kind="people", above=above)
+
+
+def is_on_side(layout: MethodLayout, side: str) -> bool:
+    """Return whether a method stands on a side of a claim.
+
+    Args:
+        layout: The method's.
+        side: `asking`, `probability`, a name, or a pattern with *.
+    """
+    if side in (ASKED, MEASURED):
+        return (layout.is_prompted and layout.kind != "prediction") == (side == ASKED)
+    return bool(_matches(side, [layout.method]))
+
+
+def _matches(side: str, names: Sequence[str]) -> list[str]:
+    return [name for name in names if fnmatchcase(name, side)] or [name for name in names if name == side]
+
+
+ALL = "all"
+LEAST_KEPT, LEAST_DROPPED = 20, 0.02
+
+
+def filters_of(used: ScoredTable) -> dict[str, BoolArray]:
+    """Return the filters that leave some items out and 20 in.
+
+    `close`: edit distance of the two sides up to the 75th percentile (Hu et al. 2026); `same length`: as many words on
+    both sides; `people agree`: the better side is the one that people prefer on average; `people are sure`: their
+    difference is above its median.
+
+    Args:
+        used: Rows that are a choice.
+    """
+    found: dict[str, BoolArray] = {ALL: np.ones(len(used.frame), dtype=np.bool_)}
+    distance = edit_distances(used)
+    if not np.isnan(distance).all():
+        known = ~np.isnan(distance)
+        found["close"] = known & (np.nan_to_num(distance, nan=np.inf) <= distance_filter(distance[known]).limit)
+    words = [_words(used, name) for name in ("target_good", "target_bad")]
+    found["same length"] = (words[0] == words[1]) & (words[0] > 0)
+    people = used.human_delta
+    if not np.isnan(people).all():
+        size = np.nan_to_num(np.abs(people), nan=-1.0)
+        found["people agree"] = np.nan_to_num(people, nan=-1.0) > 0
+        found["people are sure"] = size > np.median(size[size >= 0])
+    n = len(used.frame)
+    return {
+        name: mask for name, mask in found.items()
+        if name == ALL or LEAST_KEPT <= mask.sum() <= (1 - LEAST_DROPPED) * n
+    }  # fmt: skip
+
+
+def edit_distances(used: ScoredTable) -> FloatArray:
+    """Return the column `edit_distance`, or what it would hold: edits between the two sides, NaN without texts."""
+    known = number_column(used.frame, "edit_distance")
+    if not np.isnan(known).all() or not {"target_good", "target_bad"} <= {*used.frame.columns}:
+        return known
+    from rapidfuzz.distance import Levenshtein
+
+    pairs = zip(used.frame["target_good"], used.frame["target_bad"], strict=True)
+    return np.array(
+        [Levenshtein.distance(a, b) if isinstance(a, str) and isinstance(b, str) else np.nan for a, b in pairs],
+        dtype=np.float64,
+    )
+
+
+def _words(used: ScoredTable, column: str) -> FloatArray:
+    if column not in used.frame.columns:
+        return np.zeros(len(used.frame))
+    return np.array(
+        [len(text.split()) if isinstance(text, str) else 0 for text in used.frame[column]], dtype=np.float64
+    )

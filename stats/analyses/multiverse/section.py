@@ -1,25 +1,42 @@
-"""Does a claim hold under every defensible choice? Scored tables and a claim in, the specification curve out.
+"""Does a claim hold under every defensible choice? Scored tables and a claim in; the curve, its test and a section out.
 
 Simonsohn, Simmons & Nelson 2020: all specifications, how many of them hold, and a test of the whole curve.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
+from pairbank.errors import BankError
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
-from pairbank.stats.analyses.multiverse.claims import ASKING, claim_of
-from pairbank.stats.analyses.multiverse.components import COLUMNS, component_rows
-from pairbank.stats.analyses.multiverse.curve import Curve, curve_of
-from pairbank.stats.analyses.multiverse.specifications import held, layouts_of, position_bias, specifications
-from pairbank.stats.analyses.multiverse.words import DEFINITIONS, answer_of, tests_table, text_of
+from pairbank.stats.analyses.multiverse.measures import ASKING, Claim, claim_of
+from pairbank.stats.analyses.multiverse.specifications import (
+    Held,
+    Specification,
+    held,
+    layouts_of,
+    position_bias,
+    specifications,
+)
 from pairbank.stats.analyses.raters.judgments import ratings_given
-from pairbank.stats.figures.specification_curves import MOST_DRAWN, MOST_LEVELS, specification_curve
+from pairbank.stats.figures.scatters import MOST_DRAWN, MOST_LEVELS, specification_curve
 from pairbank.stats.figures.style import Figure
+from pairbank.stats.measures.crossed_variance import crossed_components
+from pairbank.stats.measures.specification_curve import LEAST_UNITS, CurveTest, Scale, curve_test
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.wording import number, p_value, percent
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray, IntArray
+    from pairbank.stats.analyses.multiverse.measures import Reading
+
 
 PARADIGMS = ("paradigm", "phenomenon")
 
@@ -107,3 +124,333 @@ def _figure(found: Curve) -> Figure:
             null=found.null,
         ),
     )
+
+
+COLUMNS = ["corpus", "of", "part", "share", "low", "high", "variance", "levels", "cells"]
+LEAST_ITEMS = 20
+ASKED, MEASURED, RATED = "right when asked", "right by probability", "ratings"
+
+
+def component_rows(tables: Sequence[Held], ratings: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
+    """Yield the shares of variance of each corpus: of right answers when asked and by probability, and of ratings.
+
+    Args:
+        tables: What the tables hold.
+        ratings: Columns corpus or item_id, rater and value; None where nobody's are known.
+    """
+    for corpus in dict.fromkeys(table.corpus for table in tables):
+        mine = [table for table in tables if table.corpus == corpus]
+        for of, asked in ((ASKED, True), (MEASURED, False)):
+            cells = _cells(mine, asked=asked)
+            yield from _rows(corpus, of, cells, ["item", "prompt" if asked else "linking", "model"])
+        if ratings is not None:
+            ids = {item for table in mine for item in table.item_ids}
+            theirs = ratings[ratings["item_id"].isin(ids)]
+            if len(theirs):
+                side = theirs["side"].astype(str) if "side" in theirs.columns else ""
+                cells = pd.DataFrame({
+                    "item": theirs["item_id"].astype(str) + " " + side, "rater": theirs["rater"].astype(str),
+                    "value": theirs["value"],
+                })  # fmt: skip
+                yield from _rows(corpus, RATED, cells, ["item", "rater"])
+
+
+def _cells(tables: Sequence[Held], *, asked: bool) -> pd.DataFrame:
+    """Return one line per item, method and model: its credit, by the definition of the method's paper."""
+    parts = [
+        pd.DataFrame(
+            {"item": table.item_ids, name: _method(one), "model": _model(table), "value": one.credit}
+        )
+        for table in tables
+        for one in table.readings
+        for name in ["prompt" if asked else "linking"]
+        if one.layout.is_prompted == asked and one.by_paper and not one.is_biased
+    ]  # fmt: skip
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["item", "value"])
+
+
+def _method(one: Reading) -> str:
+    return one.layout.method if one.layout.is_prompted else one.choices["linking"]
+
+
+def _model(table: Held) -> str:
+    return " ".join([table.model, *table.setting.values()])
+
+
+def _rows(corpus: str, of: str, cells: pd.DataFrame, factors: Sequence[str]) -> Iterator[dict[str, Any]]:
+    cells = cells[cells["value"].notna()]
+    used = [name for name in factors if name in cells.columns and cells[name].nunique() > 1]
+    if len(used) < 2 or used[0] != "item" or cells["item"].nunique() < LEAST_ITEMS or cells["value"].nunique() < 2:
+        return
+    codes = {name: np.asarray(pd.factorize(cells[name])[0], dtype=np.int64) for name in used}
+    try:
+        found = crossed_components(cells["value"].to_numpy(dtype=np.float64), codes)
+    except BankError:  # too few cells share a level: raters who each judged other items
+        return
+    for one in found:
+        yield {
+            "corpus": corpus, "of": of, "part": one.name, "share": one.share, "low": one.low, "high": one.high,
+            "variance": one.variance, "levels": one.n_levels, "cells": len(cells),
+        }  # fmt: skip
+
+
+UNITS = ("items", "paradigms")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Curve:
+    """All specifications of a claim."""
+
+    claim: Claim
+    table: pd.DataFrame
+    """One line a specification, lowest first: number, a column a choice that varies, estimate, low, high, n, holds."""
+    choices: pd.DataFrame
+    """One line a level of a choice: how many specifications, their median, share that hold, spread explained."""
+    varying: tuple[str, ...]
+    """Names of the choices that differ between specifications, with their columns in `table`."""
+    fixed: dict[str, str]
+    """Choices that all specifications share."""
+    tests: dict[str, CurveTest]
+    """By what the draws are: items, and paradigms where there are ten."""
+
+    @property
+    def null(self) -> float:
+        """What the claim says the estimate is above."""
+        return self.claim.above
+
+
+def curve_of(
+    claim: Claim,
+    found: Sequence[Specification],
+    paradigms: dict[tuple[str, str], str],
+    *,
+    rng: np.random.Generator,
+    n_draws: int,
+) -> Curve:
+    """Return the curve.
+
+    Args:
+        claim: What is claimed.
+        found: Its specifications.
+        paradigms: (corpus, item id) -> paradigm, of items that have one.
+        rng: Draws the signs.
+        n_draws: How many.
+    """
+    names = list(dict.fromkeys(name for one in found for name in one.choices))
+    cells = pd.DataFrame([{name: one.choices.get(name, "-") for name in names} for one in found])
+    varying = tuple(name for name in names if cells[name].nunique() > 1)
+    fixed = {name: str(cells[name].iloc[0]) for name in names if name not in varying}
+    table = cells[list(varying)].assign(
+        estimate=[one.estimate.value for one in found],
+        low=[one.estimate.low for one in found],
+        high=[one.estimate.high for one in found],
+        n=[one.estimate.n for one in found],
+    )
+    table["holds"] = table["estimate"] > claim.above
+    table["beyond"] = table["low"] > claim.above
+    return Curve(
+        claim=claim,
+        table=_sorted(table),
+        choices=_by_choice(table, varying),
+        varying=varying,
+        fixed=fixed,
+        tests=_tests(claim, found, table, paradigms, rng=rng, n_draws=n_draws),
+    )
+
+
+def _sorted(table: pd.DataFrame) -> pd.DataFrame:
+    ordered = table.sort_values("estimate", kind="stable").reset_index(drop=True)
+    ordered.insert(0, "specification", np.arange(1, len(ordered) + 1))
+    return ordered
+
+
+def _by_choice(table: pd.DataFrame, varying: Sequence[str]) -> pd.DataFrame:
+    """Return what each level of each choice gives, and the share of the estimates' variance between the levels."""
+    rows: list[dict[str, Any]] = []
+    spread = float(table["estimate"].var(ddof=0))
+    for name in varying:
+        by_level = table.groupby(name, sort=False)
+        means = by_level["estimate"].transform("mean")
+        share = float(means.var(ddof=0)) / spread if spread > 0 else math.nan
+        for level, part in by_level:
+            rows.append({
+                "choice": name, "level": str(level), "specifications": len(part),
+                "median": float(part["estimate"].median()), "holds": float(part["holds"].mean()),
+                "beyond": float(part["beyond"].mean()), "choice_share": share,
+            })  # fmt: skip
+    columns = ["choice", "level", "specifications", "median", "holds", "beyond", "choice_share"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _tests(
+    claim: Claim,
+    found: Sequence[Specification],
+    table: pd.DataFrame,
+    paradigms: dict[tuple[str, str], str],
+    *,
+    rng: np.random.Generator,
+    n_draws: int,
+) -> dict[str, CurveTest]:
+    """Return the tests over items, and over paradigms where every item has one and there are ten."""
+    scale: Scale = "z" if claim.kind == "people" else "gain"
+    keys, matrix = _side_by_side(found)
+    values = table["estimate"].to_numpy(dtype=np.float64)
+    n_used = table["n"].to_numpy(dtype=np.float64)
+    observed = np.arctanh(values) - math.atanh(claim.above) if scale == "z" else values * n_used
+    if scale == "z":
+        matrix = _spread(matrix, n_used)
+    made = {}
+    for kind, units in zip(UNITS, _units(keys, paradigms), strict=True):
+        if units is not None and np.unique(units).size >= LEAST_UNITS:
+            made[kind] = curve_test(
+                matrix, units, scale=scale, n_used=n_used, observed=observed,
+                significant=table["beyond"].to_numpy(dtype=np.float64), rng=rng, n_draws=n_draws,
+            )  # fmt: skip
+    return made
+
+
+def _side_by_side(found: Sequence[Specification]) -> tuple[list[tuple[str, str]], FloatArray]:
+    """Return corpus and id of every item, and what it adds to each specification, shape (items, specifications)."""
+    keys: list[tuple[str, str]] = []
+    places: dict[str, pd.Index[Any]] = {}
+    starts: dict[str, int] = {}
+    for corpus in dict.fromkeys(one.corpus for one in found):
+        ids = pd.unique(np.concatenate([one.item_ids for one in found if one.corpus == corpus]))
+        places[corpus], starts[corpus] = pd.Index(ids), len(keys)
+        keys += [(corpus, str(item)) for item in ids]
+    matrix: FloatArray = np.zeros((len(keys), len(found)))
+    for nth, one in enumerate(found):
+        matrix[starts[one.corpus] + places[one.corpus].get_indexer(pd.Index(one.item_ids)), nth] = one.contributions
+    return keys, matrix
+
+
+def _spread(influences: FloatArray, n_used: FloatArray) -> FloatArray:
+    """Return influences whose squares sum to the variance of z in small samples too: n / (n - 3), as Fisher's."""
+    return np.asarray(influences * np.sqrt(n_used / (n_used - 3)))
+
+
+def _units(keys: Sequence[tuple[str, str]], paradigms: dict[tuple[str, str], str]) -> tuple[IntArray, IntArray | None]:
+    items = np.arange(len(keys), dtype=np.int64)
+    if any(key not in paradigms for key in keys):
+        return items, None
+    names = {name: nth for nth, name in enumerate(dict.fromkeys((key[0], paradigms[key]) for key in keys))}
+    codes = np.array([names[key[0], paradigms[key]] for key in keys], dtype=np.int64)
+    return items, codes if len(names) < len(keys) else None
+
+
+LEVEL = 0.05
+LEAST_FOR_PEOPLE = 100
+"""Rated items below which r would be said to be shown too often."""
+
+
+def answer_of(found: Curve) -> str:
+    """Return the answer: the verdict on the whole curve, the share of specifications, and what could have been seen."""
+    table, claim = found.table, found.claim
+    n, n_holds, n_beyond = len(table), int(table["holds"].sum()), int(table["beyond"].sum())
+    median, least, most = (float(x) for x in table["estimate"].quantile([0.5, 0, 1]))
+    unit = "r" if claim.kind == "people" else "difference in accuracy"
+    said = (
+        f"{_verdict(found)} It holds in {n_holds:,} of {n:,} specifications ({percent(n_holds / n)}); in "
+        f"{n_beyond:,} the "
+        f"95% interval excludes {found.null:g}. The median {unit} is {_number(median)} ({_number(least)} to "
+        f"{_number(most)}, n = {table['n'].min():,} to {table['n'].max():,} items)"
+    )
+    strictest = _strictest(found)
+    return said + (
+        f". The minimum detectable median (80% power) is {_number(strictest.detectable)} from {found.null:g}."
+        if strictest
+        else "."
+    )  # fmt: skip
+
+
+def _strictest(found: Curve) -> CurveTest | None:
+    """Return the test over paradigms where there is one, else over items."""
+    return found.tests.get("paradigms") or found.tests.get("items")
+
+
+def _verdict(found: Curve) -> str:
+    """Say whether the curve as a whole lies on the side of the claim: by its mean z, two-sided, over the draws."""
+    strictest = _strictest(found)
+    sentence = found.claim.in_words
+    sentence = sentence[0].upper() + sentence[1:]
+    if strictest is None:
+        return f"**{sentence}**: not tested (fewer than ten items)."
+    if found.claim.kind == "people" and int(found.table["n"].max()) < LEAST_FOR_PEOPLE:
+        return f"**{sentence}**: not tested (fewer than {LEAST_FOR_PEOPLE} rated items)."
+    of = "paradigms" if "paradigms" in found.tests else "such items"
+    evidence = f"({p_value(strictest.p_mean_z)}, {strictest.n_units:,} {of})"
+    if strictest.p_mean_z >= LEVEL:
+        return f"**{sentence}: not shown** over all specifications together {evidence}."
+    if strictest.mean_z > 0:
+        return f"**{sentence}: shown over all specifications together** {evidence}."
+    return f"**The contrary is shown of the claim that {found.claim.in_words}**, over all specifications {evidence}."
+
+
+def text_of(found: Curve, parts: pd.DataFrame) -> str:
+    """Return the tests, what the choices change, where the variance lies, and what was the same everywhere."""
+    return "\n\n".join(_paragraphs(found, parts))
+
+
+def _paragraphs(found: Curve, parts: pd.DataFrame) -> Iterator[str]:
+    for kind, one in found.tests.items():
+        yield (
+            f"Tests of the whole curve over {one.n_units:,} {kind}, by exchanging signs: median {_number(one.median)} "
+            f"from {found.null:g} ({p_value(one.p_median)}; chance gives {_number(one.null_median_low)} to "
+            f"{_number(one.null_median_high)}), {percent(one.share)} significant on the claim's side "
+            f"({p_value(one.p_share)}), "
+            f"Stouffer's Z {number(one.mean_z, digits=1)} ({p_value(one.p_mean_z)})."
+        )
+    if "paradigms" in found.tests:
+        yield "The verdict is that over paradigms, which is about other ones; that over items is about these very ones."
+    if len(found.choices):
+        first = found.choices.drop_duplicates("choice").sort_values("choice_share", ascending=False, kind="stable")
+        said = ", ".join(f"{one['choice']} {percent(one['choice_share'])}" for one in first.to_dict("records"))
+        yield f"Of the spread of the estimates lies between the levels of a choice, taken one by one: {said}."
+    yield from _variance_said(parts)
+    same = ", ".join(f"{name} {value}" for name, value in found.fixed.items() if value != "unknown")
+    if same:
+        yield f"The same in all specifications: {same}. What no table holds was not varied."
+
+
+def _variance_said(parts: pd.DataFrame) -> Iterator[str]:
+    for (corpus, of), part in parts.groupby(["corpus", "of"], sort=False):
+        said = ", ".join(
+            f"{one['part']} {percent(one['share'])}"
+            + ("" if pd.isna(one["low"]) else f" [{percent(one['low'])}, {percent(one['high'])}]")
+            for one in part.to_dict("records")
+        )
+        mains = [one for one in part.to_dict("records") if " x " not in one["part"] and one["part"] != "rest"]
+        levels = ", ".join(f"{one['levels']:,} {one['part']}s" for one in mains)
+        what = "people's ratings" if of == "ratings" else f"what is {of}"
+        yield f"**Variance of {what}** on {corpus} ({levels}): {said}."
+
+
+def tests_table(found: Curve) -> pd.DataFrame:
+    """Return the tests, one line a kind of draws."""
+    return pd.DataFrame([{"draws": kind} | asdict(one) for kind, one in found.tests.items()])
+
+
+def _number(value: float) -> str:
+    return number(value, digits=3, sign=True)
+
+
+DEFINITIONS = """\
+- **specification**: one combination of choices that the tables hold: model and corpus; BOS, precision and prompt format
+  where tables differ in them; `linking`, how log-probabilities become a score (sum, mean over tokens or characters, or
+  another linking function); `wording`, `format` and `examples` of the question; `orders`, how several orders are read
+  (`averaged` differences; `each counts`; `one an item`, every second item the other order); `items`, which are taken
+  (`close`: edit distance up to the 75th percentile; `same length` in words; `people agree` with the label; `people are
+  sure`: their difference is above its median); `ties` (`one half`, `wrong`, `left out`), where 1% tie; kind of `r`.
+  Claims about accuracy leave out models with position bias, whose accuracy is near one half whatever they know.
+- **estimate**: accuracy of A - accuracy of B on the same items, adjusted Wald interval for pairs; or r with people,
+  interval as everywhere. **holds**: the estimate is above what the claim says. **beyond**: so is its interval.
+- **choice_share**: share of the variance of all estimates that lies between the levels of a choice, by itself; choices
+  that come together share it.
+- **p_median**, **p_share**, **p_mean_z**: of draws (their number is that of the bootstrap resamples) whose median is as
+  far from the null, that have as large a share of significant specifications in either direction, or a sum of z as far
+  from 0. In a draw, the sign of what an item (a paradigm) contributes is exchanged in all specifications at once. The
+  verdict is that of the sum of z. **detectable**: the median that is found with a power of 0.8.
+- **variance**: components of crossed random effects by sums of squares, of right (1) and wrong (0), by the definition
+  of each method's paper, without models that have position bias; of ratings on their scale. `rest` is what the factors
+  leave, with their highest combination. Intervals: jackknife over 20 groups of items, for these models and prompts.
+"""

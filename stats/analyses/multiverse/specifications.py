@@ -17,13 +17,11 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
-from pairbank.stats.analyses.multiverse.claims import Claim, is_on_side
-from pairbank.stats.analyses.multiverse.filters import filters_of
-from pairbank.stats.analyses.multiverse.measures import Reading, readings
+from pairbank.stats.analyses.multiverse.measures import Claim, Reading, filters_of, is_on_side, readings
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.measures.agreement import pearson, spearman
 from pairbank.stats.measures.paired_tests import paired_difference
-from pairbank.stats.scored_table.credit import not_compared
+from pairbank.stats.scored_table.method_scores import not_compared
 from pairbank.stats.scored_table.scored_table import read_table
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.estimate import without_interval
-from pairbank.stats.estimates.shares import mean_of_items, share_of_items, share_of_trials
-from pairbank.stats.estimates.ties import signs
+from pairbank.stats.estimates.shares import mean_of_items, share_of_items, share_of_trials, signs
 from pairbank.stats.measures.accuracy import credit_of_presentations
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.paired_tests import paired_difference

@@ -19,15 +19,15 @@ from pairbank.stats.analyses.raters.judgments import (
     place_of,
     side_ratings_of,
 )
-from pairbank.stats.estimates.ties import signs
+from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.people.human_agreement import (
     LEAST_ITEMS,
     AlternativeAnnotator,
     alternative_annotator,
     alternative_annotator_of_ratings,
+    ceiling_from_ratings,
 )
-from pairbank.stats.measures.people.noise_ceiling import ceiling_from_ratings
 from pairbank.stats.measures.people.raters import (
     Level,
     WithOthers,

@@ -19,7 +19,7 @@ from pairbank.builders.ratings import FORCED_CHOICE, normalised
 from pairbank.errors import BankError
 from pairbank.files import read_parquet
 from pairbank.stats.analyses.people import ceiling_of
-from pairbank.stats.estimates.ties import signs
+from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
 

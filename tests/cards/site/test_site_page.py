@@ -24,8 +24,7 @@ import pairbank
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.measures.paired_tests import compare_credits
 from pairbank.stats.report.frames import scored_frame
-from pairbank.stats.scored_table.credit import credits_of
-from pairbank.stats.scored_table.method_scores import MethodScores
+from pairbank.stats.scored_table.method_scores import MethodScores, credits_of
 from pairbank.stats.scored_table.scored_table import read_table
 from site_bank import HOSTILE, METHODS, QuickScorer, hard_items
 from site_pages import Shown, serving, shown

@@ -117,7 +117,7 @@ def test_browse_serves_the_bank_until_it_is_stopped_and_leaves_nothing(hard_bank
 
 
 def test_a_bank_that_is_not_there_and_a_port_that_is_taken_are_one_message(hard_bank: Path, tmp_path: Path) -> None:
-    from pairbank.cli.browse import browse
+    from pairbank.cli.publishing import browse
 
     with pytest.raises(BankError, match="expected a bank's folder, or ORG/NAME"):
         browse(str(tmp_path / "gone"), no_open=True)

@@ -10,7 +10,7 @@ import typer
 from rich.cells import cell_len
 
 import pairbank
-from pairbank.cli.display.wrong import lines, missed
+from pairbank.cli.display.tables import missed, wrong_lines
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 
@@ -39,7 +39,7 @@ def test_they_are_those_below_zero_the_lowest_first(scored: Scored) -> None:
 
 def test_they_are_shown_with_their_texts_in_80_columns(scored: Scored) -> None:
     found = missed(scored, 10)
-    shown = list(lines(found, width=80))
+    shown = list(wrong_lines(found, width=80))
     assert max(map(cell_len, shown)) <= 80
     text = "".join("".join(shown).split())
     for item in found.items:
@@ -52,7 +52,7 @@ def test_ties_are_counted_apart(tmp_path: Path) -> None:
     items = pairbank.load_corpus(tmp_path / "same.csv")
     found = missed(pairbank.score(items, FakeScorer(), methods=["direct"]), 3)
     assert found.n_tied == 1
-    assert ", 1 tied" in "\n".join(lines(found, width=200))
+    assert ", 1 tied" in "\n".join(wrong_lines(found, width=200))
 
 
 class AlwaysFirst(FakeScorer):
@@ -66,11 +66,11 @@ def test_answers_by_place_are_said_above_the_list() -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs", language="en", limit=1)
     methods = ["direct", "meta_question_simple"]
     table = pairbank.score(items, AlwaysFirst(name="always-first"), methods=methods)
-    shown = " ".join("\n".join(lines(missed(table, 2, "meta_question_simple"), width=80)).split())
+    shown = " ".join("\n".join(wrong_lines(missed(table, 2, "meta_question_simple"), width=80)).split())
     assert "Position bias: the model always picks the first option (100% first); accuracy 0.50 with orders" in shown
-    assert "first option" not in "\n".join(lines(missed(table, 2, "direct"), width=80))
+    assert "first option" not in "\n".join(wrong_lines(missed(table, 2, "direct"), width=80))
     usual = pairbank.score(items, FakeScorer(), methods=methods)
-    assert "first option" not in "\n".join(lines(missed(usual, 2, "meta_question_simple"), width=80))
+    assert "first option" not in "\n".join(wrong_lines(missed(usual, 2, "meta_question_simple"), width=80))
 
 
 def test_a_method_that_was_not_scored_is_named() -> None:

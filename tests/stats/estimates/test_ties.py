@@ -11,14 +11,14 @@ from pairbank.scoring.api.names import TIE
 from pairbank.scoring.methods.prompted import Prompted, most_probable_ratings
 from pairbank.scoring.prompts.registry import prompt_named
 from pairbank.stats.analyses.introspection.model_pairs import disagreement, pair_table
-from pairbank.stats.estimates.ties import ROUNDING, is_tie, merged, signs, varies
+from pairbank.stats.estimates.shares import ROUNDING, is_tie, merged, signs, varies
 from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, balanced_accuracy, chosen_options
 from pairbank.stats.measures.agreement import cohens_kappa, raw_agreement, spearman
 from pairbank.stats.measures.confusion import choice_counts, takes_second
 from pairbank.stats.measures.paired_tests import compare
 from pairbank.stats.measures.roc import auc, pooled_pairs, roc_curve
 from pairbank.stats.report.summary import summarise
-from pairbank.stats.scored_table.delta_stack import DeltaStack
+from pairbank.stats.scored_table.scored_table import DeltaStack
 from scored_frames import scored_frame
 
 EXACT = np.array([1.0, 0.0, -2.0, 0.5, 0.0, -1.0, 3.0, 0.25])

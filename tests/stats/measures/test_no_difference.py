@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from claims_nulls import equivalence_errors
 from pairbank.errors import BankError
 from pairbank.stats.measures.associations import all_digits
-from pairbank.stats.measures.no_difference import equivalence_p, no_difference
+from pairbank.stats.measures.paired_tests import equivalence_p, no_difference
 
 
 def test_equivalence_of_many_items_is_that_of_the_t_test() -> None:

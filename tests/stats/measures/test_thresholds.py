@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, matthews_corrcoef
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.ties import signs
+from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import balanced_accuracy
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.roc import N_FOLDS, best_threshold, held_out_margins

@@ -14,8 +14,7 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats import summarise
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.report.cautions import cautions, unasked
-from pairbank.stats.report.one_place import place_caution
+from pairbank.stats.report.cautions import cautions, place_caution, unasked
 from pairbank.stats.report.overview import overview_section
 from pairbank.stats.report.wide_tables import agreement_numbers
 from pairbank.stats.scored_table.method_scores import ScoredFrame

@@ -12,8 +12,8 @@ import pytest
 import pairbank
 from pairbank.errors import BankError
 from pairbank.scoring.models.fake import FakeScorer
-from pairbank.stats.report import parallel
-from pairbank.stats.report.parallel import on_all_cores
+from pairbank.stats.report import summary as parallel
+from pairbank.stats.report.summary import on_all_cores
 
 N_PIECES = 12
 

@@ -19,8 +19,7 @@ from pairbank.stats.estimates.estimate import undefined
 from pairbank.stats.measures.mixed import Effect, Fitted
 from pairbank.stats.report.overview import own_accuracies
 from pairbank.stats.report.summary import summarise
-from pairbank.stats.scored_table.credit import credits_of
-from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of
 from pairbank.stats.scored_table.scored_table import read_table
 from position_nulls import pooled_differ, sign_differ
 from rated_tables import DIRECT, META, keyed, rated_table

@@ -19,7 +19,7 @@ from pairbank.stats.analyses.introspection.model_features import (
     shipped_features,
 )
 from pairbank.stats.analyses.introspection.model_pairs import big_models, disagreement, pair_correlations, pair_table
-from pairbank.stats.scored_table.delta_stack import DeltaStack, stack_deltas
+from pairbank.stats.scored_table.scored_table import DeltaStack, stack_deltas
 from scored_frames import prompted, scored_frame
 
 

@@ -28,7 +28,7 @@ from pairbank.stats.analyses.introspection.tables import (
     means_by_match_type,
 )
 from pairbank.stats.measures.regression import Coefficient, Regression, binomial, least_squares
-from pairbank.stats.scored_table.delta_stack import DeltaStack, stack_deltas
+from pairbank.stats.scored_table.scored_table import DeltaStack, stack_deltas
 from scored_frames import related_frames
 
 KINDS = ["seed variant", "base/instruct", "same family", "other"]

@@ -36,7 +36,7 @@ from pairbank.stats.analyses.introspection.relatives import (
     partial_correlations,
 )
 from pairbank.stats.estimates.estimate import Estimate
-from pairbank.stats.scored_table.delta_stack import DeltaStack
+from pairbank.stats.scored_table.scored_table import DeltaStack
 
 Floats = NDArray[np.float64]
 KINDS = ["seed variant", "base/instruct", "same family", "other"]

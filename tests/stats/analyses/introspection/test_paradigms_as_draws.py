@@ -10,7 +10,7 @@ import pytest
 from introspection_nulls import made_up_models
 from pairbank.stats.analyses.introspection.beyond_relatives import CLUSTERED, own_advantage, own_words
 from pairbank.stats.analyses.introspection.model_pairs import pair_correlations, resampled_correlations
-from pairbank.stats.scored_table.delta_stack import stack_deltas
+from pairbank.stats.scored_table.scored_table import stack_deltas
 from rated_tables import rated_table
 
 TENS = np.arange(700) // 10

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from pairbank.stats.analyses.introspection.figures import model_figures
 from pairbank.stats.analyses.introspection.model_features import by_model, by_size, features_in_paper
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.scored_table.delta_stack import stack_deltas
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.scored_table import stack_deltas
 from scored_frames import scored_frame
 
 PUBLISHED = features_in_paper("song-2025")

@@ -1,0 +1,382 @@
+"""Commands that measure texts and write a table: `unigrams`, `minimalness`, `neuro` and `words`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from pairbank.cli.display.console import quiet_bars, status
+from pairbank.cli.display.output import answer, hint, output, say
+from pairbank.cli.display.tables import show
+from pairbank.cli.options import (
+    DataDir,
+    Device,
+    Dtype,
+    ItemOptions,
+    Models,
+    corpora_named,
+    load_items,
+    takes_item_options,
+    takes_model_options,
+)
+from pairbank.cli.scoring import load
+from pairbank.errors import BankError
+from pairbank.files import reading, replaced_atomically, sha256_of_file, write_json
+from pairbank.scoring.models.options import LoadOptions
+from pairbank.stats.wording import number
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas as pd
+
+    from pairbank.probing import Progress
+    from pairbank.scoring.methods.documents import Documents
+    from pairbank.scoring.methods.unigrams import Unigrams
+    from pairbank.scoring.scored import Scored
+    from pairbank.stats.analyses.neuro import Probed
+
+
+def unigrams(
+    out: Annotated[Path, typer.Option(help="Parquet file to write.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Text files (one document per line), .jsonl or .parquet files.", show_default=False),
+    ] = None,
+    model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id; only its tokenizer is used.")] = "demo",
+    dataset: Annotated[str | None, typer.Option(help="Read a Hub dataset, or its folder, instead of files.")] = None,
+    corpus: Annotated[
+        str | None, typer.Option(help="Read the sentences of a corpus instead of files (for a trial).")
+    ] = None,
+    config: Annotated[str | None, typer.Option(help="The dataset's config.")] = None,
+    split: Annotated[str, typer.Option(help="The dataset's split.")] = "train",
+    revision: Annotated[str | None, typer.Option(help="The dataset's commit, tag or branch.")] = None,
+    streaming: Annotated[bool, typer.Option(help="Stream the dataset instead of downloading it.")] = True,  # noqa: FBT002
+    column: Annotated[str, typer.Option(help="The column of the text in .jsonl, .parquet and datasets.")] = "text",
+    document: Annotated[str, typer.Option(help="Document unit in text files: line or file.")] = "line",
+    n_docs: Annotated[int | None, typer.Option(min=1, help="Maximum number of documents.")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Language of the text (BCP-47 tag). [default: the corpus's, else en]")
+    ] = None,
+    smoothing: Annotated[float, typer.Option(help="k of p = (count + k) / (n + k·vocabulary); above 0.")] = 1.0,
+    data_dir: DataDir = None,
+) -> None:
+    """Count tokens in a text with a model's tokenizer, for slor and bayes_unigram.
+
+    The counts of Hu et al. 2026 are those of one million documents of FineWeb:
+
+    pairbank unigrams --dataset HuggingFaceFW/fineweb --config sample-10BT --n-docs 1000000 --model gpt2 --out u.parquet
+
+    Example: pairbank unigrams my_text.txt --model demo --out unigrams.parquet
+    """
+    from pairbank.scoring.methods.documents import documents_of_dataset, documents_of_files
+
+    if document not in ("line", "file"):
+        raise typer.BadParameter(f"{document!r}: expected line or file")
+    if sum(given is not None for given in (files or None, dataset, corpus)) != 1:
+        raise typer.BadParameter("give files, or --dataset, or --corpus: one of them")
+    with quiet_bars():
+        if dataset is not None:
+            texts = documents_of_dataset(
+                dataset,
+                config=config,
+                split=split,
+                column=column,
+                revision=revision,
+                streaming=streaming,
+                n_documents=n_docs,
+            )
+        elif corpus is not None:
+            texts = _sentences(corpus, data_dir, language)
+        else:
+            plain = cast("Literal['line', 'file']", document)
+            texts = documents_of_files(files or [], column=column, plain_text=plain, n_documents=n_docs)
+        table = _counted(texts, model, smoothing, language)
+    seen = int((table.counts > 0).sum())
+    table.save(out)
+    answer(out=out, n_tokens=table.n_tokens, n_documents=table.n_documents, languages=table.languages, n_seen=seen)
+    say(
+        f"{out}: {table.n_tokens:,} tokens of {table.n_documents:,} documents in {', '.join(table.languages)}; "
+        f"{seen:,} of {table.n_vocabulary:,} tokens of {table.tokenizer} seen"
+    )
+    hint(f"  pairbank score CORPUS --model {model} -m direct -m slor --unigrams {out} --out scored.parquet")
+
+
+def _sentences(corpus: str, data_dir: Path | None, language: str | None) -> Documents:
+    import pairbank
+    from pairbank.scoring.methods.documents import documents_of_items
+
+    return documents_of_items(pairbank.load_corpus(corpus, data_dir=data_dir, language=language))
+
+
+def _counted(texts: Documents, model: str, smoothing: float, language: str | None) -> Unigrams:
+    """Count, with a line that says how far it is."""
+    from rich.console import Console
+
+    from pairbank.scoring.methods.unigrams import count_unigrams
+
+    n_done = 0
+    with Console(stderr=True, quiet=output().quiet).status("counting tokens") as line:
+
+        def tell(n_documents: int) -> None:
+            nonlocal n_done
+            n_done += n_documents
+            line.update(f"counting tokens: {n_done:,} documents")
+
+        return count_unigrams(texts, model, smoothing=smoothing, language=language, progress=tell)
+
+
+@takes_item_options
+def minimalness(
+    corpus: Annotated[
+        str,
+        typer.Argument(help="A corpus, your own file, or a scored file.", autocompletion=corpora_named),
+    ],
+    out: Annotated[Path, typer.Option(help="Parquet file to write: the items with the new columns.")],
+    model: Annotated[
+        str | None, typer.Option(help="sentence-transformers model: a folder or Hub id; default all-MiniLM-L6-v2.")
+    ] = None,
+    edits_only: Annotated[  # noqa: FBT002
+        bool, typer.Option("--edits-only", help="Compute only edit_distance; needs no model.")
+    ] = False,
+    *,
+    which: ItemOptions,
+    device: Device = "auto",
+    over_length: Annotated[
+        str, typer.Option(help="Sentences longer than the model's context: error, or nan.")
+    ] = "error",
+) -> None:
+    """Add edit_distance and cosine_distance between the sides of each item (Hu et al. 2026).
+
+    A scored file keeps its scores and its signature.
+
+    Example: pairbank minimalness starter --out starter.parquet
+    """
+    import pairbank
+    from pairbank.scoring.minimalness import add_edit_distance
+    from pairbank.scoring.scored import Scored, read_scored
+
+    if over_length not in ("error", "nan"):
+        raise typer.BadParameter(f"{over_length!r}: expected error or nan")
+    with quiet_bars(), status(f"reading {corpus}") as _:
+        items: datasets.Dataset | Scored = read_scored(corpus) if _is_scored(corpus) else load_items(corpus, **which)
+        made: datasets.Dataset | Scored = (
+            add_edit_distance(items)
+            if edits_only
+            else pairbank.add_minimalness(
+                items, model, device=device, over_length="nan" if over_length == "nan" else "error"
+            )
+        )
+        if isinstance(made, Scored):
+            made.save(out)
+        else:
+            with replaced_atomically(out) as temporary:
+                made.to_parquet(str(temporary))
+    _show(made.dataset if isinstance(made, Scored) else made)
+    answer(out=out, n_items=len(made))
+    say(f"{out}: {len(made):,} items")
+
+
+def _is_scored(name: str) -> bool:
+    import pyarrow.parquet as pq
+
+    from pairbank.scoring.signature import METADATA_KEY
+
+    path = Path(name)
+    if path.suffix != ".parquet" or not path.is_file():
+        return False
+    with reading(path, BankError, saying="not a readable parquet file"):
+        return METADATA_KEY in (pq.read_schema(path).metadata or {})
+
+
+def _show(items: datasets.Dataset) -> None:
+    from pairbank.scoring.minimalness import COLUMNS
+
+    names = [name for name in COLUMNS[:2] if name in items.column_names]
+    table = items.select_columns(names).to_pandas().quantile([0, 0.25, 0.5, 0.75, 1]).round(4)
+    table.insert(0, "quantile", table.index)
+    show(table, name="quantiles")
+
+
+@takes_item_options
+def neuro(
+    corpus: Annotated[str, typer.Argument(help="A corpus, or a file of your own items.", autocompletion=corpora_named)],
+    out: Annotated[Path, typer.Option(help="Folder for the tables per layer and per group.")],
+    model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id.")] = "demo",
+    groups: Annotated[
+        list[str] | None, typer.Option("--group", help="Column that defines the groups to probe, or all; repeatable.")
+    ] = None,
+    *,
+    which: ItemOptions,
+    precision: Annotated[str, typer.Option(help="Precision of the stored states: float32 or float16.")] = "float32",
+    folds: Annotated[
+        str, typer.Option(help="grouped: no sentence on both sides of a split; plain: at random.")
+    ] = "grouped",
+    seed: Annotated[int, typer.Option(min=0, help="Seed for folds and control labels.")] = 0,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+) -> None:
+    """Probe every layer's hidden states for the acceptable sentence of each pair (He et al. 2025).
+
+    Five folds; no sentence or pair is on both sides of a split (--folds plain: at random). Prints F1, its interval
+    and a control task. Default: one probe per subset.
+
+    Example: pairbank neuro starter --model demo --out neuro
+    """
+    import pairbank
+
+    if precision not in ("float32", "float16"):
+        raise typer.BadParameter(f"{precision!r}: expected float32 or float16")
+    if folds not in ("grouped", "plain"):
+        raise typer.BadParameter(f"{folds!r}: expected grouped or plain")
+    chosen = groups or ["subset"]
+    with quiet_bars():
+        with status(f"building {corpus}"):
+            items = load_items(corpus, **which)
+        scorer = load(model, device=device, dtype=dtype, bos="auto")
+        with _bars() as tell:
+            probed = pairbank.probe(
+                items,
+                scorer,
+                groups=chosen[0] if len(chosen) == 1 else chosen,
+                folds="plain" if folds == "plain" else "grouped",
+                precision="float16" if precision == "float16" else "float32",
+                seed=seed,
+                progress=tell,
+            )
+    show(_headline(probed), name="probes", whole=["group"])
+    say("f1: best layer (optimistic). f1_chosen: layer chosen by the other folds. control: labels exchanged at random.")
+    folder = probed.save(out)
+    answer(out=folder)
+    say(f"{folder}/neuro_summary.csv, neuro_layers.parquet")
+
+
+def _headline(probed: Probed) -> pd.DataFrame:
+    """Return a row a group: F1 of the paper, its layer, the honest one, the control's."""
+    names = ["f1", "f1_layer", "f1_chosen", "f1_control", "accuracy"]
+    table = probed.summary[probed.summary["metric"].isin(names)].copy()
+    table["group"] = table["group"].where(table["group"] != "", "(mean)" if table["group"].nunique() > 1 else "(all)")
+    wide = table.pivot_table(index="group", columns="metric", values="value", sort=False, dropna=False)[names]
+    pairs = table[table["metric"] == "f1"].set_index("group")["n"]
+    shown = wide.round(3).astype(object)
+    shown["f1_layer"] = [number(layer, digits=0) if layer == layer else "" for layer in wide["f1_layer"]]  # noqa: PLR0124 - NaN
+    shown.insert(0, "pairs", pairs)
+    return shown.reset_index()
+
+
+@contextlib.contextmanager
+def _bars() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    count = TextColumn("{task.completed}/{task.total}")
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        count,
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True, quiet=output().quiet)) as bars:
+        tasks: dict[str, int] = {}
+
+        def tell(what: str, n_done: int, n_total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=n_total)
+            bars.update(tasks[what], completed=n_done)  # type: ignore[arg-type]
+
+        yield tell
+
+
+_INPUT = "Your file"
+N_SHOWN = 12
+
+
+@takes_model_options
+def words(
+    file: Annotated[Path, typer.Argument(help="Text file (one text per line), or .csv, .tsv, .parquet.")],
+    out: Annotated[Path, typer.Option(help="Table to write: .csv, .tsv, .parquet or .jsonl.")],
+    model: Models = None,
+    lags: Annotated[int, typer.Option(min=0, help="Preceding words whose surprisal and length to add.")] = 0,
+    top: Annotated[int, typer.Option(min=0, help="Number of most probable next tokens to list.")] = 0,
+    language: Annotated[str, typer.Option(metavar="TAG", help="Language of the texts (BCP-47 tag).")] = "en",
+    text: Annotated[
+        str | None, typer.Option(help="Column of the text. [default: text or sentence]", rich_help_panel=_INPUT)
+    ] = None,
+    word: Annotated[
+        str | None, typer.Option(help="Column of the word, if a row is a word.", rich_help_panel=_INPUT)
+    ] = None,
+    id_: Annotated[
+        str | None, typer.Option("--id", help="Column that names the text of a row.", rich_help_panel=_INPUT)
+    ] = None,
+    region: Annotated[
+        str | None, typer.Option(help="Column of the region, with --word.", rich_help_panel=_INPUT)
+    ] = None,
+    join: Annotated[
+        Path | None, typer.Option(help="Table of reading times; its rows get the columns of their words.")
+    ] = None,
+    by: Annotated[
+        str, typer.Option(metavar="ID,WORD", help="Its columns of the text and of the word or its number.")
+    ] = "item,word",
+    window: Annotated[
+        int | None, typer.Option(min=4, help="Longest sequence in tokens. [default: the model's]")
+    ] = None,
+    *,
+    uncorrected: Annotated[
+        bool, typer.Option("--uncorrected", help="Sums of tokens, without the probability that the word ends.")
+    ] = False,
+    options: LoadOptions,
+) -> None:
+    """Compute the surprisal of each word.
+
+    Words are separated by spaces; {braces} mark regions. Each row has the word's surprisal in bits, its tokens and
+    rank, and the entropy before it. docs/words.md shows how to add reading times.
+
+    Example: pairbank words my_text.txt --model demo --out words.csv
+    """
+    import pandas as pd
+
+    from pairbank.scoring.word_files import joined, read_table, read_texts, write_table
+    from pairbank.scoring.words import words as words_of
+
+    names = by.split(",")
+    if len(names) != 2:
+        raise typer.BadParameter(f"--by {by!r}: expected two columns, as in --by item,word")
+    texts = read_texts(file, text=text, word=word, text_id=id_, region=region, language=language)
+    times = None if join is None else read_table(join)
+    found, signatures = [], []
+    with quiet_bars():
+        for name in model or ["demo"]:
+            scorer = load(name, **options)
+            with status(f"reading {len(texts):,} texts with {scorer.info.name}"):
+                found.append(
+                    words_of(
+                        texts,
+                        scorer,
+                        language=language,
+                        lags=lags,
+                        top=top,
+                        correct=not uncorrected,
+                        window_tokens=window,
+                    )
+                )
+            signatures.append(scorer.info.to_dict())
+    table = pd.concat(found, ignore_index=True)
+    if times is not None and join is not None:
+        table = joined(table, times, by=(names[0].strip(), names[1].strip()), path=join)
+    write_table(out, table)
+    facts = {"lags": lags, "top": top, "language": language, "corrected": not uncorrected, "window_tokens": window}
+    made = {"pairbank": version("pairbank"), "file_sha256": sha256_of_file(file), "models": signatures, **facts}
+    write_json(out.with_name(f"{out.stem}.signature.json"), made)
+    shown = ["model", "text_id", "word", "n_tokens", "surprisal_bits", "rank", "entropy_bits"]
+    show(table[[name for name in shown if name in table]].head(N_SHOWN).round(2), name="first_words")
+    answer(out=out, n_words=len(table), models=[one["name"] for one in signatures])
+    n_unscored = int(table["surprisal_bits"].isna().sum())
+    without = f"; {n_unscored:,} without a value" if n_unscored else ""
+    say(f"{out}: {len(table):,} rows, {len(texts):,} texts{without}")
+    hint(f"\nIn R: d <- read.csv({json.dumps(out.name)})")
