@@ -287,9 +287,9 @@ DEFINITIONS = f"""\
 - **pearson_within**: r with each model's own level taken away (repeated measures); items are the draws, so that the
   same item asked of several models counts once.
 - **importance**: part of R^2 of a linear regression of the human difference, averaged over all orders in which
-  predictors can enter (LMG); **share** of R^2; **slope** in standard deviations, **p** with White's HC3 standard error,
-  not corrected. **r2_adjusted**: Ezekiel's, about 0 where nothing is predicted. **p_all**: F test of all predictors.
-  **p_paradigms**: T2 test of all predictors over paradigms (jackknife), where there are enough; the text tells shares
-  where both are below {SIGNIFICANCE}. At most {MOST_PREDICTORS} predictors; those that a tenth of
+  predictors can enter (LMG). **share**: its share of R^2. **slope**: in standard deviations, with an uncorrected **p**
+  from White's HC3 standard error. **r2_adjusted**: Ezekiel's, about 0 where nothing is predicted. **p_all**: F test of
+  all predictors. **p_paradigms**: T2 test of all predictors over paradigms (jackknife), where there are enough; the
+  text tells shares where both are below {SIGNIFICANCE}. At most {MOST_PREDICTORS} predictors; those that a tenth of
   the rated items lack are left out.
 """

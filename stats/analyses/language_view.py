@@ -442,14 +442,14 @@ def _coverage_said(languages: pd.DataFrame, items: pd.DataFrame) -> Iterator[str
     if len(other):
         yield f"Phenomena that one corpus alone has are `{OTHER}` ({', '.join(sorted(other))})."
     yield (
-        "Corpora differ in how hard they are, so that languages are told and not ranked. Identical sides are left out."
+        "Corpora differ in difficulty, so the report does not rank languages. Items with identical sides are left out."
     )
 
 
 DEFINITIONS = """\
 - **accuracy**: share of items whose difference (good - bad) is positive, ties one half; Wilson's interval at level
   0.95. Items of a language and phenomenon are pooled over corpora.
-- **phenomenon**: what corpora share stands under one name; the list is pairbank's own (`data/phenomena.toml` of this
+- **phenomenon**: one name for what several corpora share; the list is pairbank's own (`data/phenomena.toml` of this
   analysis).
 - **family**: as in Glottolog; of Indo-European and Afro-Asiatic the branch. **resource class**: Joshi et al. 2020,
   from 0 (hardly any data) to 5; empty where their list has no entry.

@@ -93,7 +93,7 @@ def _ends(values: pd.Series[float]) -> str:
 
 
 DEFINITIONS = """\
-- **mean_logprob**: mean over items of the log-probability (nats, summed over its tokens) of the word that came next,
-  given the text before it (`direct`) or given a question about it; Student's t interval over items at level 0.95.
+- **mean_logprob**: mean over items of the log-probability of the word that came next, in nats, summed over its tokens.
+  It is given the text before the word (`direct`) or a question about it. Student's t interval over items, level 0.95.
 - **pearson**: r over items of a question's log-probability with that of `direct`, jackknife interval.
 """

@@ -455,11 +455,11 @@ DEFINITIONS = f"""\
   one-sided exact sign test of one half, ties dropped; with {LEAST_PARADIGMS} paradigms or more (`n_paradigms`) the
   larger of this and a one-sided t test over paradigms.
 - **onset**: the first checkpoint from which on, to the last, every p_above is below **alpha** ({ALPHA} for all items,
-  {ALPHA} over the number of phenomena for each of these, Bonferroni). **p_onset**: the greatest of these p-values;
-  without an onset that of the last checkpoint. It is a statement about such paradigms, or, with fewer than
-  {LEAST_PARADIGMS}, about these very ones.
-- **onset_over_first**: the same for exact McNemar tests against the first checkpoint: an untrained model need not be
-  at one half, for the sides of a pair differ in length and in the frequency of their words.
+  {ALPHA} over the number of phenomena for each of these, Bonferroni). **p_onset**: the greatest of these p-values, or
+  the last checkpoint's where there is no onset. The claim covers paradigms like these, or, with fewer than
+  {LEAST_PARADIGMS}, these paradigms only.
+- **onset_over_first**: the same for exact McNemar tests against the first checkpoint. An untrained model need not be
+  at one half, because the sides of a pair differ in length and word frequency.
 - **first**, **last**, **mean**: accuracy at the first and last checkpoint, and on average over all.
 - **rho_onset**, **rho_mean** (`order`): Spearman's rho of two runs over their phenomena, of onsets (none = last) and of
   mean accuracies, with two-sided permutation tests; `_holm`: corrected for all pairs.

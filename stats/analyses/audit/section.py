@@ -213,20 +213,20 @@ def _mean(values: np.ndarray) -> float:
 
 
 DEFINITIONS = """\
-- **headline**: the accuracy of a method by its paper's definition, as the rest of the report has it; **without**: the
-  same without what was found (its items, its models, or the bias); **effect**: the difference. Where a finding leaves
-  no accuracy of a model (0, chance, a constant choice, a copy), both are means over the models of that method. Of a
-  finding in several models the line tells the largest effect, `audit_details.csv` each.
+- **headline**: the accuracy of a method by its paper's definition, as in the rest of the report. **without**: the same
+  without the affected items, models or bias. **effect**: the difference. Where a finding leaves no accuracy of a model
+  (0, chance, a constant choice, a copy), both are means over the models of that method. For a finding in several models
+  the line gives the largest effect; `audit_details.csv` gives each.
 - **items without an answer**: 1% or more have no score; the headline is of the others.
-- **accuracy of 0 or below chance**: below 0.45, and below 0.50 by a test. **at chance**: shown to lie between 0.45 and
-  0.55 (two one-sided tests). Where neither is shown, and 0.50 is in the interval, it is `inconclusive`.
+- **accuracy of 0 or below chance**: below 0.45, and below 0.50 by a test. **at chance**: within 0.45 and 0.55 by two
+  one-sided tests. Where neither holds and the interval includes 0.50, the result is `inconclusive`.
 - **constant choice**: one option in 99% of the questions. **position bias**: the option shown first (or yes) in less
   than 0.40 or more than 0.60, and different from 0.50 by a test over items.
 - **ties**: 5% of items or more. **constant or impossible scores**: one number in a fifth of all places, or a
   log-probability of 0 or more in 1%. **scores of another model**: the same on every item, where that cannot be chance.
-- **length tells the better side**, **choice goes with length**: the longer (shorter) side in characters is the better
-  one in 0.60 or more; accuracies by which side is longer that differ by 0.10 or more; tests over paradigms where there
-  are ten, else over items.
+- **length tells the better side**: the longer (or shorter) side in characters is the better one in 0.60 or more.
+  **choice goes with length**: accuracies by which side is longer differ by 0.10 or more. Both are tested over paradigms
+  where there are ten, else over items.
 - **p**: of a test, after Holm's correction for all tests of the audit; findings hold at 0.05.
 """
 

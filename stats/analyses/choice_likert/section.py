@@ -132,8 +132,8 @@ def answer(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> str:
     kinds = [(kind, right[(right["measure"] == kind) & (right["model"] != HUMAN)]) for kind in reversed(MEASURES)]
     said = [f"{kind} {_values(part)}" for kind, part in kinds if len(part)]
     n, width = int(right["n"].max()), float((right["high"] - right["low"]).max() / 2)
-    precision = f"(n = {n:,}, 95% intervals at most ±{number(width)}; chance is 0.50)"
-    sentences = [f"On {corpus}, models choose {whom} in a share of {'; '.join(said)} {precision}."]
+    precision = f"Chance is 0.50 (n = {n:,}, 95% intervals at most ±{number(width)})."
+    sentences = [f"On {corpus}, models choose {whom} in these shares: {'; '.join(said)}.", precision]
     both = same[same["measure"] == BOTH]
     models, people = both[both["model"] != HUMAN], both[both["model"] == HUMAN]
     if len(models):
@@ -419,17 +419,21 @@ def _text(accuracies: pd.DataFrame, consistency: pd.DataFrame) -> str:
     ):
         said = [_said(*row) for row in _ranges(part, ["measure", "method"])]
         whom = "the items' design" if told_by == "design" else f"people ({told_by})"
-        parts.append(f"**{corpus}**, share of choices that agree with {whom}: {'; '.join(said)}.")
+        parts.append(_listed(f"**{corpus}**, share of choices that agree with {whom}:", said))
     same = consistency[(consistency["metric"] == "consistency") & (consistency["model"] != HUMAN)]
     for corpus in same["corpus"].unique():
         part = same[same["corpus"] == corpus]
         said = [_said(*row) for row in _ranges(part, ["measure", "method", "versus"])]
-        parts.append(f"**{corpus}**, same choice by two measures: {'; '.join(said)}.")
+        parts.append(_listed(f"**{corpus}**, same choice by two measures:", said))
     parts += ties_said(accuracies)
     parts.append(
         "`accuracy` credits ties one half, `accuracy_ties_first` gives them to the first context as the paper does."
     )
     return "\n\n".join(parts)
+
+
+def _listed(title: str, entries: Sequence[str]) -> str:
+    return "\n".join([f"{title}\n", *(f"- {entry}" for entry in entries)])
 
 
 def _ranges(part: pd.DataFrame, keys: list[str]) -> Iterator[tuple[tuple[str, ...], pd.Series[float]]]:

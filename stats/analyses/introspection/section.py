@@ -180,8 +180,8 @@ DEFINITIONS = """\
 - **Match types**, each excluding those before: self; seed variant (same family, generation, size and type);
   base/instruct (same but for the type); same family; other. Features are declared, never read from a name; pairs with
   a model that nobody declared are `undeclared` (ours).
-- **Disagreed items**: at least 5% of the answers differ, i.e. the share of negative differences lies in [0.05, 0.95]
-  both for direct and for prompted differences, over all rows of model x prompt (section 3.1).
+- **Disagreed items**: at least 5% of the answers differ. The share of negative differences over all rows of model x
+  prompt is in [0.05, 0.95], both for direct and for prompted differences (section 3.1).
 - **Accuracy and kappa by model**: share of items whose difference is positive, ties one half, and Cohen's kappa of
   the signs with those of `direct`, ties left out (figures 2a, 5 and 8). Models stand by declared size, a vertical line
   where the next is over 2.5 times as big; in heat maps by family, then size. Where neither side is right there is no
@@ -190,8 +190,8 @@ DEFINITIONS = """\
   logarithms of sizes where there are any (appendix G, Tables 5 to 8). Introspection makes the coefficients negative.
   The similarity of self is exactly 1, so that the line of similarity is extended to where no other pair lies. Without
   access to oneself coefficients are then often positive, and with it they are seldom negative: hardly a test.
-- **r_squared** of a regression (the same on each of its lines): its share of the variance; for the logistic one of
-  Table 5 McFadden's (1974), 1 - log L / log L of the intercept alone, which is far smaller.
+- **r_squared** of a regression (the same on each of its lines): its share of the variance. The logistic one of Table 5
+  has McFadden's (1974), 1 - log L / log L of the intercept alone, which is far smaller.
 - **Table 8** compares self with the other models of one family that has seed variants, each family for itself. Pairs of
   other families as well would make self look better wherever families share anything.
 - **Bars**: mean over pairs +- 1.96 standard errors (figures 3a, 4a). They, and the p values, take the pairs for
@@ -199,24 +199,27 @@ DEFINITIONS = """\
 - **Self contrasts** (ours): a percentile bootstrap over items of the contrasts of Table 7 (self minus others), which
   says how far they would move with other items, for these models and prompts. At equal similarity they share the
   extended line; without control they show similarity. Neither is evidence of introspection or against it.
-- **Advantage over relatives** (ours, `own_advantage`): r between a model's answers and its own direct differences minus
-  r between the same answers and a relative's, after both r are put at the same reliability: times q and 1/q, where q^2
-  is the relative's mean r with third models' direct differences over the model's own. Without that the model with the
-  less noisy probabilities would look introspective. Relatives: the closest declared ones (seed variants, else
-  base/instruct, else same family). Mean over relatives and prompts, then models, then families where there are three.
-  It is the part of r that the model shares with no relative: 0 where answers follow common knowledge, what the family
-  shares and noise, however noisy each model is. It needs two declared relatives and a third model.
-- Its **interval** covers other items and other models: standard errors from each item's influence (delta method), plus
-  how much families (or fewer than three families' models) differ beyond that (DerSimonian & Laird 1986), with Student's
-  t. **Minimum detectable effect**: the advantage for which such an interval excludes 0 with a power of 0.80.
-- Where all items have a **paradigm** and there are ten or more, paradigms are the draws of both, of the interval and of
-  the bootstrap of contrasts: items of one paradigm are more alike than others.
-- It is **said** that answers follow own probabilities beyond relatives' only where two intervals lie above 0: over the
-  declared relatives, and over the model whose direct differences correlate most with a model's own. The second shows
-  nothing alone, for the most similar model may be no relative. `docs/statistics.md` has the error rates and the power.
-- It **cannot tell** access to oneself from anything else that only this model's answers and probabilities share: a
-  tokenizer, a length bias. In single models (`own_advantage_by_model`; interval over items alone, p and Holm's p) it is
-  0 only if relatives weigh common and family knowledge in the same proportion; in the mean also if their answers do.
+- **Advantage over relatives** (ours, `own_advantage`): r between a model's answers and its own direct differences
+  minus r between the same answers and a relative's. Both r are first adjusted to the same reliability: they are
+  multiplied by q and 1/q, where q^2 is the relative's mean r with third models' direct differences over the model's
+  own. Without this the model with the less noisy probabilities would look introspective. Relatives: the closest
+  declared ones (seed variants, else base/instruct, else same family). Mean over relatives and prompts, then models,
+  then families where there are three. It is the part of r that the model shares with no relative: 0 where answers
+  follow common knowledge, what the family shares and noise, however noisy each model is. It needs two declared
+  relatives and a third model.
+- Its **interval** covers other items and other models. Standard errors come from each item's influence (delta method),
+  plus the variation of families beyond that (of models, with fewer than three families; DerSimonian & Laird 1986), with
+  Student's t. **Minimum detectable effect**: the advantage for which such an interval excludes 0 with a power of 0.80.
+- Where all items have a **paradigm** and there are ten or more, the interval and the bootstrap of contrasts resample
+  paradigms, because items of one paradigm are more alike than others.
+- The report **concludes** that answers follow a model's own probabilities beyond its relatives' only if two intervals
+  exclude 0: over the declared relatives, and over the model whose direct differences correlate most with its own. The
+  second is not sufficient, because the most similar model need not be a relative. `docs/statistics.md` has the error
+  rates and the power.
+- It **cannot separate** privileged access from anything else that only this model's answers and probabilities share,
+  such as a tokenizer or a length bias. In single models (`own_advantage_by_model`; interval over items alone, p and
+  Holm's p) it is 0 only if relatives weigh common and family knowledge in the same proportion; in the mean also if
+  their answers do.
 - **Partial r**: of answers with the model's own direct differences, given those of all other models, each r over items,
   mean over prompts and models. No test: others' probabilities measure what is shared only roughly, so that it is above
   0 without any access to oneself.

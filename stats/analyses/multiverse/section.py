@@ -435,22 +435,23 @@ def _number(value: float) -> str:
 
 
 DEFINITIONS = """\
-- **specification**: one combination of choices that the tables hold: model and corpus; BOS, precision and prompt format
-  where tables differ in them; `linking`, how log-probabilities become a score (sum, mean over tokens or characters, or
-  another linking function); `wording`, `format` and `examples` of the question; `orders`, how several orders are read
-  (`averaged` differences; `each counts`; `one an item`, every second item the other order); `items`, which are taken
-  (`close`: edit distance up to the 75th percentile; `same length` in words; `people agree` with the label; `people are
-  sure`: their difference is above its median); `ties` (`one half`, `wrong`, `left out`), where 1% tie; kind of `r`.
-  Claims about accuracy leave out models with position bias, whose accuracy is near one half whatever they know.
-- **estimate**: accuracy of A - accuracy of B on the same items, adjusted Wald interval for pairs; or r with people,
-  interval as everywhere. **holds**: the estimate is above what the claim says. **beyond**: so is its interval.
-- **choice_share**: share of the variance of all estimates that lies between the levels of a choice, by itself; choices
-  that come together share it.
-- **p_median**, **p_share**, **p_mean_z**: of draws (their number is that of the bootstrap resamples) whose median is as
-  far from the null, that have as large a share of significant specifications in either direction, or a sum of z as far
-  from 0. In a draw, the sign of what an item (a paradigm) contributes is exchanged in all specifications at once. The
-  verdict is that of the sum of z. **detectable**: the median that is found with a power of 0.8.
-- **variance**: components of crossed random effects by sums of squares, of right (1) and wrong (0), by the definition
-  of each method's paper, without models that have position bias; of ratings on their scale. `rest` is what the factors
-  leave, with their highest combination. Intervals: jackknife over 20 groups of items, for these models and prompts.
+- **specification**: one combination of choices that the tables hold: model and corpus, and BOS, precision and prompt
+  format where tables differ in them. The other choices are:
+- `linking`: how log-probabilities become a score (sum, mean over tokens or characters, or another linking function).
+- `wording`, `format`, `examples`: those of the question. `ties`: `one half`, `wrong` or `left out`, where 1% tie.
+- `orders`: `averaged` differences, `each counts`, or `one an item` (every second item in the other order).
+- `items`: `close` (edit distance up to the 75th percentile), `same length` in words, `people agree` with the label, or
+  `people are sure` (their difference is above its median).
+- Claims about accuracy leave out models with position bias, whose accuracy is near one half whatever they know.
+- **estimate**: accuracy of A - accuracy of B on the same items (adjusted Wald interval for pairs), or r with people.
+  **holds**: the estimate is above what the claim says. **beyond**: so is its interval.
+- **choice_share**: share of the variance of all estimates between the levels of a choice. Confounded choices share it.
+- **p_median**, **p_share**, **p_mean_z**: share of resamples whose median is as far from the null, whose share of
+  significant specifications is as large in either direction, or whose sum of z is as far from 0. A resample exchanges
+  the sign of an item's (or paradigm's) contribution in all specifications at once. The verdict uses the sum of z.
+  **detectable**: the median that is detected with 80% power.
+- **variance**: components of crossed random effects by sums of squares. Outcomes are right (1) and wrong (0) by the
+  definition of each method's paper, without models that have position bias, or ratings on their scale. `rest` is the
+  residual, which includes the highest interaction. Intervals: jackknife over 20 groups of items, for these models and
+  prompts.
 """
