@@ -45,6 +45,8 @@ def test_help_names_what_to_type_and_begins_with_what_is_needed() -> None:
         options = run(*command.split(), "--help").partition("─ Options ─")[2]
         assert "<list[" not in options
         assert "<int range>" not in options
+    for group in ("", "methods", "new"):
+        assert "<bool>" not in run(*group.split(), "--help")
     page = run("score", "--help-all").partition("─ Options ─")[2]
     places = [
         page.index(word) for word in ("--out", "--model", "--method", "--language", "--column", "--seed", "--ray")

@@ -31,11 +31,12 @@ from pairbank.cli import (
     results,
     scoring,
 )
-from pairbank.cli.display.output import Command, takes_output_options
+from pairbank.cli.display.output import Command, Group, takes_output_options
 from pairbank.errors import PairbankError
 from pairbank.shown import spelt_out
 
 app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="A bank of linguistic judgment items and of what language models say about them.",

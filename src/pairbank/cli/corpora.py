@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def corpora(
-    markdown: Annotated[bool, typer.Option(help="Print the reference page (docs/corpora.md).")] = False,  # noqa: FBT002
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page (docs/corpora.md).")] = False,  # noqa: FBT002
 ) -> None:
     """List the corpora with size, languages, tasks, human judgments, licence and cache status.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from pairbank.cli.display.console import quiet_bars, status
-from pairbank.cli.display.output import Command, answer, output, say, takes_output_options
+from pairbank.cli.display.output import Command, Group, answer, output, say, takes_output_options
 from pairbank.cli.display.tables import show
 from pairbank.cli.options import ItemOptions, Prompts, column_map, load_items, takes_item_options
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.methods.fewshot import Pool
     from pairbank.scoring.prompts.prompt import Prompt
 
-app = typer.Typer(invoke_without_command=True)
+app = typer.Typer(cls=Group, invoke_without_command=True)
 
 
 @app.callback()
@@ -31,7 +31,7 @@ def methods(
     task: Annotated[str | None, typer.Option(help="Only methods for this task: sentence_pair, concept_pair …")] = None,
     language: Annotated[str | None, typer.Option(help="Only methods for this language (BCP-47).")] = None,
     prompts: Prompts = None,
-    markdown: Annotated[bool, typer.Option(help="Print the page docs/methods.md.")] = False,  # noqa: FBT002
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page docs/methods.md.")] = False,  # noqa: FBT002
 ) -> None:
     """List the methods, or show the exact text of one.
 

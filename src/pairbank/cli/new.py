@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pairbank.cli.display.output import Command, answer, hint, say, takes_output_options
+from pairbank.cli.display.output import Command, Group, answer, hint, say, takes_output_options
 from pairbank.errors import CorpusError
 from pairbank.study.errors import StudyError
 
@@ -20,7 +20,7 @@ MOST_CHARACTERS = 40
 REGISTRY = Path("builders") / "corpora" / "registry.py"
 REFERENCES = Path("builders") / "data" / "references.bib"
 
-app = typer.Typer(no_args_is_help=True, help="Scaffold a corpus or a study.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Scaffold a corpus or a study.")
 
 
 @app.callback()

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import typer
-from typer.core import TyperArgument, TyperCommand, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.models import OptionInfo
 
 from pairbank.shown import spelt_in_json, spelt_out
@@ -174,18 +174,20 @@ ALL = "pairbank.help_all"
 """Key of a command's context that says that all options were asked for."""
 
 
+class Group(TyperGroup):
+    """A group of commands, whose flags have no type behind their name."""
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - typer's own click has no public name
+        """Return the parameters."""
+        return _without_types(super().get_params(ctx))
+
+
 class Command(TyperCommand):
     """A command whose `--help` shows its most used options, and whose `--help-all` shows all of them."""
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - typer's own click has no public name
         """Return the parameters; arguments and flags have no type behind their name."""
-        params = list(super().get_params(ctx))
-        for param in params:
-            if isinstance(param, TyperArgument):
-                param.display_type_rich = _no_type  # type: ignore[method-assign]
-            elif isinstance(param, TyperOption) and param.is_flag:
-                param.metavar = ""
-        return params
+        return _without_types(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as above
         """Print the help, without the folded panels unless all options are asked for."""
@@ -232,6 +234,16 @@ def _show_all(ctx: typer.Context, is_asked: bool) -> None:  # noqa: FBT001 - typ
         ctx.meta[ALL] = True
         typer.echo(ctx.get_help(), nl=False)
         raise typer.Exit
+
+
+def _without_types(params: Iterable[Any]) -> list[Any]:
+    params = list(params)
+    for param in params:
+        if isinstance(param, TyperArgument):
+            param.display_type_rich = _no_type  # type: ignore[method-assign]
+        elif isinstance(param, TyperOption) and param.is_flag:
+            param.metavar = ""
+    return params
 
 
 def _no_type(ctx: object) -> None:  # noqa: ARG001 - as typer calls it
