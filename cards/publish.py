@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.bank.layout import CARD, CROISSANT, MANIFEST, RECORD, data_files, read_manifest
+from pairbank.cards.bank.layout import CARD, CROISSANT, INDEX, MANIFEST, RECORD, data_files, read_manifest
 from pairbank.cards.bank.lock import locked
 from pairbank.cards.bank.tables import read_summary
 from pairbank.cards.card.render import bank_in, card_text, croissant_of
@@ -182,6 +182,8 @@ def bank_as_published(
     digests = manifest["files"] | {path: hashlib.sha256(made[path]).hexdigest() for path in (CARD, CROISSANT)}
     stated = json.dumps({**manifest, "files": digests}, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
     files = {path: LocalFile(content=root / path) for path in manifest["files"] if path not in made}
+    if (root / INDEX).is_file():
+        files[INDEX] = LocalFile(content=root / INDEX)
     return files | {path: LocalFile(content=data) for path, data in {**made, MANIFEST: stated.encode()}.items()}
 
 
@@ -273,7 +275,7 @@ def _vouched(repository: Repository, remote: Remote) -> set[str]:
         if path in stated and path in remote.files:
             content = repository.content(path, remote.revision)
             vouched |= {path} if hashlib.sha256(content).hexdigest() == stated[path] else set()
-    return vouched | {MANIFEST}
+    return vouched | {MANIFEST, *({INDEX} & remote.files.keys())}
 
 
 def _propose(work: _Work, repo_id: str, results: Mapping[str, str]) -> dict[str, str]:

@@ -22,7 +22,7 @@ from pairbank.builders.schema.columns import COLUMNS
 from pairbank.cards.bank.layout import RATINGS, SUMMARY, items_path, ratings_path, scores_path, tables
 from pairbank.cards.bank.ratings import SIDES, rating_facts
 from pairbank.cards.bank.redistribution import LABELS, TEXTS, is_left_out
-from pairbank.cards.bank.tables import read_summary, read_table
+from pairbank.cards.bank.tables import read_summary, read_table, without_people
 from pairbank.cards.bank.values import value_problems
 from pairbank.errors import BankError
 from pairbank.scoring.scored import Scored, read_scored
@@ -88,7 +88,6 @@ IDENTITY = ("model", "corpus", "group_by", "group", "method", "versus", "metric"
 _NUMBERS = ("value", "low", "high", "n", "n_excluded")
 _RELATIVE = 1e-6
 """Other versions of numpy and scipy may add in another order."""
-_LOST = ("human_good", "human_bad")
 Row = Mapping[Any, Any]
 
 
@@ -122,12 +121,8 @@ def _differences(table: Scored, known: Mapping[tuple[str, ...], Row]) -> Iterato
 
     from pairbank.stats.report.report import table_summary
 
-    lost = [name for name in _LOST if name not in table.dataset.column_names]
-    if lost:
-        dataset = table.dataset
-        for name in lost:
-            dataset = dataset.add_column(name, np.full(len(table), np.nan))
-        table = Scored(dataset=dataset, signature=table.signature)
+    lost = "human_good" not in table.column_names
+    table = without_people(table) if lost else table
     try:
         made = table_summary(table)
     except BankError as error:

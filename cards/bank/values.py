@@ -118,7 +118,7 @@ def definition_problems(signature: Mapping[str, Any]) -> Iterator[str]:
         if "imported" in definition or "imported" in signature:
             continue
         try:
-            ours = _defined(name, definition, signature)
+            ours = _defined(name, definition)
         except PairbankError as error:
             yield f"method {name}: {error}"
             continue
@@ -131,7 +131,7 @@ def definition_problems(signature: Mapping[str, Any]) -> Iterator[str]:
             yield f"method {name}: its layout is not that of pairbank's method of this hash"
 
 
-def _defined(name: str, definition: Mapping[str, Any], signature: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _defined(name: str, definition: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return what pairbank says of a method; None where it does not know it, or examples decide its hash."""
     parts = MethodName.parsed(name)
     if parts.n_shots:
