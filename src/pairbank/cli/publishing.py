@@ -12,7 +12,7 @@ import typer
 from pairbank.cli.display.console import quiet_bars, say_next_steps, status
 from pairbank.cli.display.output import answer, hint, say
 
-BENCHMARK = "Also publish eval.yaml; the Hub rejects frameworks that it does not know."
+BENCHMARK = "Also publish eval.yaml: a forced choice per corpus, for Inspect."
 RESCORE = "Score this many random items again with the model that it names, and compare."
 EVERY_EVAL_EVER = "every-eval-ever"
 FOR_R = "r"
@@ -120,6 +120,7 @@ def publish(
     space: Annotated[bool, typer.Option("--space", help="Also publish the bank's site as a static Space.")] = False,  # noqa: FBT002
     benchmark: Annotated[bool, typer.Option("--benchmark", help=BENCHMARK)] = False,  # noqa: FBT002
     eval_results_pr: Annotated[bool, typer.Option("--eval-results-pr", help=PROPOSE)] = False,  # noqa: FBT002
+    tag: Annotated[str, typer.Option(help="Name of this version for citations (v1); a tag on the commit.")] = "",
     replace: Annotated[
         list[str] | None, typer.Option(help="Path on the Hub to overwrite even if others changed it.")
     ] = None,
@@ -140,6 +141,7 @@ def publish(
             benchmark=benchmark,
             eval_results_pr=eval_results_pr,
             replace=replace or (),
+            tag=tag,
             tell=say,
         )
     answer(repo=repo, dry_run=dry_run, url=made.url, revision=made.revision, changes=made.changes)
@@ -149,6 +151,8 @@ def publish(
             say(f"would propose results to {model_id}")
         return
     say(f"{made.url} is at {made.revision[:12]}" + ("" if made.changes else "; there was nothing to change"))
+    if tag:
+        say(f'version {tag}: load_dataset("{repo}", CONFIG, revision="{tag}"); cite {made.url}/tree/{tag}')
     for text in (made.space_url, *made.pull_requests.values()):
         if text:
             say(text)
