@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairbank.cards.bank.layout import CARD, CROISSANT, MANIFEST, RECORD, data_files, read_manifest
+from pairbank.cards.bank.layout import CARD, CROISSANT, INDEX, MANIFEST, RECORD, data_files, read_manifest
 from pairbank.cards.bank.lock import locked
 from pairbank.cards.bank.tables import read_summary
 from pairbank.cards.card.render import bank_in, card_text, croissant_of
@@ -63,6 +63,7 @@ def space_files(repo_id: str, site: Path) -> dict[str, LocalFile]:
     )
 
 
+TAG = re.compile(r"\w[\w.-]{0,62}", re.ASCII)
 Tell = Callable[[str], None]
 """Called with what will change, before it does."""
 
@@ -76,6 +77,8 @@ class Published:
     """The commit that holds the bank; of a dry run, the commit that is there now ("" = none)."""
     changes: Changes
     dry_run: bool
+    tag: str = ""
+    """Name of this version on the Hub."""
     space_url: str = ""
     space_changes: Changes | None = None
     eval_results: Mapping[str, str] = field(default_factory=dict)
@@ -94,6 +97,7 @@ def publish(
     benchmark: bool = False,
     eval_results_pr: bool = False,
     replace: Sequence[str] = (),
+    tag: str = "",
     message: str = "",
     tell: Tell | None = None,
 ) -> Published:
@@ -111,6 +115,7 @@ def publish(
         benchmark: publish `eval.yaml` too. The Hub refuses frameworks that it does not know; that would be all.
         eval_results_pr: propose each model's results to its own repository, as a pull request; needs `benchmark`.
         replace: paths on the Hub that may be replaced or removed although somebody else changed them.
+        tag: name of this version ("v1"), under which it can be cited and loaded: a tag on its commit.
         message: title of the commit.
         tell: called with what will change before it does.
 
@@ -122,6 +127,8 @@ def publish(
 
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repo_id, flags=re.ASCII):
         raise PublishError(f"{repo_id!r} is no name on the Hub; expected ORG/NAME of letters, digits, '.', '_' and '-'")
+    if tag and not TAG.fullmatch(tag):
+        raise PublishError(f"{tag[:80]!r} cannot name a version; use letters, digits, '.', '_' and '-', as in v1")
     root = Path(bank)
     read_manifest(root)
     with contextlib.nullcontext() if dry_run else locked(root):
@@ -131,11 +138,35 @@ def publish(
         )
         files = bank_as_published(root, manifest, repo_id, benchmark=benchmark or eval_results_pr)
         made = work.publish(Repository(api=work.api, repo_id=repo_id), files, message or _title(manifest))
+        if tag and not dry_run:
+            _tag(work.api, repo_id, tag, made.revision)
+            made = replaced(made, tag=tag)
         if space:
             made = _with_space(work, repo_id, made)
         results = eval_results(manifest, read_summary(root), repo_id=repo_id, revision=made.revision, url=made.url)
         proposed = _propose(work, repo_id, results) if eval_results_pr and not dry_run else {}
         return replaced(made, eval_results=results, pull_requests=proposed)
+
+
+def _tag(api: HfApi, repo_id: str, tag: str, revision: str) -> None:
+    """Put a tag on a commit; one that is there already stays, and must be on that commit.
+
+    Raises:
+        PublishError: another version has this name.
+    """
+
+    def known() -> str | None:
+        refs = api.list_repo_refs(repo_id, repo_type="dataset").tags
+        return next((one.target_commit for one in refs if one.name == tag), None)
+
+    there = with_retries(f"read the tags of {repo_id}", known)
+    if there is None:
+        with_retries(f"tag {repo_id}", lambda: api.create_tag(repo_id, tag=tag, revision=revision, repo_type="dataset"))
+    elif there != revision:
+        raise PublishError(
+            f"{repo_id} has a version {tag} already ({there[:12]}), and what is cited must not move. The bank is "
+            f"published as {revision[:12]}; give this version another name (--tag)"
+        )
 
 
 def _with_space(work: _Work, repo_id: str, made: Published) -> Published:
@@ -182,6 +213,8 @@ def bank_as_published(
     digests = manifest["files"] | {path: hashlib.sha256(made[path]).hexdigest() for path in (CARD, CROISSANT)}
     stated = json.dumps({**manifest, "files": digests}, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
     files = {path: LocalFile(content=root / path) for path in manifest["files"] if path not in made}
+    if (root / INDEX).is_file():
+        files[INDEX] = LocalFile(content=root / INDEX)
     return files | {path: LocalFile(content=data) for path, data in {**made, MANIFEST: stated.encode()}.items()}
 
 
@@ -273,7 +306,7 @@ def _vouched(repository: Repository, remote: Remote) -> set[str]:
         if path in stated and path in remote.files:
             content = repository.content(path, remote.revision)
             vouched |= {path} if hashlib.sha256(content).hexdigest() == stated[path] else set()
-    return vouched | {MANIFEST}
+    return vouched | {MANIFEST, *({INDEX} & remote.files.keys())}
 
 
 def _propose(work: _Work, repo_id: str, results: Mapping[str, str]) -> dict[str, str]:

@@ -69,6 +69,7 @@ Texts = Literal["all", "redistributable"]
 """Which corpora keep their texts: all, or those that a published bank may hold."""
 REPORT_NAME = re.compile(r"\w[\w.-]*")
 """What can name the folder of a report."""
+DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 PACKAGES = ("pairbank", "torch", "transformers", "tokenizers", "datasets", "huggingface_hub", "numpy", "pandas")
 
 
@@ -87,6 +88,7 @@ def write_bank(
     title: str = "",
     authors: Sequence[str] = (),
     contact: str = "",
+    published: str = "",
 ) -> Path:
     """Write or extend a bank; return its folder.
 
@@ -111,12 +113,15 @@ def write_bank(
         authors: who made the bank, in the order in which they are cited.
         contact: whom to ask about the bank, for the card: an address or a page. Title, authors and contact stay until
             others are given.
+        published: date of publication for those who cite the bank, YYYY-MM-DD. It is never read from the clock.
 
     Raises:
         BankError: the folder holds something else, or a bank that is not whole, two tables cannot stand in one bank,
             or a report quotes texts that must not be published.
     """
     _name_reports(reports or {})
+    if published and not DATE.fullmatch(published):
+        raise BankError(f"published is {published[:40]!r}; expected a date, as 2026-11-24")
     root = Path(folder)
     with rewritten(root) as staged:
         if (staged / MANIFEST).is_file():
@@ -134,7 +139,7 @@ def write_bank(
         take_probes(draft.root, draft.manifest, probed)
         declare(draft.manifest, features or {})
         state_licences(draft.manifest, licences or {})
-        said = {"title": title, "authors": list(authors), "contact": contact}
+        said = {"title": title, "authors": list(authors), "contact": contact, "published": published}
         draft.manifest |= {name: text for name, text in said.items() if text}
         _write(draft, reports or {}, texts=texts, command=command)
     return root

@@ -22,9 +22,9 @@ from pairbank.builders.schema.columns import COLUMNS
 from pairbank.cards.bank.layout import RATINGS, SUMMARY, items_path, ratings_path, scores_path, tables
 from pairbank.cards.bank.ratings import SIDES, rating_facts
 from pairbank.cards.bank.redistribution import LABELS, TEXTS, is_left_out
-from pairbank.cards.bank.tables import read_summary, read_table
+from pairbank.cards.bank.tables import read_summary, read_table, without_people
+from pairbank.cards.bank.values import value_problems
 from pairbank.errors import BankError
-from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.scored import Scored, read_scored
 from pairbank.scoring.signature import corpus_signature
 from pairbank.stats.wording import precise
@@ -88,7 +88,6 @@ IDENTITY = ("model", "corpus", "group_by", "group", "method", "versus", "metric"
 _NUMBERS = ("value", "low", "high", "n", "n_excluded")
 _RELATIVE = 1e-6
 """Other versions of numpy and scipy may add in another order."""
-_LOST = ("human_good", "human_bad")
 Row = Mapping[Any, Any]
 
 
@@ -122,12 +121,8 @@ def _differences(table: Scored, known: Mapping[tuple[str, ...], Row]) -> Iterato
 
     from pairbank.stats.report.report import table_summary
 
-    lost = [name for name in _LOST if name not in table.dataset.column_names]
-    if lost:
-        dataset = table.dataset
-        for name in lost:
-            dataset = dataset.add_column(name, np.full(len(table), np.nan))
-        table = Scored(dataset=dataset, signature=table.signature)
+    lost = "human_good" not in table.column_names
+    table = without_people(table) if lost else table
     try:
         made = table_summary(table)
     except BankError as error:
@@ -157,10 +152,6 @@ def _unlike(key: tuple[str, ...], old: Row, new: Row) -> Iterator[str]:
 
 def _where(key: tuple[str, ...]) -> str:
     return " / ".join(part for part in key if part)
-
-
-_CLOSE_NATS = 1e-9
-"""Rounding of good - bad."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,24 +277,9 @@ def _text_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, 
 
 
 def _column_problems(scored: Scored, facts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield columns of methods that are missing, that nobody made, and differences that are none."""
-    arrow: pa.Table = scored.dataset.with_format("arrow")[:]
+    """Yield columns of methods that are missing, and numbers that no scoring gives."""
     for method, definition in scored.signature["methods"].items():
         stated = definition.get("columns")
-        if stated and not is_left_out(facts) and (missing := [c for c in stated if c not in arrow.column_names]):
+        if stated and not is_left_out(facts) and (missing := [c for c in stated if c not in scored.column_names]):
             yield f"lacks the column(s) {', '.join(missing)} of {method}"
-            continue
-        names = ScoreColumns(method)
-        if definition["layout"]["kind"] != "direct" or not {names.good, names.bad, names.delta} <= set(
-            arrow.column_names
-        ):
-            continue
-        columns = [arrow[name] for name in (names.good, names.bad, names.delta)]
-        if not all(pa.types.is_floating(column.type) for column in columns):
-            yield f"a score of {method} is no number"
-            continue
-        good, bad, delta = (column.to_numpy(zero_copy_only=False).astype(np.float64) for column in columns)
-        both = ~np.isnan(good) & ~np.isnan(bad)
-        n_wrong = int((~np.isclose(delta[both], good[both] - bad[both], rtol=1e-9, atol=_CLOSE_NATS)).sum())
-        if n_wrong:
-            yield f"column {names.delta} is not good - bad in {n_wrong} row(s)"
+    yield from value_problems(scored)

@@ -16,6 +16,7 @@ from pairbank.cards.bank.layout import MANIFEST, items_path, read_manifest, scor
 from pairbank.cards.bank.manifest import is_slug
 from pairbank.cards.bank.redistribution import TEXTS, may_publish, score_columns, with_licence
 from pairbank.cards.bank.tables import read_table
+from pairbank.cards.bank.values import definition_problems, value_problems
 from pairbank.errors import BankError
 from pairbank.scoring.scored import MODEL, Scored, read_scored
 from pairbank.scoring.signature import method_hashes
@@ -99,6 +100,8 @@ def take_scored(draft: Draft, table: Scored) -> None:
     corpus, slug = table.corpus, table.model_slug
     if not is_slug(slug):
         raise BankError(f"model {table.model[:80]!r}: {slug[:80]!r} cannot name a split; score it under another name")
+    if problems := [*value_problems(table), *definition_problems(table.signature)]:
+        raise BankError(f"corpus {corpus!r}: scores of {slug}: {'; '.join(problems)}")
     models = draft.manifest["scores"].setdefault(corpus, {})
     for other, signature in models.items():
         if other != slug:

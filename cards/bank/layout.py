@@ -38,6 +38,9 @@ RATINGS = "ratings"
 PROBES = "probes"
 PROMPTS = "prompts"
 FOLDERS = ("data", "scores", RATINGS, PROBES, PROMPTS, "results", REPORTS)
+SUBMISSIONS = "submissions"
+INDEX = f"{SUBMISSIONS}/index.json"
+"""What became of each submission to a shared bank; it is no part of the bank, and is published with it."""
 NAME_BYTES = 96
 LEFT_OUT = "left out"
 """Value of `texts` in a corpus's facts where the bank holds its ids and scores only."""

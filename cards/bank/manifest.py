@@ -68,6 +68,7 @@ def _texts(manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     yield "pairbank", manifest.get("pairbank", "")
     yield "command", manifest.get("command", "")
     yield "contact", manifest.get("contact", "")
+    yield "published", manifest.get("published", "")
     yield "title", manifest.get("title", "")
     authors = manifest.get("authors", [])
     yield from (("authors", name) for name in (authors if isinstance(authors, list) else [authors, None]))

@@ -100,11 +100,23 @@ def summary_of(
             parts.append(known[0] if known else table_summary(table))
             continue
         kept = None if old is None else old[(old["corpus"] == corpus) & (old["model"] == table.model)]
-        if (kept is None or not len(kept)) and _is_of_choices(table):
-            raise BankError(f"{SUMMARY} has no results of {table.model} on {corpus!r}, whose texts are left out")
+        if (kept is None or not len(kept)) and _is_of_choices(table):  # handed in without texts
+            kept = table_summary(without_people(table))
         if kept is not None:
             parts.append(kept)
     return pd.concat(parts, ignore_index=True) if parts else None
+
+
+_LOST = ("human_good", "human_bad")
+
+
+def without_people(table: Scored) -> Scored:
+    """Return a table whose texts and human judgments were left out, with empty judgments, as statistics expect them."""
+    dataset = table.dataset
+    for name in _LOST:
+        if name not in dataset.column_names:
+            dataset = dataset.add_column(name, np.full(len(table), np.nan))
+    return Scored(dataset=dataset, signature=table.signature)
 
 
 def _is_of_choices(table: Scored) -> bool:

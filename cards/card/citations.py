@@ -58,6 +58,7 @@ def _own_entry(manifest: Mapping[str, Any], on_hub: str) -> str:
     fields = {
         "title": _plain(title),
         "author": " and ".join(f"{{{name}}}" if " and " in name else name for name in names),
+        "year": str(manifest.get("published", ""))[:4],
         "url": f"https://huggingface.co/datasets/{on_hub}" if on_hub else "",
         "note": "A bank of pairbank",
     }

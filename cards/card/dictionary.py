@@ -74,6 +74,11 @@ BIASES = (
     "Corpora describe the variety that their authors chose, mostly written standard language; worse is worse in it.",
     "Languages and phenomena are covered very unevenly: a mean over corpora weighs what was easy to collect.",
 )
+IMPACT = (
+    "Helps to tell what models know of a language from what they say when asked, in many languages.",
+    "An accuracy on these items measures neither usefulness nor a speaker's command of a language.",
+    "A model that prefers standard forms may disfavour other varieties where it corrects or grades texts.",
+)
 SENSITIVE = (
     "No personal data are collected; individual raters are numbered; sentences from newspapers may name people.",
 )

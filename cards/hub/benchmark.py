@@ -1,8 +1,9 @@
 """The Hub's benchmark metadata: `eval.yaml` of a bank, and `.eval_results` entries for the models that it scored.
 
-In: a bank's manifest and summary. Out: YAML. A task is one corpus under one method; its value is accuracy in per cent.
-Format: https://huggingface.co/docs/hub/eval-results and `huggingface_hub.EvalResultEntry`. The Hub takes an
-`eval.yaml` only if it knows the framework that it names, so that it is published on request alone.
+In: a bank's manifest and summary. Out: YAML. A task is the forced choice between the two sides of a corpus's items, as
+Inspect runs it: the sides are the choices, shuffled. Its value is accuracy in per cent, of the first of the bank's
+methods that is a forced choice; the notes name it. Log-probabilities are no task of a framework that the Hub knows.
+Format: https://huggingface.co/docs/hub/eval-results, `huggingface_hub.EvalResultEntry` and Inspect's `HFTask`.
 """
 
 from __future__ import annotations
@@ -16,31 +17,53 @@ from pairbank.cards.bank.layout import config_name
 from pairbank.cards.bank.redistribution import may_publish
 from pairbank.cards.card.foreign_text import shown
 from pairbank.cards.card.render import pretty_name
+from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FRAMEWORK = "pairbank"
+FRAMEWORK = "inspect-ai"
+"""One of the Hub's list (huggingface.js, packages/tasks/src/eval.ts)."""
+QUESTION = "Which of the two is the better sentence, or the better continuation?"
+TEMPLATE = (
+    "Answer the question. The last line of your answer is 'ANSWER: $LETTER' (without quotes), where LETTER is one of "
+    f"{{letters}}.\n\n{QUESTION}\n\n{{question}}\n\n{{choices}}"
+)
+_SIDES: Mapping[str, tuple[str, list[str]]] = {
+    "sentence_pair": ("context_good", ["target_good", "target_bad"]),
+    "continuation_pair": ("context_good", ["target_good", "target_bad"]),
+    "context_pair": ("target_good", ["context_good", "context_bad"]),
+    "concept_pair": ("target_good", ["context_good", "context_bad"]),
+}
+"""Task of items -> the column that both sides share, and those between which a model chooses."""
 
 
-def task_id(corpus: str, method: str) -> str:
+def task_id(corpus: str) -> str:
     """Return the id of a task.
 
-    >>> task_id("hu-levy-blimp", "direct")
-    'hu-levy-blimp_direct'
+    >>> task_id("hu-levy-blimp")
+    'hu-levy-blimp_forced_choice'
     """
-    return f"{config_name(corpus)}_{method}"
+    return f"{config_name(corpus)}_forced_choice"
 
 
 def eval_yaml(manifest: Mapping[str, Any]) -> str:
-    """Return `eval.yaml`: a task a corpus and method, for corpora whose texts may be published; "" = there is none."""
+    """Return `eval.yaml`: a task per corpus of pairs whose texts may be published; "" = there is none."""
     import yaml
 
     tasks = [
-        {"id": task_id(corpus, method), "config": config_name(corpus), "split": "items"}
-        for corpus, method in _open_tasks(manifest)
+        {
+            "id": task_id(corpus),
+            "config": config_name(corpus),
+            "split": "items",
+            "field_spec": {"input": shared, "target": "literal:A", "choices": choices, "metadata": ["item_id"]},
+            "shuffle_choices": True,
+            "solvers": [{"name": "multiple_choice", "args": {"template": TEMPLATE}}],
+            "scorers": [{"name": "choice"}],
+        }
+        for corpus, shared, choices in _open_tasks(manifest)
     ]
     if not tasks:
         return ""
@@ -53,12 +76,18 @@ def eval_yaml(manifest: Mapping[str, Any]) -> str:
     return yaml.safe_dump(head, allow_unicode=True, sort_keys=False)
 
 
-def _open_tasks(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _open_tasks(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the corpora that are a task: open, and all of their items are pairs that differ in the same columns."""
     for corpus, facts in manifest["corpora"].items():
-        if may_publish(corpus, facts):
-            models = manifest["scores"].get(corpus, {}).values()
-            for method in dict.fromkeys(method for signature in models for method in signature["methods"]):
-                yield corpus, method
+        forms = {str(_SIDES.get(task)) for task in facts.get("tasks") or ()}
+        if may_publish(corpus, facts) and len(forms) == 1 and "None" not in forms:
+            yield (corpus, *_SIDES[facts["tasks"][0]])
+
+
+def _forced_choice(signature: Mapping[str, Any]) -> str:
+    """Return the first method of a table that is a forced choice with its orders known; "" = there is none."""
+    layouts = (MethodLayout.from_dict(one["layout"]) for one in signature["methods"].values())
+    return next((x.method for x in layouts if x.kind == "forced_choice" and x.orders == "known"), "")
 
 
 def eval_results(
@@ -80,16 +109,16 @@ def eval_results(
         return {}
     whole = summary[(summary["group_by"] == "all") & (summary["metric"] == "accuracy")].dropna(subset="value")
     found: dict[str, list[Any]] = {}
-    for corpus, method in _open_tasks(manifest):
-        for signature in manifest["scores"][corpus].values():
-            model = signature["model"]
+    for corpus, _, _ in _open_tasks(manifest):
+        for signature in manifest["scores"].get(corpus, {}).values():
+            model, method = signature["model"], _forced_choice(signature)
             rows = whole[(whole["corpus"] == corpus) & (whole["model"] == model["name"]) & (whole["method"] == method)]
             if not is_on_hub(signature) or not len(rows):
                 continue
             [row] = rows.to_dict("records")
             entry = EvalResultEntry(
                 dataset_id=repo_id,
-                task_id=task_id(corpus, method),
+                task_id=task_id(corpus),
                 value=round(100 * row["value"], 2),
                 dataset_revision=revision or None,
                 source_url=url,
@@ -113,7 +142,8 @@ def is_on_hub(signature: Mapping[str, Any]) -> bool:
 def _notes(row: Mapping[Any, Any], signature: Mapping[str, Any]) -> str:
     low, high = (100 * row[name] for name in ("low", "high"))
     interval = "" if math.isnan(low) else f", 95% interval {number(low)} to {number(high)}"
-    return f"accuracy in per cent, n = {row['n']}{interval}; {shown(signature_line(signature), limit=600)}"
+    how = shown(signature_line(signature), limit=600)
+    return f"accuracy in per cent of {row['method']}, n = {row['n']}{interval}; {how}"
 
 
 def results_path(repo_id: str) -> str:

@@ -3,6 +3,7 @@
 The public verbs, in the order the data flows: `load_corpus`, `load_model`, `score` (or
 `import_scores` and `import_logs`, for numbers computed elsewhere), `report`, `write_bank`, `publish` (and
 `merge_banks`, `strip_texts`, `cut_alike`, `export_results`). Shared banks: `submit`, `check_submission`,
+`review`,
 `withdraw`, `build_store`, `fetch`. Beside items: `load_ratings` (individual ratings).
 Beside scores: `words` (surprisal of every word of a text), `probe` (a model's hidden states) and `add_minimalness`
 (how little the sides of a pair differ).
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from pairbank.cards.merge import merge_banks
     from pairbank.cards.publish import Published, publish
     from pairbank.cards.site.site import write_site
-    from pairbank.cards.submissions import build_store, check_submission, fetch, submit, withdraw
+    from pairbank.cards.store import build_store, review
+    from pairbank.cards.submission_check import check_submission
+    from pairbank.cards.submissions import fetch, submit, withdraw
     from pairbank.cards.write import strip_texts, write_bank
     from pairbank.probing import probe
     from pairbank.scoring.cut import cut_alike
@@ -80,8 +83,9 @@ _VERBS = {
     "Published": "pairbank.cards.publish",
     "write_site": "pairbank.cards.site.site",
     "submit": "pairbank.cards.submissions",
-    "check_submission": "pairbank.cards.submissions",
-    "build_store": "pairbank.cards.submissions",
+    "check_submission": "pairbank.cards.submission_check",
+    "build_store": "pairbank.cards.store",
+    "review": "pairbank.cards.store",
     "fetch": "pairbank.cards.submissions",
     "withdraw": "pairbank.cards.submissions",
 }
@@ -112,6 +116,7 @@ __all__ = [
     "read_scored",
     "read_unigrams",
     "report",
+    "review",
     "score",
     "strip_texts",
     "submit",

@@ -28,6 +28,7 @@ from pairbank.scoring.scored import Scored
 # huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 REPO = "acme/judgments"
+HF_TASK = {"id", "config", "split", "field_spec", "shuffle_choices", "epochs", "epoch_reducer", "solvers", "scorers"}
 
 
 @pytest.fixture
@@ -382,14 +383,26 @@ def test_results_are_proposed_to_a_models_repository_on_request_only(hub: FakeHu
     tree = hub.repo("acme/tiny", "model").resolve("refs/pr/1")
     assert tree is not None
     entries = parse_eval_result_entries(yaml.safe_load(tree.tree[".eval_results/acme_judgments.yaml"].data))
-    assert {e.task_id for e in entries} == {"starter_direct", "starter_meta_question_simple"}
+    assert [e.task_id for e in entries] == ["starter_forced_choice"]
     summary = datasets.load_dataset(REPO, "summary", split="results").to_pandas()
     whole = summary[(summary["metric"] == "accuracy") & (summary["group_by"] == "all")].set_index("method")["value"]
     for entry in entries:
-        assert entry.value == pytest.approx(100 * whole[entry.task_id.removeprefix("starter_")], abs=0.005)
+        assert entry.value == pytest.approx(100 * whole["meta_question_simple"], abs=0.005)
+        assert "accuracy in per cent of meta_question_simple" in str(entry.notes)
         assert (entry.dataset_id, entry.dataset_revision) == (REPO, made.revision)
-    tasks = yaml.safe_load(hub.repo(REPO).head.tree["eval.yaml"].data)["tasks"]
-    assert {task["id"] for task in tasks} == {e.task_id for e in entries}
+    stated = yaml.safe_load(hub.repo(REPO).head.tree["eval.yaml"].data)
+    [task] = stated["tasks"]
+    assert stated["evaluation_framework"] == "inspect-ai"
+    assert task["id"] == entries[0].task_id
+    # what Inspect 0.3.285 takes: `HFTask` forbids other keys, solvers and scorers are of its lists
+    assert task.keys() <= HF_TASK
+    assert task["solvers"][0]["name"] == "multiple_choice"
+    assert all(f"{{{slot}}}" in task["solvers"][0]["args"]["template"] for slot in ("question", "choices", "letters"))
+    assert task["scorers"] == [{"name": "choice"}]
+    row = datasets.load_dataset(REPO, task["config"], split=task["split"])[0]
+    spec = task["field_spec"]
+    assert all(isinstance(row[name], str) for name in (spec["input"], *spec["choices"], *spec["metadata"]))
+    assert spec["target"] == "literal:A"
     assert datasets.load_dataset(REPO, "starter", split="items").num_rows == len(table)
     pairbank.publish(bank, REPO, eval_results_pr=True)
     assert hub.repo("acme/tiny", "model").n_pull_requests == 1
@@ -409,3 +422,17 @@ def test_a_dry_run_without_the_hub_says_what_would_be_written(
     assert "+ scores/starter/fake_1.parquet" in told[0]
     assert made.dry_run
     assert hub.repos == {}
+
+
+def test_a_version_has_a_tag_that_loads_it_and_never_moves(hub: FakeHub, bank: Path, scored_by: Score) -> None:
+    made = pairbank.publish(bank, REPO, tag="v1")
+    assert HfApi().list_repo_refs(REPO, repo_type="dataset").tags[0].target_commit == made.revision
+    assert pairbank.publish(bank, REPO, tag="v1").tag == "v1"
+    pairbank.write_bank(bank, scored=[scored_by("fake-2")])
+    with pytest.raises(PublishError, match="has a version v1 already"):
+        pairbank.publish(bank, REPO, tag="v1")
+    pairbank.publish(bank, REPO, tag="v2")
+    assert list(datasets.load_dataset(REPO, "starter_scored", revision="v1")) == ["fake_1"]
+    assert sorted(datasets.load_dataset(REPO, "starter_scored", revision="v2")) == ["fake_1", "fake_2"]
+    with pytest.raises(PublishError, match="cannot name a version"):
+        pairbank.publish(bank, REPO, tag="my version")

@@ -10,20 +10,25 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
-from huggingface_hub import CommitOperationAdd, HfApi
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 from typer.testing import CliRunner
 
 import pairbank
 from bank_fixtures import Score
 from hub_emulator import FakeHub
 from hub_store import Repo
-from pairbank.cards.submissions import INDEX, check_submission
+from pairbank.cards.bank.layout import INDEX
+from pairbank.cards.submission_check import check_submission, submission_path
 from pairbank.cli import app
 from pairbank.errors import BankError, UnknownNameError
-from pairbank.scoring.signature import METADATA_KEY
+from pairbank.files import sha256_of_file
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.scored import Scored
+from pairbank.scoring.signature import METADATA_KEY, corpus_signature
 
 # huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
@@ -80,7 +85,7 @@ def test_one_model_is_handed_in_by_a_pull_request_and_shown_and_fetched_alone(
     merged(hub.repo(REPO), 1, bank)
     record = json.loads((bank / made.path).with_suffix(".json").read_bytes())
     assert (record["submitter"], record["date"], record["command"]) == ("lab", "2026-11-24", "pairbank score")
-    assert check_submission(bank / made.path, REPO) == []
+    assert check_submission(bank / made.path, REPO).accepted
     [state] = pairbank.build_store(bank)
     assert (state.state, state.submitter) == ("shown", "lab")
     before = {p: p.read_bytes() for p in bank.rglob("*") if p.is_file()}
@@ -109,7 +114,7 @@ def test_a_check_of_a_submission_downloads_the_manifest_and_the_items_alone(
     file = scored_by("fake-2").save(tmp_path / "fake-2.parquet")
     n_before = len(hub.log)
     done = CliRunner().invoke(app, ["check", "--submission", str(file), "--against", REPO], catch_exceptions=False)
-    assert done.output.strip() == f"{file}: accepted by {REPO}"
+    assert done.output.splitlines()[0] == f"{file}: accepted by {REPO}"
     read = {path.rpartition("/")[2] for method, path, _ in hub.log[n_before:] if method == "GET"}
     assert read == {"manifest.json", "items.parquet"}
 
@@ -161,26 +166,142 @@ def test_what_is_wrong_is_refused_with_its_reason(bank: Path, scored_by: Score, 
         other_corpus: "the store has no corpus 'blimp'",
         other_method: "method(s) meta_question_simple: missing",
     }
-    assert check_submission(file, bank) == []
+    assert check_submission(file, bank).accepted
     for path, reason in wrong.items():
-        assert any(reason in one for one in check_submission(path, bank)), (path, check_submission(path, bank))
+        found = check_submission(path, bank).problems
+        assert any(reason in one for one in found), (path, found)
     done = CliRunner().invoke(app, ["check", "--submission", str(forged), "--against", str(bank)])
     assert isinstance(done.exception, BankError)
     assert CliRunner().invoke(app, ["check", str(bank), "--submission", str(file)]).exit_code == 2
 
 
+def test_a_forged_table_that_agrees_with_itself_is_found_by_scoring_some_items_again(
+    bank: Path, scored_by: Score, tmp_path: Path
+) -> None:
+    file = scored_by("fake-2").save(tmp_path / "fake-2.parquet")
+    honest = check_submission(file, bank, rescore=20, model="fake:fake-2", seed=1)
+    assert honest.accepted
+    assert any("re-scored with direct, meta_question_simple, seed 1" in note for note in honest.notes)
+    forged = tmp_path / "forged.parquet"
+    table = pq.read_table(file)
+    for column, by in (("direct_good", 0.5), ("direct_delta", 0.5)):
+        at = table.schema.get_field_index(column)
+        table = table.set_column(at, table.schema.field(at), pc.add(table[column], by))
+    pq.write_table(table, forged)
+    assert check_submission(forged, bank).accepted
+    [problem] = check_submission(forged, bank, rescore=20, model="fake:fake-2").problems
+    assert "column direct_good is not what the model gives in" in problem
+    assert any("give its weights" in note for note in check_submission(file, bank, rescore=2).notes)
+    others = check_submission(file, bank, rescore=20, model="fake:fake-3").problems
+    assert len(others) == 2
+    assert all("is not what the model gives in" in one for one in others)
+
+
+def test_what_the_audit_finds_is_a_note_and_no_refusal(scored_by: Score, tmp_path: Path) -> None:
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1", limit=10)])
+    file = scored_by("fake-2", limit=10).save(tmp_path / "fake-2.parquet")
+    table = pq.read_table(file)
+    for name in ("direct_good", "direct_bad", "direct_delta"):
+        at = table.schema.get_field_index(name)
+        same = pa.array([0.0 if name.endswith("delta") else -7.0] * len(table))
+        table = table.set_column(at, table.schema.field(at), same)
+    pq.write_table(table, tmp_path / "constant.parquet")
+    found = check_submission(tmp_path / "constant.parquet", bank)
+    assert found.accepted
+    assert any("audit" in note and "direct" in note for note in found.notes), found
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (lambda s: s["methods"]["meta_question_simple"]["layout"].update(options=["1", "3"]), "its layout is not that"),
+        (lambda s: s["methods"]["direct"].update(sha256="0" * 64), "its hash is not that of its definition"),
+    ],
+)
+def test_a_bank_refuses_what_a_check_refuses(
+    fault: Callable[[Any], None], reason: str, bank: Path, scored_by: Score, tmp_path: Path
+) -> None:
+    file = edited(scored_by("fake-2").save(tmp_path / "2.parquet"), tmp_path / "wrong.parquet", sign=fault)
+    assert any(reason in one for one in check_submission(file, bank).problems)
+    with pytest.raises(BankError, match=reason):
+        pairbank.write_bank(tmp_path / "other", scored=[pairbank.read_scored(file)])
+    other = edited(tmp_path / "2.parquet", tmp_path / "delta.parquet", column="direct_delta", value=lambda x: x + 1)
+    with pytest.raises(BankError, match="is not good - bad in 1 row"):
+        pairbank.write_bank(tmp_path / "other", scored=[pairbank.read_scored(other)])
+
+
+def test_answers_that_their_log_probabilities_do_not_give_are_refused(
+    bank: Path, scored_by: Score, tmp_path: Path
+) -> None:
+    name = "meta_question_simple"
+    file = scored_by("fake-2").save(tmp_path / "2.parquet")
+    for column in (f"{name}_good", f"{name}_delta"):
+        file = edited(file, tmp_path / f"{column}.parquet", column=column, value=lambda x: x + 2)
+    [problem] = check_submission(file, bank).problems
+    assert problem == f"column {name}_good is not what {name}_logprobs gives in 1 row(s)"
+
+
+def test_texts_that_may_not_be_passed_on_are_not_handed_in_and_the_model_is_shown_all_the_same(
+    hub: FakeHub, scored_by: Score, tmp_path: Path
+) -> None:
+    full = pairbank.write_bank(tmp_path / "full", scored=[mine(scored_by("fake-1"))])
+    store = pairbank.strip_texts(full, tmp_path / "store")
+    pairbank.publish(store, REPO)
+    file = mine(scored_by("fake-2")).save(tmp_path / "fake-2.parquet")
+    made = pairbank.submit(file, REPO, submitter="lab")
+    blob = hub.repo(REPO).commits[hub.repo(REPO).refs["refs/pr/1"]].tree[made.path]
+    texts = [text for row in pq.read_table(file).to_pylist() for text in (row["target_good"], row["target_bad"])]
+    columns = pq.read_table(pa.BufferReader(blob.data))
+    assert not {"target_good", "context_good", "human_good"} & {*columns.column_names}
+    assert not any(text in str(columns.to_pylist()) for text in texts)
+    [reviewed] = pairbank.review(REPO, merge=True, rescore=2)
+    assert reviewed.merged, reviewed.verdict
+    clone = Path(HfApi().snapshot_download(REPO, repo_type="dataset", local_dir=tmp_path / "clone"))
+    assert [one.state for one in pairbank.build_store(clone)] == ["shown"]
+    manifest = pairbank.check_bank(clone)
+    assert next(iter(manifest["scores"].values())).keys() == {"fake_1", "fake_2"}
+    results = pq.read_table(clone / "results/summary.parquet").to_pandas()
+    whole = results[(results["group_by"] == "all") & (results["metric"] == "accuracy")]
+    wanted = pairbank.report([pairbank.read_scored(file)]).summary
+    wanted = wanted[(wanted["group_by"] == "all") & (wanted["metric"] == "accuracy")]
+    assert list(whole[whole["model"] == "fake-2"]["value"]) == pytest.approx(list(wanted["value"]))
+
+
+def mine(scored: Scored) -> Scored:
+    """Return a table as if its items were somebody's own, of which no licence is stated."""
+    rows = scored.dataset.map(lambda row: {"corpus": "mine", "item_id": row["item_id"].replace("starter", "mine")})
+    corpus = {**corpus_signature(rows, {}), "manifest": {"corpus": "mine", "n_items": len(rows)}}
+    return Scored(dataset=rows, signature={**scored.signature, "corpus": corpus})
+
+
 @pytest.mark.ci
 def test_fifty_groups_at_once_lose_nothing_honest_and_every_fault_is_named(
-    hub: FakeHub, bank: Path, scored_by: Score, tmp_path: Path
+    hub: FakeHub, bank: Path, scored_by: Score, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pairbank.publish(bank, REPO)
-    published = shutil.copytree(bank, tmp_path / "clone")
+    before = dict(hub.repo(REPO).head.tree)
+    files = honest_and_wrong_groups(scored_by, tmp_path)
+    assert hub.repo(REPO).n_pull_requests == 30
+    reasons = hostile_pull_requests(hub, files, tmp_path)
+    assert hub.repo(REPO).n_pull_requests == 30 + len(reasons) == 40
+    monkeypatch.setattr("pairbank.cards.submission_check.is_on_hub", lambda _: True)  # their weights can be had
+    load = lambda name, **_: FakeScorer(name=name.split("/")[1].split("@")[0])  # noqa: E731
+    monkeypatch.setattr("pairbank.scoring.models.load.load_model", load)
+    reviewed_and_merged(hub, reasons)
+    kept = hub.repo(REPO).head.tree
+    assert {path: kept[path] for path in before} == before
+    assert sum(path.endswith(".parquet") for path in kept.keys() - before.keys()) == 30
+    built_from_submissions(hub, tmp_path)
+
+
+def honest_and_wrong_groups(scored_by: Score, tmp_path: Path) -> list[Path]:
+    """Let thirty groups hand in at once, and ten that are refused before a pull request is opened."""
     files = []
     for group in range(30):  # groups 20 to 29 score a model again that others have, with slightly other results
         file = scored_by(f"model-{group % 20}").save(tmp_path / f"{group}.parquet")
         if group >= 20:
             for column in ("direct_good", "direct_delta"):
-                file = edited(file, tmp_path / f"{group}-{column}.parquet", column=column, value=lambda x: x - 0.25)
+                file = edited(file, tmp_path / f"{group}-{column}.parquet", column=column, value=lambda x: x - 5e-6)
         files.append(file)
 
     def hand_in(group: int) -> None:
@@ -188,33 +309,95 @@ def test_fifty_groups_at_once_lose_nothing_honest_and_every_fault_is_named(
 
     with ThreadPoolExecutor(4) as groups:
         list(groups.map(hand_in, range(30)))
-    good = tmp_path / "0.parquet"
     for group in range(10):  # refused before a pull request is opened
-        bad = edited(good, tmp_path / f"bad-{group}.parquet", column="direct_delta", value=lambda x: x - 3)
+        bad = edited(files[0], tmp_path / f"bad-{group}.parquet", column="direct_delta", value=lambda x: x - 3)
         with pytest.raises(BankError, match="is not good - bad"):
             pairbank.submit(bad, REPO, submitter=f"wrong-{group}")
-    assert hub.repo(REPO).n_pull_requests == 30
-    for number in range(30, 0, -1):  # merged in another order than opened
-        merged(hub.repo(REPO), number, published)
-    theirs = sorted((published / "submissions").rglob("*.parquet"))
-    assert len(theirs) == 30
-    for group, file in enumerate(theirs[:10]):  # hostile groups bring files by other ways than `submit`
+    return files
+
+
+def reviewed_and_merged(hub: FakeHub, reasons: list[str]) -> None:
+    """Review twice: what is honest is merged, what is not has its reason in one comment."""
+    found = pairbank.review(REPO, rescore=20, comment=True, merge=True)
+    assert [one.number for one in found] == list(range(1, 41))
+    assert [one.merged for one in found] == [True] * 30 + [False] * 10
+    for one, reason in zip(found[30:], reasons, strict=True):
+        said = hub.repo(REPO).pull_requests[one.number].comments
+        assert len(said) == 1
+        if reason == "a withdrawal":
+            assert one.is_withdrawal
+        else:
+            assert any(reason in problem for problem in one.verdict.problems), (reason, one.verdict)
+            assert reason in said[0][1]
+    again = pairbank.review(REPO, rescore=20, comment=True, merge=True)
+    assert [one.number for one in again] == list(range(31, 41))
+    assert all(len(one.comments) == 1 for one in hub.repo(REPO).pull_requests.values())
+
+
+def built_from_submissions(hub: FakeHub, tmp_path: Path) -> None:
+    """Build and publish the store: 20 models, 10 replications, and what was merged by hand is refused."""
+    store = Path(HfApi().snapshot_download(REPO, repo_type="dataset", local_dir=tmp_path / "store"))
+    states = pairbank.build_store(store)
+    assert [one.state for one in states].count("shown") == 20
+    replications = [one for one in states if one.state == "replication"]
+    assert sorted(one.submitter for one in replications) == [f"group-{n}" for n in range(20, 30)]
+    for one in replications:
+        assert one.largest_difference == pytest.approx({"direct": 5e-6, "meta_question_simple": 0})
+    assert len(pairbank.check_bank(store)["scores"]["starter"]) == 21
+    theirs = sorted((store / "submissions").rglob("*.parquet"))
+    for group, file in enumerate(theirs[:4]):  # what was merged by hand against the advice
         copy = file.with_name(f"hostile-{group}.parquet")
         if group % 2:
             shutil.copyfile(file, copy)
         else:
             edited(file, copy, sign=lambda s: s["model"].update(revision="other"))
-        record = json.loads(file.with_suffix(".json").read_bytes())
-        copy.with_suffix(".json").write_text(json.dumps(record if group < 8 else []))
-    states = {one.path: one for one in pairbank.build_store(published)}
-    assert [one.state for one in states.values()].count("shown") == 20
-    replications = [one for one in states.values() if one.state == "replication"]
-    assert sorted(one.submitter for one in replications) == [f"group-{n}" for n in range(20, 30)]
-    for one in replications:
-        assert one.largest_difference == pytest.approx({"direct": 0.25, "meta_question_simple": 0})
-    refused = [one for one in states.values() if one.state == "refused"]
-    assert len(refused) == 10
+        shutil.copyfile(file.with_suffix(".json"), copy.with_suffix(".json"))
+    refused = [one for one in pairbank.build_store(store) if one.state == "refused"]
+    assert len(refused) == 4
     assert all("hostile" in one.path and one.reason for one in refused)
-    manifest = pairbank.check_bank(published)
-    assert len(manifest["scores"]["starter"]) == 21
-    assert json.loads((published / INDEX).read_bytes())[0]["path"] == min(states)
+    assert json.loads((store / INDEX).read_bytes())[0]["path"] == min(one.path for one in states)
+    pairbank.publish(store, REPO)
+    assert INDEX in hub.repo(REPO).head.tree
+    assert not pairbank.publish(shutil.copytree(store, tmp_path / "copy"), REPO).changes
+
+
+def hostile_pull_requests(hub: FakeHub, files: list[Path], folder: Path) -> list[str]:
+    """Open pull requests by other ways than `submit`; return the reason why each is to be refused."""
+
+    def two(who: str, file: Path) -> dict[str, bytes]:
+        signature, digest = pairbank.read_scored(file).signature, sha256_of_file(file)
+        path = submission_path(signature, who, digest)
+        record = json.dumps({"submitter": who, "sha256": digest, "signature": signature})
+        return {path: file.read_bytes(), path.replace(".parquet", ".json"): record.encode()}
+
+    good, table = files[3], pq.read_table(files[3])
+    forged, delta = folder / "forged.parquet", edited(good, folder / "d", column="direct_delta", value=lambda x: x + 2)
+    for column in ("direct_good", "direct_delta"):
+        at = table.schema.get_field_index(column)
+        table = table.set_column(at, table.schema.field(at), pc.add(table[column], 0.5))
+    pq.write_table(table, forged)
+    fine = two("evil", good)
+    path = next(iter(fine))
+    theirs = next(p for p in hub.repo(REPO).commits[hub.repo(REPO).refs["refs/pr/1"]].tree if "submissions" in p)
+    asked: list[tuple[dict[str, bytes | None], str]] = [
+        ({**fine, "README.md": b"---\nlanguage: en\n---\n"}, "README.md: changed; a submission only adds files"),
+        ({"data/starter/items.parquet": None}, "items.parquet: removed; a submission only adds files"),
+        ({**fine, "scores/starter/evil.parquet": good.read_bytes()}, "evil.parquet: added; a submission only adds"),
+        ({**two("evil", delta)}, "direct_delta is not good - bad in 1 row(s)"),
+        ({**two("evil", forged)}, "is not what the model gives in"),
+        ({**fine, "submissions/run.py": b"print()"}, "submissions/run.py: neither a table nor its record"),
+        ({path: fine[path]}, "evil-" + sha256_of_file(good)[:12] + ".json is missing"),
+        ({path: forged.read_bytes(), **{p: d for p, d in fine.items() if p != path}}, "its sha256 is not that"),
+        (
+            {"submissions/a/b/evil.parquet": good.read_bytes(), "submissions/a/b/evil.json": fine[[*fine][1]]},
+            "the path",
+        ),
+        ({theirs.rsplit(".", 1)[0] + ".withdrawn.json": b'{"reason": "mine is better"}'}, "a withdrawal"),
+    ]
+    for changes, _ in asked:
+        operations = [
+            CommitOperationDelete(name) if data is None else CommitOperationAdd(name, data)
+            for name, data in changes.items()
+        ]
+        HfApi().create_commit(REPO, operations, commit_message="Good results", repo_type="dataset", create_pr=True)
+    return [reason for _, reason in asked]

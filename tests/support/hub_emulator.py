@@ -1,7 +1,8 @@
 """A Hub in memory, small, but enough for the real clients (huggingface_hub 2.4, datasets 5.2) to talk to over HTTP.
 
-It speaks the Hub's routes for repositories, trees, preupload, LFS, commits, pull requests and downloads. Not
-emulated: Xet, multipart LFS, gitignore, gated repositories, discussions.
+It speaks the Hub's routes for repositories, trees, preupload, LFS, commits, tags, downloads, and pull requests with
+their comments and merges. Not emulated: Xet, multipart LFS, gitignore, gated repositories, discussions that are no pull
+requests.
 
     with FakeHub() as hub, redirected(hub, home):
         HfApi().create_repo("acme/bank", repo_type="dataset")
@@ -23,12 +24,14 @@ from typing import Any, Self
 from unittest.mock import patch
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from hub_store import LFS_BYTES, LFS_SUFFIXES, Blob, Commit, Fault, Repo, git_oid
+from hub_store import LFS_BYTES, LFS_SUFFIXES, Blob, Commit, Fault, PullRequest, Repo, git_oid
 
 PREFIX = {"model": "", "dataset": "datasets/", "space": "spaces/"}
 NOW = "2026-01-01T00:00:00.000Z"
 PAGE = 50
 """Entries of a tree in one answer (the Hub: 1,000); the rest comes by `Link: rel="next"`."""
+DISCUSSIONS = 10
+"""Pull requests in one answer; `count` and `start` say whether there are more."""
 TOKEN = "hf_test"  # noqa: S105 - of the emulator
 
 Answer = tuple[int, Any, dict[str, str]]
@@ -195,9 +198,10 @@ class FakeHub:
             parts = path[len(base) :].split("/")
             for depth in range(1, len(parts) if deep else min(2, len(parts))):
                 folder = base + "/".join(parts[:depth])
+                held = sorted((p, b.oid) for p, b in below.items() if p.startswith(f"{folder}/"))
                 entries[folder] = {
                     "type": "directory",
-                    "oid": git_oid(folder.encode(), "tree"),
+                    "oid": git_oid(json.dumps(held).encode(), "tree"),
                     "size": 0,
                     "path": folder,
                 }
@@ -247,9 +251,12 @@ class FakeHub:
             self._apply(tree, line["key"], line["value"])
         ref, pull_request = f"refs/heads/{at['revision']}", None
         if request.flag("create_pr"):
-            repo.n_pull_requests += 1
-            ref = f"refs/pr/{repo.n_pull_requests}"
-            pull_request = f"{self.url}/{PREFIX[repo.type]}{repo.id}/discussions/{repo.n_pull_requests}"
+            number = repo.n_pull_requests + 1
+            repo.pull_requests[number] = PullRequest(number, head["summary"], self.user)
+            ref = f"refs/pr/{number}"
+            pull_request = f"{self.url}/{PREFIX[repo.type]}{repo.id}/discussions/{number}"
+        elif at["revision"].startswith("refs/pr/"):
+            ref = at["revision"]
         oid = repo.commit(tree, head["summary"], ref=ref, text=head.get("description", ""))
         url = f"{self.url}/{PREFIX[repo.type]}{repo.id}/commit/{oid}"
         return 200, {"success": True, "commitOid": oid, "commitUrl": url, "pullRequestUrl": pull_request}, {}
@@ -269,6 +276,78 @@ class FakeHub:
         else:
             for below in [p for p in tree if p.startswith(f"{path.rstrip('/')}/")]:
                 del tree[below]
+
+    # ------------------------------------------------------------------ tags and pull requests
+    def refs(self, request: Request, at: Mapping[str, str]) -> Answer:
+        kinds: dict[str, list[dict[str, str]]] = {"branches": [], "tags": [], "converts": [], "pullRequests": []}
+        for ref, oid in self.open(request, at).refs.items():
+            kind = {"heads": "branches", "tags": "tags", "pr": "pullRequests"}[ref.split("/")[1]]
+            kinds[kind].append({"name": ref.split("/", 2)[2], "ref": ref, "targetCommit": oid})
+        return 200, kinds, {}
+
+    def tag(self, request: Request, at: Mapping[str, str]) -> Answer:
+        """Tag a revision (POST), or remove a tag (DELETE, where the path names the tag)."""
+        repo = self.open(request, at, write=True)
+        if request.method == "DELETE":
+            if repo.refs.pop(f"refs/tags/{at['revision']}", None) is None:
+                raise HubError(404, "Tag not found", "RevisionNotFound")
+            return 200, {}, {}
+        name = f"refs/tags/{request.json['tag']}"
+        if name in repo.refs:
+            raise HubError(409, f"Tag reference exists already: {name}")
+        repo.refs[name] = revision(repo, at["revision"]).oid
+        return 200, {}, {}
+
+    def discussions(self, request: Request, at: Mapping[str, str]) -> Answer:
+        """List pull requests, newest first, a few a page."""
+        repo = self.open(request, at)
+        wanted = request.query.get("status", ["all"])[0]
+        found = [self._said(repo, one) for one in repo.pull_requests.values() if wanted in ("all", one.status)]
+        start = DISCUSSIONS * int(request.query.get("p", ["0"])[0])
+        page = sorted(found, key=lambda one: -one["num"])[start : start + DISCUSSIONS]
+        return 200, {"discussions": page, "count": len(found), "start": start}, {}
+
+    def _said(self, repo: Repo, one: PullRequest) -> dict[str, Any]:
+        facts = {"num": one.number, "title": one.title, "status": one.status, "isPullRequest": True, "createdAt": NOW}
+        return {**facts, "author": {"name": one.author}, "repo": {"name": repo.id, "type": repo.type}}
+
+    def discussion(self, request: Request, at: Mapping[str, str]) -> Answer:
+        repo = self.open(request, at)
+        one = self._pull_request(repo, at)
+        events = [self._event(n, who, text) for n, (who, text) in enumerate(one.comments)]
+        changes = {"base": "refs/heads/main", "mergeCommitId": one.merge_commit}
+        conflicts = repo.conflicts(one.number) if one.status == "open" else []
+        more = {"events": events, "changes": changes, "filesWithConflicts": conflicts, "diff": ""}
+        return 200, self._said(repo, one) | more, {}
+
+    def _event(self, number: int, who: str, text: str) -> dict[str, Any]:
+        latest = {"raw": text, "html": text, "updatedAt": NOW, "author": {"name": who}}
+        data = {"edited": False, "hidden": False, "latest": latest, "history": []}
+        return {"id": f"{number:x}", "type": "comment", "createdAt": NOW, "author": {"name": who}, "data": data}
+
+    def act(self, request: Request, at: Mapping[str, str]) -> Answer:
+        """Comment on a pull request, merge it, or close and open it again."""
+        repo = self.open(request, at, write=True)
+        one, asked = self._pull_request(repo, at), request.json or {}
+        if at["action"] == "merge":
+            if one.status != "open":
+                raise HubError(400, f"This pull request is {one.status}")
+            if conflicts := repo.conflicts(one.number):
+                raise HubError(409, f"This pull request has conflicts: {', '.join(conflicts)}")
+            return 200, {"mergeCommitId": repo.merge(one.number)}, {}
+        if at["action"] == "status":
+            one.status = asked["status"]
+        if text := asked.get("comment"):
+            one.comments.append((self.user, text))
+        event = self._event(len(one.comments) - 1, self.user, text or "")
+        if at["action"] == "status":
+            event |= {"type": "status-change", "data": {"status": one.status}}
+        return 200, {"newMessage" if at["action"] == "comment" else "newStatus": event}, {}
+
+    def _pull_request(self, repo: Repo, at: Mapping[str, str]) -> PullRequest:
+        if int(at["number"]) not in repo.pull_requests:
+            raise HubError(404, "Discussion not found")
+        return repo.pull_requests[int(at["number"])]
 
     # ------------------------------------------------------------------ large files and downloads
     def lfs_batch(self, request: Request, at: Mapping[str, str]) -> Answer:
@@ -335,6 +414,11 @@ _ROUTES: tuple[tuple[str, str | None, Callable[[FakeHub, Request, Mapping[str, s
     (rf"{_REPO}/commits/{_REV}", None, FakeHub.history),
     (rf"{_REPO}/preupload/{_REV}", "POST", FakeHub.preupload),
     (rf"{_REPO}/commit/{_REV}", "POST", FakeHub.commit),
+    (rf"{_REPO}/refs", "GET", FakeHub.refs),
+    (rf"{_REPO}/tag/{_REV}", None, FakeHub.tag),
+    (rf"{_REPO}/discussions", "GET", FakeHub.discussions),
+    (rf"{_REPO}/discussions/(?P<number>\d+)", "GET", FakeHub.discussion),
+    (rf"{_REPO}/discussions/(?P<number>\d+)/(?P<action>comment|merge|status)", "POST", FakeHub.act),
     (r"/_lfs/verify", "POST", FakeHub.lfs_verify),
     (r"/_lfs/(?P<oid>[0-9a-f]+)", "PUT", FakeHub.lfs_put),
     (rf"{_PAGE_OF}\.git/info/lfs/objects/batch", "POST", FakeHub.lfs_batch),

@@ -61,6 +61,19 @@ class Commit:
 
 
 @dataclass
+class PullRequest:
+    """A pull request: what people and the Hub said in it, and what became of it."""
+
+    number: int
+    title: str
+    author: str
+    status: str = "open"
+    comments: list[tuple[str, str]] = field(default_factory=list)
+    """(author, text)."""
+    merge_commit: str | None = None
+
+
+@dataclass
 class Repo:
     """One repository of the emulator."""
 
@@ -70,7 +83,43 @@ class Repo:
     sdk: str | None = None
     commits: dict[str, Commit] = field(default_factory=dict)
     refs: dict[str, str] = field(default_factory=dict)
-    n_pull_requests: int = 0
+    pull_requests: dict[int, PullRequest] = field(default_factory=dict)
+
+    @property
+    def n_pull_requests(self) -> int:
+        return len(self.pull_requests)
+
+    def base_of(self, oid: str) -> Commit:
+        """Return the newest commit of main that a commit stands on."""
+        ours, commit = set[str](), self.commits.get(self.refs["refs/heads/main"])
+        while commit:
+            ours.add(commit.oid)
+            commit = self.commits.get(commit.parent or "")
+        found = self.commits[oid]
+        while found.oid not in ours:
+            found = self.commits[found.parent or ""]
+        return found
+
+    def conflicts(self, number: int) -> list[str]:
+        """Return the files that a pull request and main have both changed, differently."""
+        theirs = self.commits[self.refs[f"refs/pr/{number}"]]
+        base, ours = self.base_of(theirs.oid).tree, self.head.tree
+        changed = {p for p in base.keys() | theirs.tree.keys() if base.get(p) != theirs.tree.get(p)}
+        return sorted(p for p in changed if ours.get(p) not in (base.get(p), theirs.tree.get(p)))
+
+    def merge(self, number: int) -> str:
+        """Merge a pull request into main, as the Hub does: one commit with what it changes."""
+        theirs = self.commits[self.refs[f"refs/pr/{number}"]]
+        base, tree = self.base_of(theirs.oid).tree, dict(self.head.tree)
+        for path in base.keys() | theirs.tree.keys():
+            if base.get(path) == theirs.tree.get(path):
+                continue
+            tree.pop(path, None)
+            if path in theirs.tree:
+                tree[path] = theirs.tree[path]
+        asked = self.pull_requests[number]
+        asked.status, asked.merge_commit = "merged", self.commit(tree, f"{asked.title} (#{number})")
+        return asked.merge_commit
 
     def commit(self, tree: Mapping[str, Blob], title: str, *, ref: str = "refs/heads/main", text: str = "") -> str:
         """Put a tree on a ref; return the commit's id."""

@@ -90,6 +90,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         publishing.merge,
         publishing.strip,
         publishing.submit,
+        publishing.review,
         publishing.withdraw,
         publishing.build_store,
         publishing.fetch,

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pairbank.stats.analyses.introspection.model_features import ModelFeatures
 
 
-BENCHMARK = "Also publish eval.yaml; the Hub rejects frameworks that it does not know."
+BENCHMARK = "Also publish eval.yaml: a forced choice per corpus, for Inspect."
+RESCORE = "Score this many random items again with the model that it names, and compare."
 EVERY_EVAL_EVER = "every-eval-ever"
 FOR_R = "r"
 PROPOSE = "Open a pull request with the results on each model's repository; publishes eval.yaml."
@@ -34,23 +35,31 @@ def check(
     quick: Annotated[bool, typer.Option("--quick", help="Skip recomputing the results.")] = False,  # noqa: FBT002
     submission: Annotated[Path | None, typer.Option(help="Scored table to check instead of a bank.")] = None,
     against: Annotated[str, typer.Option(help="Bank that it is to join: a folder, or ORG/NAME on the Hub.")] = "",
+    rescore: Annotated[int, typer.Option(min=0, help=RESCORE)] = 0,
+    model: Annotated[str, typer.Option(help="Where its weights are, if not on the Hub: a folder.")] = "",
+    seed: Annotated[int | None, typer.Option(help="Seed of the draw; default: a new one each time.")] = None,
 ) -> None:
     """Verify a bank's integrity: files, hashes, tables, signatures, results and card.
 
     Example: pairbank check demo-bank
-    Example: pairbank check --submission scored.parquet --against my-org/my-bank
+    Example: pairbank check --submission scored.parquet --against my-org/my-bank --rescore 20
     """
     import pairbank
 
     if (submission is None) == (bank is None) or (submission is None) == bool(against):
         raise typer.BadParameter("expected either BANK, or --submission FILE with --against BANK")
     if bank is None:
-        from pairbank.cards.submissions import refuse
+        from pairbank.cards.submission_check import refuse
 
         with quiet_bars(), _quiet_hub(), status("checking"):
-            refuse(submission or "", pairbank.check_submission(submission or "", against))
-        answer(submission=submission, against=against, accepted=True)
+            found = pairbank.check_submission(
+                submission or "", against, rescore=rescore, model=model or None, seed=seed
+            )
+            refuse(submission or "", found)
+        answer(submission=submission, against=against, accepted=True, notes=list(found.notes))
         say(f"{submission}: accepted by {against}")
+        for note in found.notes:
+            say(f"  {note}")
         return
     with quiet_bars(), status("checking"):
         manifest = pairbank.check_bank(bank, depth="quick" if quick else "all")
@@ -121,6 +130,7 @@ def publish(
     space: Annotated[bool, typer.Option("--space", help="Also publish the bank's site as a static Space.")] = False,  # noqa: FBT002
     benchmark: Annotated[bool, typer.Option("--benchmark", help=BENCHMARK)] = False,  # noqa: FBT002
     eval_results_pr: Annotated[bool, typer.Option("--eval-results-pr", help=PROPOSE)] = False,  # noqa: FBT002
+    tag: Annotated[str, typer.Option(help="Name of this version for citations (v1); a tag on the commit.")] = "",
     replace: Annotated[
         list[str] | None, typer.Option(help="Path on the Hub to overwrite even if others changed it.")
     ] = None,
@@ -141,6 +151,7 @@ def publish(
             benchmark=benchmark,
             eval_results_pr=eval_results_pr,
             replace=replace or (),
+            tag=tag,
             tell=say,
         )
     answer(repo=repo, dry_run=dry_run, url=made.url, revision=made.revision, changes=made.changes)
@@ -150,6 +161,8 @@ def publish(
             say(f"would propose results to {model_id}")
         return
     say(f"{made.url} is at {made.revision[:12]}" + ("" if made.changes else "; there was nothing to change"))
+    if tag:
+        say(f'version {tag}: load_dataset("{repo}", CONFIG, revision="{tag}"); cite {made.url}/tree/{tag}')
     for text in (made.space_url, *made.pull_requests.values()):
         if text:
             say(text)
@@ -224,6 +237,32 @@ def withdraw(
         url = pairbank.withdraw(path, to, reason=reason, date=date, dry_run=dry_run)
     answer(path=path, url=url, dry_run=dry_run)
     say(f"{path}: {url or 'dry run, nothing was withdrawn'}")
+
+
+def review(
+    repo: Annotated[str, typer.Argument(metavar="ORG/NAME", help="Bank on the Hub.")],
+    rescore: Annotated[int, typer.Option(min=0, help=RESCORE)] = 0,
+    comment: Annotated[bool, typer.Option("--comment", help="Write the verdict as a comment.")] = False,  # noqa: FBT002
+    merge: Annotated[bool, typer.Option("--merge", help="Merge what is accepted; withdrawals are yours.")] = False,  # noqa: FBT002
+) -> None:
+    """Check the open pull requests of a shared bank. Uses HF_TOKEN or `hf auth login`.
+
+    Example: pairbank review my-org/my-bank --rescore 20 --comment --merge
+    """
+    import pairbank
+
+    with quiet_bars(), _quiet_hub(), status("reviewing"):
+        found = pairbank.review(repo, rescore=rescore, comment=comment, merge=merge)
+    for one in found:
+        state = "merged" if one.merged else "accepted" if one.verdict.accepted else "refused"
+        answer(
+            pull_requests=[{"number": one.number, "state": state, "problems": list(one.verdict.problems)}],
+        )
+        say(f"{one.url}: {'withdrawal, ' if one.is_withdrawal else ''}{state}")
+        for text in (*one.verdict.problems, *one.verdict.notes):
+            say(f"  {text}")
+    if not found:
+        say(f"{repo}: no open pull request")
 
 
 def build_store(

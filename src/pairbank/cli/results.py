@@ -143,6 +143,7 @@ def bank(
     title: Annotated[str, typer.Option(help="Title for card, site and citation.")] = "",
     author: Annotated[list[str] | None, typer.Option(help="Author of the bank; repeatable.")] = None,
     contact: Annotated[str, typer.Option(help="Contact for the card: an e-mail address or a URL.")] = "",
+    published: Annotated[str, typer.Option(help="Date of publication to state, YYYY-MM-DD.")] = "",
     models: Annotated[
         list[str] | None,
         typer.Option(help="Model list whose features (family, size …) the bank keeps; repeatable."),
@@ -182,6 +183,7 @@ def bank(
             title=title,
             authors=author or (),
             contact=contact,
+            published=published,
         )
     say_next_steps(folder)
     say_what_publishing_lacks(folder)

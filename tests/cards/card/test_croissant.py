@@ -85,6 +85,10 @@ def test_mlcroissant_reads_every_config_offline_as_the_parquet_files_are(
 
 def test_the_fields_for_responsible_use_say_who_judged_and_which_models_scored(three_models: Path) -> None:
     found = json.loads((three_models / CROISSANT).read_text(encoding="utf-8"))
+    assert found["conformsTo"][0] == "http://mlcommons.org/croissant/1.1"
+    assert found["rai:hasSyntheticData"] is True
+    assert {one["name"] for one in found["prov:wasDerivedFrom"]} >= {"rated"}
+    assert [one["prov:label"] for one in found["prov:wasGeneratedBy"]] == ["Collection", "Scoring"]
     assert found["conformsTo"][1] == "http://mlcommons.org/croissant/RAI/1.0"
     assert found["rai:annotationsPerItem"] == "rated: 12 items judged on likert7, 19 (18 to 20) people an item"
     assert len(found["rai:machineAnnotationTools"]) == 3
@@ -95,6 +99,7 @@ def test_the_fields_for_responsible_use_say_who_judged_and_which_models_scored(t
         "rai:dataLimitations",
         "rai:dataBiases",
         "rai:personalSensitiveInformation",
+        "rai:dataSocialImpact",
     } <= found.keys()
 
 
@@ -162,3 +167,17 @@ def test_a_bank_of_an_earlier_version_has_none_and_one_that_lost_its_own_is_not_
     assert pairbank.check_bank(bank, depth="quick")
     pairbank.write_bank(bank)
     assert (bank / CROISSANT).is_file()
+
+
+def test_a_bank_that_states_when_it_was_published_leaves_mlcroissant_no_remark(
+    copied: Callable[[], Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    bank = copied()
+    pairbank.write_bank(bank, published="2026-11-24", title="Verbs")
+    found = opened(bank / CROISSANT, caplog)
+    assert not found.metadata.ctx.issues.warnings
+    assert found.metadata.date_published.isoformat()[:10] == "2026-11-24"
+    assert "year = {2026}" in (bank / "README.md").read_text(encoding="utf-8")
+    assert pairbank.check_bank(bank)["published"] == "2026-11-24"
+    with pytest.raises(BankError, match="expected a date, as 2026-11-24"):
+        pairbank.write_bank(bank, published="yesterday")

@@ -1,0 +1,150 @@
+"""A store of many made-up submissions: time, memory and bytes of what its owner and its readers run, and their growth.
+
+    python tests/scale/store.py --models 5 10 20 --corpora 8 --items 200
+
+Each command runs in a process of its own. The numbers of the tables are made up: what they say is of no interest here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+METHODS = ("direct", "meta_question_simple", "mean_logprob", "acceptable_sentence", "meta_sentence_good")
+REPORTED = ("build-store", "check --submission", "fetch", "site")
+
+
+def submissions(folder: Path, *, n_models: int, n_corpora: int, n_items: int) -> tuple[Path, list[Path]]:
+    """Write a store with one model of each corpus, and `submissions/` with the others; return it and the tables."""
+    import pairbank
+    from pairbank.cards.submission_check import submission_path
+    from pairbank.files import sha256_of_file
+    from pairbank.scoring.api.model import slug
+    from pairbank.scoring.models.fake import FakeScorer
+    from pairbank.scoring.scored import Scored
+    from pairbank.scoring.signature import corpus_signature
+
+    known = pairbank.load_corpus("starter", subset="minimal-pairs")
+    base = known.select([n % len(known) for n in range(n_items)])
+    methods = [m for m in METHODS if m in ("direct", "mean_logprob")] + asked()
+    files, first = [], []
+    for corpus in range(n_corpora):
+        name = f"corpus-{corpus}"
+        ids = [f"{name}/x/{n}" for n in range(n_items)]
+        items = base.remove_columns(["corpus", "item_id"]).add_column("corpus", [name] * n_items)
+        items = items.add_column("item_id", ids).select_columns(known.column_names)
+        made = pairbank.score(items, FakeScorer(name="model-0"), methods=methods)
+        facts = {"corpus": name, "n_items": n_items, "source": {"licence": "cc-by-4.0", "redistributable": True}}
+        signature = {**made.signature, "corpus": {**corpus_signature(items, {}), "manifest": facts}}
+        first.append(Scored(dataset=made.dataset, signature=signature))
+        table = made.dataset.with_format("arrow")[:]
+        for model in range(1, n_models):
+            who, noise = f"model-{model}", np.random.default_rng([corpus, model]).normal(size=n_items)
+            moved = table.set_column(table.column_names.index("model"), "model", [[who] * n_items])
+            for column in ("direct_good", "direct_delta"):
+                at = moved.column_names.index(column)
+                moved = moved.set_column(at, moved.schema.field(at), [moved[column].to_numpy() - np.abs(noise)])
+            of_model = {**signature["model"], "name": who, "slug": slug(who), "model_id": f"pairbank/{who}"}
+            own = Scored(
+                dataset=type(made.dataset)(moved.cast(made.dataset.features.arrow_schema), info=made.dataset.info),
+                signature={**signature, "model": of_model},
+            )
+            file = own.save(folder / "table.parquet")
+            path = folder / "store" / submission_path(own.signature, "lab", sha256_of_file(file))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            record = {"submitter": "lab", "sha256": sha256_of_file(file), "signature": own.signature, "date": ""}
+            path.with_suffix(".json").write_text(json.dumps(record))
+            files.append(file.replace(path))
+    parts = folder / "store" / "submissions"
+    aside = parts.rename(folder / "aside")
+    (folder / "store").rmdir()
+    store = pairbank.write_bank(folder / "store", scored=first)
+    aside.rename(store / "submissions")
+    return store, files
+
+
+def asked() -> list[str]:
+    """Return three prompts that apply to English sentence pairs."""
+    from pairbank.scoring.prompts.registry import prompts
+
+    fit = [
+        p.id for p in prompts().values() if p.readout == "options" and p.applies_to(task="sentence_pair", language="en")
+    ]
+    return fit[:3]
+
+
+def measured(command: list[str]) -> tuple[float, float]:
+    """Run a command; return its CPU seconds and its largest memory in MB."""
+    code = (
+        "import resource,subprocess,sys; done=subprocess.run(sys.argv[1:],stdout=subprocess.DEVNULL); "
+        "u=resource.getrusage(resource.RUSAGE_CHILDREN); print(u.ru_utime+u.ru_stime,u.ru_maxrss/1024,done.returncode)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True)
+    seconds, megabytes, status = map(float, done.stdout.split())
+    if status:
+        raise SystemExit(f"{' '.join(command)} failed: {done.stderr[-2000:]}")
+    return seconds, megabytes
+
+
+def main() -> None:
+    """Print a line per size and command, and the fit of CPU seconds over tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", type=int, nargs="+", default=[5, 10, 20])
+    parser.add_argument("--corpora", type=int, default=8)
+    parser.add_argument("--items", type=int, default=200)
+    options = parser.parse_args()
+    rows: dict[str, list[tuple[int, float, float]]] = {name: [] for name in REPORTED}
+    for n_models in options.models:
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            os.environ["PAIRBANK_CACHE"] = str(folder / "cache")
+            store, files = submissions(folder, n_models=n_models, n_corpora=options.corpora, n_items=options.items)
+            run, n_tables = [sys.executable, "-m", "pairbank"], n_models * options.corpora
+            fetch = [
+                "fetch",
+                str(store),
+                "--model",
+                "model-1",
+                "--corpus",
+                "corpus-0",
+                "--out",
+                str(folder / "f.parquet"),
+            ]
+            commands = {
+                "check --submission": ["check", "--submission", str(files[-1]), "--against", str(store)],
+                "build-store": ["build-store", str(store)],
+                "fetch": fetch,
+                "site": ["site", str(store), "--out", str(folder / "site")],
+            }
+            for name, command in commands.items():
+                seconds, megabytes = measured([*run, *command])
+                rows[name].append((n_tables, seconds, megabytes))
+                say(f"{n_tables:5} tables  {name:20} {seconds:8.1f} CPU-s {megabytes:7.0f} MB")
+            for part in (store / "submissions", store / "scores", store / "results", folder / "site"):
+                n_bytes = sum(p.stat().st_size for p in part.rglob("*") if p.is_file())
+                say(f"{n_tables:5} tables  {n_bytes:14,} bytes of {part.name}")
+    for name, found in rows.items():
+        n, seconds, megabytes = np.array(found).T
+        if len(n) > 1:
+            slope, start = np.polyfit(n, seconds, 1)
+            fit = 1 - np.var(seconds - start - slope * n) / max(np.var(seconds), 1e-9)
+            growth = np.polyfit(n, megabytes, 1)[0]
+            of_time = f"{start:.1f} s + {1000 * slope:.1f} ms per table (R² of a line {fit:.3f})"
+            say(f"{name}: {of_time}, {growth:.3f} MB per table")
+
+
+def say(text: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
