@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from pairbank.errors import BankError, ScoringError
-from pairbank.files import read_parquet, sha256_of_file
+from pairbank.files import n_rows_of, read_parquet, sha256_of_file
 from pairbank.scoring.api.layout import SIDES, ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.api.requests import token_spans
@@ -175,6 +175,14 @@ class ScoredFile(Scored):
     def __init__(self, path: Path, signature: Mapping[str, Any], names: list[str]) -> None:
         for name, value in {"path": path, "signature": signature, "_names": names, "_state": _state_of(path)}.items():
             object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[type[ScoredFile], tuple[Path, Mapping[str, Any], list[str]]]:
+        """Send another process where the table is, not its rows."""
+        return ScoredFile, (self.path, self.signature, self._names)
+
+    def __len__(self) -> int:
+        self._check()
+        return n_rows_of(self.path)
 
     @property
     def dataset(self) -> datasets.Dataset:

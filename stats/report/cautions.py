@@ -60,10 +60,11 @@ def cannot_read(table: ScoredFrame) -> str:
     method = _first_flagged(table)
     if method is None:
         return ""
-    flags, n = f"{method}_flags", len(table.frame)
-    is_pair = ~flagged(table.frame, "flags", IDENTICAL_SIDES) & ~np.isnan(delta_of(table.frame, method))
-    n_pairs, n_unknown = int(is_pair.sum()), int(flagged(table.frame, flags, UNKNOWN_TOKEN).sum())
-    n_same = int((flagged(table.frame, flags, IDENTICAL_TOKENS) & is_pair).sum())
+    flags, n = f"{method}_flags", table.n_rows
+    frame = table.part(["item_id", "flags", f"{method}_delta", flags])
+    is_pair = ~flagged(frame, "flags", IDENTICAL_SIDES) & ~np.isnan(delta_of(frame, method))
+    n_pairs, n_unknown = int(is_pair.sum()), int(flagged(frame, flags, UNKNOWN_TOKEN).sum())
+    n_same = int((flagged(frame, flags, IDENTICAL_TOKENS) & is_pair).sum())
     said = []
     if n_unknown > UNREAD * n:
         said.append(f"{n_unknown:,} of {n:,} items hold characters that its tokenizer has no token for")
@@ -81,18 +82,18 @@ def _sentence(table: ScoredFrame, said: str) -> str:
 
 def _first_flagged(table: ScoredFrame) -> str | None:
     """Return the method whose flags tell how the texts are cut: `direct`, or the first that has any."""
-    names = [layout.method for layout in table.layouts if f"{layout.method}_flags" in table.frame.columns]
+    names = [layout.method for layout in table.layouts if f"{layout.method}_flags" in table.column_names]
     return DIRECT if DIRECT in names else next(iter(names), None)
 
 
 def _not_asked(tables: Sequence[ScoredFrame]) -> Iterator[str]:
     """Yield which methods have no number of any item of a corpus, by any model."""
     for corpus in dict.fromkeys(table.corpus for table in tables):
-        mine = [table for table in tables if table.corpus == corpus and len(table.frame)]
+        mine = [table for table in tables if table.corpus == corpus and table.n_rows]
         methods = dict.fromkeys(layout.method for table in mine for layout in table.layouts)
         empty = [name for name in methods if not any(_has_numbers(table, name) for table in mine)]
         if empty:
-            languages = {str(x) for table in mine if "language" in table.frame.columns for x in table.frame["language"]}
+            languages = {str(x) for table in mine for x in table.part(["language"]).stack().unique()}
             where = f" ({', '.join(sorted(languages)[:3])})" if languages else ""
             named = ", ".join(f"`{html_as_text(name)}`" for name in empty[:MOST_LINES])
             more = f" and {len(empty) - MOST_LINES} more" if len(empty) > MOST_LINES else ""
@@ -101,4 +102,4 @@ def _not_asked(tables: Sequence[ScoredFrame]) -> Iterator[str]:
 
 def _has_numbers(table: ScoredFrame, method: str) -> bool:
     columns = [f"{method}_{name}" for name in ("delta", "good", "unparsed", "answers", "logprobs")]
-    return any(table.frame[name].notna().any() for name in columns if name in table.frame.columns)
+    return any(table.part([name]).notna().to_numpy().any() for name in columns)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pairbank.scoring.api.layout import MethodLayout
+from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import DIRECT
-from pairbank.stats.figures.scatters import scatter_cells, scatter_panels
+from pairbank.stats.figures.scatters import scatter_cells, scatter_panels, thinned, thinned_said
 from pairbank.stats.figures.shared import file_name, n_said, pages
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.scored_table.method_scores import ScoredFrame
@@ -87,14 +88,15 @@ def people_figures(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
 
 def _points(table: ScoredFrame) -> pd.DataFrame:
     """Return x (people) and y (the model) of each item and method."""
-    if not {"human_good", "human_bad"} <= {*table.frame.columns}:
+    if not {"human_good", "human_bad"} <= {*table.column_names}:
         return pd.DataFrame()
-    read = read_table(table).choices
+    methods = [layout.method for layout in table.layouts][:MOST_METHODS]
+    columns = ["item_id", "corpus", "flags", "human_good", "human_bad", *(ScoreColumns(name).delta for name in methods)]
+    read = read_table(replace(table, frame=table.part(columns))).choices
     people = read.human_delta
     if (~np.isnan(people)).sum() < LEAST_POINTS:
         return pd.DataFrame()
-    methods = [layout.method for layout in table.layouts][:MOST_METHODS]
-    parts = [pd.DataFrame({"x": people, "y": read.delta(name), "method": name}).dropna() for name in methods]
+    parts = [thinned(pd.DataFrame({"x": people, "y": read.delta(name), "method": name}).dropna()) for name in methods]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
@@ -108,13 +110,14 @@ def _figure(corpus: str, part: pd.DataFrame, *, name: str) -> Figure:
         else partial(scatter_cells, part, rows="model", columns="method", **look)
     )
     r = "" if len(models) == 1 else " The number in a cell is Pearson's r."
+    n = part.groupby(["model", "method"])["n"].first()
     return Figure(
         name=name,
         caption=(
             f"{corpus}, {who}: each item's difference by the model (up) against that of people's mean judgments "
-            f"(across), good - bad, by each method ({n_said(part.groupby(['model', 'method']).size())} items). Lines "
+            f"(across), good - bad, by each method ({n_said(n)} items). Lines "
             "are 0: people and model prefer the same side in the upper right and lower left quadrants."
-            f"{r}"
+            f"{r}{thinned_said(n)}"
         ),
         draw=draw,
     )
