@@ -58,6 +58,15 @@ class Scored:
         return table
 
     @property
+    def features(self) -> datasets.Features:
+        """Types of the columns."""
+        return self.dataset.features
+
+    def select_columns(self, columns: Sequence[str]) -> datasets.Dataset:
+        """Return some columns as a Dataset with their Features."""
+        return self.dataset.select_columns(list(columns))
+
+    @property
     def corpus(self) -> str:
         """Name of the corpus."""
         return str(self.signature["corpus"]["name"])
@@ -199,6 +208,20 @@ class ScoredFile(Scored):
         """Return some columns as an Arrow table; no others are read."""
         self._check()
         return read_parquet(self.path, columns)
+
+    @property
+    def features(self) -> datasets.Features:
+        """Types of the columns."""
+        return dataset_of(self.arrow(()), self.path).features
+
+    def select_columns(self, columns: Sequence[str]) -> datasets.Dataset:
+        """Return some columns as a Dataset with their Features; no others are read."""
+        return dataset_of(self.arrow(columns), self.path)
+
+    def save(self, path: str | Path, *, bom: bool = False) -> Path:
+        """Write one file, as any table does; its rows are not kept afterwards."""
+        self._check()
+        return read_scored(self.path).save(path, bom=bom)
 
     def _check(self) -> None:
         if _state_of(self.path) != self._state:
