@@ -38,8 +38,8 @@ from pairbank.cards.check import check_locked
 from pairbank.cards.hub.changes import LocalFile
 from pairbank.cards.write import finish
 from pairbank.errors import BankError
-from pairbank.files import cache_dir, read_json, real_path, write_json
-from pairbank.scoring.scored import read_scored
+from pairbank.files import ROWS_A_GROUP, cache_dir, read_json, real_path, write_json
+from pairbank.scoring.scored import open_scored, read_scored
 from pairbank.scoring.signature import method_hashes
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
         yield f"{where}: method(s) {', '.join(differ)} in one only, or in another wording"
         return
     features = [
-        dict(read_scored(side.root / scores_path(name, slug)).dataset.features)
+        dict(open_scored(side.root / scores_path(name, slug)).features)
         for side, slug in zip((a, b), slugs, strict=True)
     ]
     if features[0] != features[1]:
@@ -284,20 +284,26 @@ def table_difference(a: datasets.Dataset, b: datasets.Dataset, name_a: str, name
     if a.features != b.features:
         differ = sorted(c for c in {**a.features, **b.features} if a.features.get(c) != b.features.get(c))
         return f"column(s) {', '.join(differ)} in one only, or of another type"
-    if a["item_id"][:] != b["item_id"][:]:
+    if any(_differing_rows(a, b, "item_id")):
         return f"other items, or in another order, in {name_a} than in {name_b}"
     for column in a.column_names:
-        x, y = (repr_column(table, column) for table in (a, b))
-        if x != y:
-            rows = [i for i, (left, right) in enumerate(zip(x, y, strict=True)) if left != right]
-            shown = f" ({x[rows[0]]} and {y[rows[0]]})" if "float" in str(a.features[column]) else ""
-            return f"column {column} differs in {len(rows)} row(s), first {a['item_id'][rows[0]]}{shown}"
+        found = [one for rows in _differing_rows(a, b, column) for one in rows]
+        if found:
+            first, x, y = found[0]
+            shown = f" ({x} and {y})" if "float" in str(a.features[column]) else ""
+            return f"column {column} differs in {len(found)} row(s), first {a['item_id'][first]}{shown}"
     return ""
 
 
-def repr_column(table: datasets.Dataset, column: str) -> list[str]:
-    """Return a column's values as text that tells every two of them apart, and calls NaN the same as NaN."""
-    return [repr(value) for value in table[column][:]]
+def _differing_rows(a: datasets.Dataset, b: datasets.Dataset, column: str) -> Iterator[list[tuple[int, str, str]]]:
+    """Yield the rows of a part in which a column differs, with both values as text; NaN is the same as NaN."""
+    for start in range(0, len(a), ROWS_A_GROUP):
+        part = range(start, min(start + ROWS_A_GROUP, len(a)))
+        x, y = (table.select(part).select_columns([column]).with_format("arrow")[:][column] for table in (a, b))
+        if x.equals(y):
+            continue
+        values = zip(part, map(repr, x.to_pylist()), map(repr, y.to_pylist()), strict=True)
+        yield [(row, left, right) for row, left, right in values if left != right]
 
 
 def _united(a: _Side, b: _Side) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from pairbank.errors import BankError, ScoringError
-from pairbank.files import read_parquet, sha256_of_file
+from pairbank.files import n_rows_of, read_parquet, sha256_of_file
 from pairbank.scoring.api.layout import SIDES, ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.api.requests import token_spans
@@ -56,6 +56,15 @@ class Scored:
         """Return some columns as an Arrow table."""
         table: pa.Table = self.dataset.select_columns(list(columns)).with_format("arrow")[:]
         return table
+
+    @property
+    def features(self) -> datasets.Features:
+        """Types of the columns."""
+        return self.dataset.features
+
+    def select_columns(self, columns: Sequence[str]) -> datasets.Dataset:
+        """Return some columns as a Dataset with their Features."""
+        return self.dataset.select_columns(list(columns))
 
     @property
     def corpus(self) -> str:
@@ -176,6 +185,14 @@ class ScoredFile(Scored):
         for name, value in {"path": path, "signature": signature, "_names": names, "_state": _state_of(path)}.items():
             object.__setattr__(self, name, value)
 
+    def __reduce__(self) -> tuple[type[ScoredFile], tuple[Path, Mapping[str, Any], list[str]]]:
+        """Send another process where the table is, not its rows."""
+        return ScoredFile, (self.path, self.signature, self._names)
+
+    def __len__(self) -> int:
+        self._check()
+        return n_rows_of(self.path)
+
     @property
     def dataset(self) -> datasets.Dataset:
         """The whole table; the last few that were asked for are kept."""
@@ -191,6 +208,20 @@ class ScoredFile(Scored):
         """Return some columns as an Arrow table; no others are read."""
         self._check()
         return read_parquet(self.path, columns)
+
+    @property
+    def features(self) -> datasets.Features:
+        """Types of the columns."""
+        return dataset_of(self.arrow(()), self.path).features
+
+    def select_columns(self, columns: Sequence[str]) -> datasets.Dataset:
+        """Return some columns as a Dataset with their Features; no others are read."""
+        return dataset_of(self.arrow(columns), self.path)
+
+    def save(self, path: str | Path, *, bom: bool = False) -> Path:
+        """Write one file, as any table does; its rows are not kept afterwards."""
+        self._check()
+        return read_scored(self.path).save(path, bom=bom)
 
     def _check(self) -> None:
         if _state_of(self.path) != self._state:

@@ -25,7 +25,7 @@ from pairbank.cards.bank.redistribution import LABELS, TEXTS, is_left_out
 from pairbank.cards.bank.tables import read_summary, read_table, without_people
 from pairbank.cards.bank.values import value_problems
 from pairbank.errors import BankError
-from pairbank.scoring.scored import Scored, read_scored
+from pairbank.scoring.scored import Scored, open_scored, read_scored
 from pairbank.scoring.signature import corpus_signature
 from pairbank.stats.wording import precise
 
@@ -101,7 +101,7 @@ def result_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
         yield f"{SUMMARY}: {len(summary) - len(known)} row(s) stand there twice"
     there = set()
     for corpus, slug in tables(manifest):
-        table = read_scored(root / scores_path(corpus, slug))
+        table = open_scored(root / scores_path(corpus, slug))
         there.add((table.model, corpus))
         yield from _differences(table, known)
     for model, corpus in sorted({(key[0], key[1]) for key in known} - there):
@@ -173,19 +173,42 @@ def table_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
         if problems := list(_item_problems(corpus, facts, items)):
             yield from problems
             continue
-        first = None
+        form: list[_First] = []
         for slug, signature in sorted(manifest["scores"].get(corpus, {}).items()):
             path = scores_path(corpus, slug)
-            try:
-                scored = read_scored(root / path)
-            except BankError as error:
-                yield str(error)
-                continue
-            if scored.signature != signature:
-                yield f"{path}: its signature is not the manifest's"
-                continue
-            first = first or _First(path=path, features=scored.dataset.features)
-            yield from (f"{path}: {problem}" for problem in _scored_problems(scored, items, facts, first))
+            yield from _problems_of_file(path, signature, items, root=root, facts=facts, form=form)
+
+
+def _problems_of_file(
+    path: str,
+    signature: Mapping[str, Any],
+    items: datasets.Dataset,
+    *,
+    root: Path,
+    facts: Mapping[str, Any],
+    form: list[_First],
+) -> Iterator[str]:
+    """Yield what is wrong with one file; its table is let go of before the next one is read.
+
+    Args:
+        path: of the file in the bank.
+        signature: the manifest's.
+        items: of the corpus.
+        root: the bank.
+        facts: of the corpus.
+        form: the first whole table of the corpus, once there is one.
+    """
+    try:
+        scored = read_scored(root / path)
+    except BankError as error:
+        yield str(error)
+        return
+    if scored.signature != signature:
+        yield f"{path}: its signature is not the manifest's"
+        return
+    if not form:
+        form.append(_First(path=path, features=scored.dataset.features))
+    yield from (f"{path}: {problem}" for problem in _scored_problems(scored, items, facts, form[0]))
 
 
 def submission_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any]) -> Iterator[str]:
@@ -208,16 +231,21 @@ def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Datase
         yield f"{path}: {len(items)} rows, the manifest says {facts['n_items']}"
     if problem := _id_problem(items):
         yield f"{path}: {problem}"
-    if other := set(items["corpus"][:]) - {corpus}:
+    if other := set(items.unique("corpus")) - {corpus}:
         yield f"{path}: rows of {sorted(map(str, other))[:3]}, expected {corpus!r} only"
     yield from (f"{path}: {problem}" for problem in _empty_problems(items))
 
 
 def _id_problem(table: datasets.Dataset) -> str:
-    ids = table["item_id"][:]
-    if any(not isinstance(one, str) for one in ids):
+    ids = _ids(table)
+    if not pa.types.is_string(ids.type) or ids.null_count:
         return "an item_id is null, or no text"
-    return "an item_id stands in several rows" if len(set(ids)) < len(ids) else ""
+    return "an item_id stands in several rows" if pc.count_distinct(ids).as_py() < len(ids) else ""
+
+
+def _ids(table: datasets.Dataset) -> pa.Array:
+    found: pa.Table = table.select_columns(["item_id"]).with_format("arrow")[:]
+    return found["item_id"].combine_chunks()
 
 
 def _empty_problems(items: datasets.Dataset) -> Iterator[str]:
@@ -241,8 +269,10 @@ def _scored_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str
     if problem := _id_problem(table):
         yield problem
         return
-    if unknown := set(table["item_id"][:]) - set(items["item_id"][:]):
-        yield f"{len(unknown)} item(s) that the corpus does not have, as {min(unknown)}"
+    ids = _ids(table)
+    unknown = ids.filter(pc.invert(pc.is_in(ids, _ids(items))))
+    if len(unknown):
+        yield f"{len(unknown)} item(s) that the corpus does not have, as {pc.min(unknown)}"
         return
     if len(table) != scored.signature["corpus"]["n_items"]:
         yield f"{len(table)} rows, its signature says {scored.signature['corpus']['n_items']}"

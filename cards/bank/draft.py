@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.cards.bank.layout import MANIFEST, items_path, read_manifest, scores_path
 from pairbank.cards.bank.manifest import is_slug
@@ -18,7 +21,7 @@ from pairbank.cards.bank.redistribution import TEXTS, may_publish, score_columns
 from pairbank.cards.bank.tables import read_table
 from pairbank.cards.bank.values import definition_problems, value_problems
 from pairbank.errors import BankError
-from pairbank.scoring.scored import MODEL, Scored, read_scored
+from pairbank.scoring.scored import MODEL, Scored, open_scored
 from pairbank.scoring.signature import method_hashes
 
 if TYPE_CHECKING:
@@ -62,7 +65,7 @@ class Draft:
         """Return a scored table, new or from disk."""
         if (corpus, slug) in self.scored:
             return self.scored[corpus, slug]
-        return read_scored(self.root / scores_path(corpus, slug))
+        return open_scored(self.root / scores_path(corpus, slug))
 
 
 def draft_of(root: Path) -> Draft:
@@ -150,7 +153,7 @@ def _check_alike(table: Scored, slug: str, other: Mapping[str, Any]) -> None:
 def items_of_scored(table: Scored) -> datasets.Dataset:
     """Return the items of a scored table: its columns without the model's name and those of the methods."""
     scores = {MODEL, *score_columns(table.signature["methods"])}
-    return table.dataset.remove_columns([name for name in table.dataset.column_names if name in scores])
+    return table.select_columns([name for name in table.column_names if name not in scores])
 
 
 def check_old_scores(draft: Draft) -> None:
@@ -166,9 +169,10 @@ def check_old_scores(draft: Draft) -> None:
 
 def _holds(items: datasets.Dataset, table: Scored) -> bool:
     """Return whether a table's items stand among these, word for word; a table without texts has ids alone."""
-    columns = ["item_id", *(c for c in TEXTS if c in table.dataset.column_names and c in items.column_names)]
-    known = set(zip(*(items[c][:] for c in columns), strict=True))
-    return known.issuperset(zip(*(table.dataset[c][:] for c in columns), strict=True))
+    columns = [c for c in TEXTS if c in table.column_names and c in items.column_names]
+    theirs: pa.Table = items.select_columns(["item_id", *columns]).with_format("arrow")[:]
+    rows = pc.index_in(table.arrow(["item_id"])["item_id"], theirs["item_id"].combine_chunks())
+    return not rows.null_count and all(table.arrow([c])[c].equals(theirs[c].take(rows)) for c in columns)
 
 
 def state_licences(manifest: dict[str, Any], licences: Mapping[str, str]) -> None:

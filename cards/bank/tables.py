@@ -12,7 +12,7 @@ import pyarrow as pa
 from pairbank.cards.bank.layout import SUMMARY, scores_path, tables
 from pairbank.errors import BankError
 from pairbank.files import read_parquet, write_parquet
-from pairbank.scoring.scored import MODEL, Scored, dataset_of, read_scored
+from pairbank.scoring.scored import MODEL, Scored, dataset_of, open_scored, read_scored
 from pairbank.stats.scored_table.summary_row import DTYPES, PARADIGM_DTYPES
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def summary_of(
     old = read_summary(root)
     parts = []
     for corpus, slug in tables(manifest):
-        table = new.get((corpus, slug)) or read_scored(root / scores_path(corpus, slug))
-        if "human_good" in table.dataset.column_names:
+        table = new.get((corpus, slug)) or open_scored(root / scores_path(corpus, slug))
+        if "human_good" in table.column_names:
             known = [found for one in reports if (found := one.summary_of(table)) is not None]
             parts.append(known[0] if known else table_summary(table))
             continue
@@ -121,5 +121,5 @@ def without_people(table: Scored) -> Scored:
 
 def _is_of_choices(table: Scored) -> bool:
     """Whether a method tells two sides apart; the surprisals of regions do not."""
-    columns = [f"{method}_delta" for method in table.methods if f"{method}_delta" in table.dataset.column_names]
-    return any(table.dataset.data.column(name).null_count < len(table) for name in columns)
+    columns = [f"{method}_delta" for method in table.methods if f"{method}_delta" in table.column_names]
+    return any(table.arrow([name])[name].null_count < len(table) for name in columns)

@@ -216,6 +216,13 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         raise BankError(f"{path}: not a readable parquet file ({reason}); write it again") from error
 
 
+def n_rows_of(path: Path) -> int:
+    """Return how many rows a parquet file has, which its end states."""
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(path).num_rows)
+
+
 FORMULA = r"\A([=+\-@\t\r\n])"
 """How a cell of a CSV file starts that a spreadsheet would run."""
 

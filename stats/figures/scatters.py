@@ -38,10 +38,37 @@ if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
 
 
+MOST_POINTS = 5_000
+"""Drawn of a cell or panel: a picture of more looks the same, and is slow."""
 _ROOM = 0.46
 """Of a cell, between its middle and its farthest points."""
 _LEAST_TALL, _LEAST_WIDE, _MOST_WIDE = 0.72, 0.7, 1.4
 """Inches of a cell: many are small."""
+
+
+def thinned(points: pd.DataFrame) -> pd.DataFrame:
+    """Return the points of one cell or panel, evenly spaced ones of very many; `n` and `r` are of all of them.
+
+    >>> import pandas as pd
+    >>> some = thinned(pd.DataFrame({"x": np.arange(20_000.0), "y": 0.5}))
+    >>> len(some), some["n"].iloc[0], some["x"].iloc[-1]
+    (5000, 20000, 19999.0)
+    """
+    n = len(points)
+    r = _r(points["x"].to_numpy(dtype=float), points["y"].to_numpy(dtype=float))
+    shown = points if n <= MOST_POINTS else points.iloc[np.linspace(0, n - 1, MOST_POINTS).astype(np.int64)]
+    return shown.assign(n=n, r=r)
+
+
+def thinned_said(n: pd.Series[int]) -> str:
+    """Return what a caption says where not all points are drawn.
+
+    Args:
+        n: Points of each cell.
+    """
+    if n.max() <= MOST_POINTS:
+        return ""
+    return f" Of more than {MOST_POINTS:,} items, {MOST_POINTS:,} evenly spaced ones are drawn."
 
 
 def scatter_cells(
@@ -56,7 +83,7 @@ def scatter_cells(
     """Draw a cell a row and column with its points, a reference, and r; every cell has a scale of its own.
 
     Args:
-        points: Columns `x`, `y`, without NaN, and those named by `rows` and `columns`.
+        points: Columns `x`, `y`, without NaN, and those named by `rows` and `columns`; `r` from `thinned`.
         rows: Column of the rows, from top to bottom in order of appearance.
         columns: Column of the columns, from left to right.
         x_label: What x is.
@@ -95,7 +122,8 @@ def scatter_cells(
                 placed = _within(x, y), _within(y, x)
             across.append(column + 0.5 + placed[0])
             down.append(row + 0.5 - placed[1])
-            axes.text(column + 0.05, row + 0.06, _r(x, y), fontsize=6.5, va="top", color=INK)
+            r = part["r"].iloc[0] if "r" in part else _r(x, y)
+            axes.text(column + 0.05, row + 0.06, r, fontsize=6.5, va="top", color=INK)
         n_most = max(part.size for part in across)
         look: dict[str, Any] = {"c": COLOURS[0], "s": 2.5, "linewidths": 0}
         look["alpha"] = float(np.clip(9 / np.sqrt(n_most), 0.15, 0.85))
@@ -291,7 +319,8 @@ def scatter_panels(
         for nth, name in enumerate(names):
             part = points[points[panel] == name]
             axes = made.add_subplot(n_rows, n_columns, nth + 1)
-            n_said = f"\nn = {len(part):,}" if with_n else ""
+            n = part["n"].iloc[0] if "n" in part else len(part)
+            n_said = f"\nn = {n:,}" if with_n else ""
             axes.set_title(f"{heading(name, 22)}{n_said}", fontsize=8, fontweight="normal")
             if reference_line == "zero":
                 reference(axes, x=0, y=0)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,10 +81,11 @@ def cannot_read(table: ScoredFrame) -> str:
     method = _first_flagged(table)
     if method is None:
         return ""
-    flags, n = f"{method}_flags", len(table.frame)
-    is_pair = ~flagged(table.frame, "flags", IDENTICAL_SIDES) & ~np.isnan(delta_of(table.frame, method))
-    n_pairs, n_unknown = int(is_pair.sum()), int(flagged(table.frame, flags, UNKNOWN_TOKEN).sum())
-    n_same = int((flagged(table.frame, flags, IDENTICAL_TOKENS) & is_pair).sum())
+    flags, n = f"{method}_flags", table.n_rows
+    frame = table.part(["item_id", "flags", f"{method}_delta", flags])
+    is_pair = ~flagged(frame, "flags", IDENTICAL_SIDES) & ~np.isnan(delta_of(frame, method))
+    n_pairs, n_unknown = int(is_pair.sum()), int(flagged(frame, flags, UNKNOWN_TOKEN).sum())
+    n_same = int((flagged(frame, flags, IDENTICAL_TOKENS) & is_pair).sum())
     said = []
     if n_unknown > UNREAD * n:
         said.append(f"{n_unknown:,} of {n:,} items hold characters that its tokenizer has no token for")
@@ -101,18 +103,18 @@ def _sentence(table: ScoredFrame, said: str) -> str:
 
 def _first_flagged(table: ScoredFrame) -> str | None:
     """Return the method whose flags tell how the texts are cut: `direct`, or the first that has any."""
-    names = [layout.method for layout in table.layouts if f"{layout.method}_flags" in table.frame.columns]
+    names = [layout.method for layout in table.layouts if f"{layout.method}_flags" in table.column_names]
     return DIRECT if DIRECT in names else next(iter(names), None)
 
 
 def _not_asked(tables: Sequence[ScoredFrame]) -> Iterator[str]:
     """Yield which methods have no number of any item of a corpus, by any model."""
     for corpus in dict.fromkeys(table.corpus for table in tables):
-        mine = [table for table in tables if table.corpus == corpus and len(table.frame)]
+        mine = [table for table in tables if table.corpus == corpus and table.n_rows]
         methods = dict.fromkeys(layout.method for table in mine for layout in table.layouts)
         empty = [name for name in methods if not any(_has_numbers(table, name) for table in mine)]
         if empty:
-            languages = {str(x) for table in mine if "language" in table.frame.columns for x in table.frame["language"]}
+            languages = {str(x) for table in mine for x in table.part(["language"]).stack().unique()}
             where = f" ({', '.join(sorted(languages)[:3])})" if languages else ""
             named = ", ".join(f"`{html_as_text(name)}`" for name in empty[:MOST_LINES])
             more = f" and {len(empty) - MOST_LINES} more" if len(empty) > MOST_LINES else ""
@@ -121,7 +123,7 @@ def _not_asked(tables: Sequence[ScoredFrame]) -> Iterator[str]:
 
 def _has_numbers(table: ScoredFrame, method: str) -> bool:
     columns = [f"{method}_{name}" for name in ("delta", "good", "unparsed", "answers", "logprobs")]
-    return any(table.frame[name].notna().any() for name in columns if name in table.frame.columns)
+    return any(table.part([name]).notna().to_numpy().any() for name in columns)
 
 
 TEXTS = ("context_good", "target_good", "context_bad", "target_bad")
@@ -245,41 +247,46 @@ def _of_corpus(corpus: str, tables: Sequence[ScoredFrame]) -> Iterator[str]:
     mine = [table for table in tables if table.corpus == corpus]
     if len(mine) < 2:
         return
-    codes = np.split(
-        pd.factorize(np.concatenate([table.frame["item_id"].to_numpy(dtype=object) for table in mine]))[0],
-        np.cumsum([len(table.frame) for table in mine])[:-1],
-    )
+    known = pd.Index([], dtype=object)
+    scored: dict[str, dict[bytes, _Alike]] = {}
+    for table in mine:
+        ids = pd.Index(table.part(["item_id"])["item_id"], dtype=object)
+        if not ids.equals(known):
+            known = known.append(ids[~ids.isin(known)]) if len(known) else ids
+        codes = known.get_indexer(ids)
+        for method in dict.fromkeys(layout.method for layout in table.layouts):
+            sets, items = scored.setdefault(method, {}), _scored(table, method, codes)
+            if items.size:
+                sets.setdefault(sha256(items.tobytes()).digest(), _Alike(items=items)).models.append(table.model)
     said: dict[str, list[str]] = {}
-    for method in dict.fromkeys(layout.method for table in mine for layout in table.layouts):
-        scored = {
-            table.model: items
-            for table, own in zip(mine, codes, strict=True)
-            if any(layout.method == method for layout in table.layouts)
-            and (items := _scored(table.frame, method, own)).size
-        }
-        if text := _said(scored):
+    for method, sets in scored.items():
+        if text := _said([*sets.values()]):
             said.setdefault(text, []).append(f"`{html_as_text(method)}`")
     for text, methods in said.items():
         yield f"**The models have different items of {html_as_text(corpus)}** ({', '.join(methods)}): {text}."
 
 
-def _scored(frame: pd.DataFrame, method: str, codes: IntArray) -> IntArray:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Alike:
+    """Models that have the same items."""
+
+    items: IntArray
+    models: list[str] = field(default_factory=list)
+
+
+def _scored(table: ScoredFrame, method: str, codes: IntArray) -> IntArray:
     """Return the items that have a difference, or a score of their one side, in ascending order."""
     columns = ScoreColumns(method)
-    names = [name for name in (columns.delta, columns.good) if name in frame.columns]
-    return np.sort(codes[frame[names].notna().any(axis=1).to_numpy()])
+    return np.sort(codes[table.part([columns.delta, columns.good]).notna().any(axis=1).to_numpy()])
 
 
-def _said(scored: Mapping[str, IntArray]) -> str:
+def _said(sets: Sequence[_Alike]) -> str:
     """Return which models have how many items; nothing where all have the same ones."""
-    alike: dict[bytes, list[str]] = {}
-    for model, items in scored.items():
-        alike.setdefault(items.tobytes(), []).append(model)
-    if len(alike) < 2:
+    if len(sets) < 2:
         return ""
-    sets = [f"{_named(models)} {scored[models[0]].size:,}" for models in alike.values()]
-    common = reduce(np.intersect1d, [scored[models[0]] for models in alike.values()])
-    return f"{'; '.join(sets)}; {common.size:,} in common"
+    said = [f"{_named(one.models)} {one.items.size:,}" for one in sets]
+    common = reduce(np.intersect1d, [one.items for one in sets])
+    return f"{'; '.join(said)}; {common.size:,} in common"
 
 
 def _named(models: Sequence[str]) -> str:

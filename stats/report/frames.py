@@ -1,12 +1,15 @@
 """Scored tables as the frames that statistics read: in, `Scored` tables; out, ScoredFrames that are light in memory.
 
 A million items fit beside their statistics: a report without further analyses reads no texts, and equal lists of flags
-are one object, where pandas would make an array of each.
+are one object, where pandas would make an array of each. Rows of tables in files stay there, so that the number of
+tables does not matter; the frames read last are kept, up to `KEPT_BYTES`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, columns_of
+from pairbank.scoring.scored import ScoredFile
 from pairbank.stats.scored_table.method_scores import ScoredFrame, needed_columns
 from pairbank.stats.scored_table.scored_table import SUMMARY_COLUMNS
 
@@ -24,14 +28,96 @@ if TYPE_CHECKING:
 WORSE_TEXT = "target_bad"
 """Of it the summary reads only whether it is there."""
 _ROWS_A_BATCH = 16_384
+KEPT_BYTES = 2**27
+"""Of frames that were read from files, by the size of their columns in Arrow; pandas takes up to four times it."""
 
 
-def scored_frame(table: Scored, *, for_analyses: bool) -> ScoredFrame:
+@dataclass(slots=True)
+class KeptFrames:
+    """The frames that were read last, by table."""
+
+    frames: OrderedDict[int, tuple[int, pd.DataFrame]] = field(default_factory=OrderedDict)
+
+    def get(self, place: int) -> pd.DataFrame | None:
+        """Return a table's frame if it is kept."""
+        if place not in self.frames:
+            return None
+        self.frames.move_to_end(place)
+        return self.frames[place][1]
+
+    def put(self, place: int, frame: pd.DataFrame, n_bytes: int) -> None:
+        """Keep a frame, and let go of those that were not asked for longest."""
+        self.frames[place] = (n_bytes, frame)
+        while self.frames and sum(size for size, _ in self.frames.values()) > KEPT_BYTES:
+            self.frames.popitem(last=False)
+
+    def __reduce__(self) -> tuple[type[KeptFrames], tuple[()]]:
+        """Send none of them to another process."""
+        return KeptFrames, ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRows:
+    """The rows of a scored table in a file."""
+
+    table: ScoredFile
+    place: int
+    columns: list[str]
+    with_texts: bool
+    ids: list[str] | None
+    """In the place of the table's own ids."""
+    kept: KeptFrames
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def read(self, names: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return the rows, or some of their columns."""
+        frame = self.kept.get(self.place)
+        if frame is not None:
+            return frame if names is None else frame[list(names)]
+        arrow = self.table.arrow(self.columns if names is None else names)
+        frame = _frame(self.table, arrow, with_texts=self.with_texts)
+        if self.ids is not None and "item_id" in frame.columns:
+            frame = frame.assign(item_id=self.ids)
+        if names is None:
+            self.kept.put(self.place, frame, arrow.nbytes)
+        return frame
+
+
+def scored_frames(
+    tables: Sequence[Scored], ids: Mapping[int, list[str]] | None = None, *, for_analyses: bool
+) -> list[ScoredFrame]:
+    """Return scored tables as statistics read them; the rows of those in files stay there.
+
+    Args:
+        tables: each of one corpus and model.
+        ids: place of a table -> ids of its rows, in the place of its own.
+        for_analyses: whether analyses are to read them, which may want any column; else those of the summary are there.
+    """
+    kept, own = KeptFrames(), ids or {}
+    return [
+        scored_frame(table, for_analyses=for_analyses, place=place, ids=own.get(place), kept=kept)
+        for place, table in enumerate(tables)
+    ]
+
+
+def scored_frame(
+    table: Scored,
+    *,
+    for_analyses: bool,
+    place: int = 0,
+    ids: list[str] | None = None,
+    kept: KeptFrames | None = None,
+) -> ScoredFrame:
     """Return a scored table as statistics read it.
 
     Args:
         table: of one corpus and model.
-        for_analyses: whether analyses are to read it, which may want any column; else those of the summary are there.
+        for_analyses: as for `scored_frames`.
+        place: of the table among others.
+        ids: of its rows, in the place of its own.
+        kept: frames of the others.
     """
     layouts = tuple(MethodLayout.from_dict(layout) for layout in table.layouts)
     columns = table.column_names
@@ -41,7 +127,7 @@ def scored_frame(table: Scored, *, for_analyses: bool) -> ScoredFrame:
     return ScoredFrame(
         corpus=table.corpus,
         model=table.model,
-        frame=_frame(table, columns, with_texts=for_analyses),
+        frame=_rows(table, columns, with_texts=for_analyses, place=place, ids=ids, kept=kept or KeptFrames()),
         layouts=layouts,
         signature=table.signature,
     )
@@ -52,12 +138,20 @@ def _of_method(layout: MethodLayout) -> Iterator[str]:
     yield from (*needed_columns(layout), columns.good, columns.unparsed, columns.flags)
 
 
-def _frame(table: Scored, columns: list[str], *, with_texts: bool) -> pd.DataFrame:
-    shared, lists = {"flags"}, set[str]()
+def _rows(
+    table: Scored, columns: list[str], *, with_texts: bool, place: int, ids: list[str] | None, kept: KeptFrames
+) -> pd.DataFrame | FileRows:
+    if isinstance(table, ScoredFile):
+        return FileRows(table=table, place=place, columns=columns, with_texts=with_texts, ids=ids, kept=kept)
+    frame = _frame(table, table.arrow(columns), with_texts=with_texts)
+    return frame if ids is None else frame.assign(item_id=ids)
+
+
+def _frame(table: Scored, arrow: pa.Table, *, with_texts: bool) -> pd.DataFrame:
+    shared, lists, columns = {"flags"}, set[str](), arrow.column_names
     for method in columns_of(table.methods, columns):
         shared |= {ScoreColumns(method).flags, ScoreColumns(method).answers}
         lists.add(ScoreColumns(method).logprobs)
-    arrow = table.arrow(columns)
     if not with_texts and WORSE_TEXT in columns:
         there = pc.if_else(arrow[WORSE_TEXT].is_valid(), "", pa.scalar(None, pa.string()))
         arrow = arrow.set_column(columns.index(WORSE_TEXT), WORSE_TEXT, there)

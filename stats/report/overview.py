@@ -64,7 +64,9 @@ def overview_section(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Se
     layouts, labels = layouts_of(tables), labels_of(tables)
     summary = wider(summary)
     own = own_accuracies(summary, layouts)
-    without = [table.corpus for table in tables if len(table.frame) and flagged(table.frame, "flags", NO_TRUTH).all()]
+    without = [
+        table.corpus for table in tables if table.n_rows and flagged(table.part(["flags"]), "flags", NO_TRUTH).all()
+    ]
     besides = list(_besides(summary, without=list(dict.fromkeys(without))))
     besides[:0] = [said for metric in WITH_PEOPLE if (said := people_said(summary, layouts, labels, metric))]
     footnotes = [BIAS_NOTE] if own["first_option"].notna().any() else []
@@ -208,7 +210,7 @@ def _counted(numbers: pd.Series[int]) -> str:
 
 def _is_of_sentences(table: ScoredFrame) -> bool:
     """Return whether all items of a table are single sentences."""
-    return "task" in table.frame.columns and bool((table.frame["task"] == SENTENCE).all())
+    return "task" in table.column_names and bool((table.part(["task"])["task"] == SENTENCE).all())
 
 
 def _sentence_table(summary: pd.DataFrame, tables: Sequence[ScoredFrame], labels: Mapping[str, str]) -> pd.DataFrame:

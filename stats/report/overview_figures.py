@@ -6,17 +6,18 @@ In: the long summary, accuracies, and the scored tables; out, figures with capti
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pairbank.scoring.api.layout import MethodLayout
+from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.figures.charts import heat_map, intervals
-from pairbank.stats.figures.scatters import scatter_cells, scatter_panels
+from pairbank.stats.figures.scatters import scatter_cells, scatter_panels, thinned, thinned_said
 from pairbank.stats.figures.shared import MOST_LINES, MOST_SERIES, file_name, n_said, pages
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.report.wide_tables import headline
@@ -172,11 +173,14 @@ def _scatters(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
 
 def _points(table: ScoredFrame) -> pd.DataFrame:
     """Return x (direct) and y (asked) of each item and prompted method."""
-    read = read_table(table)
-    direct = read.delta(DIRECT)
     prompted = [layout.method for layout in table.layouts if layout.is_prompted]
-    parts = [pd.DataFrame({"x": direct, "y": read.delta(name), "method": name}) for name in prompted]
-    return pd.concat(parts).dropna() if parts else pd.DataFrame()
+    if not prompted:
+        return pd.DataFrame()
+    columns = ["item_id", "corpus", "flags", *(ScoreColumns(name).delta for name in (DIRECT, *prompted))]
+    read = read_table(replace(table, frame=table.part(columns)))
+    direct = read.delta(DIRECT)
+    parts = (pd.DataFrame({"x": direct, "y": read.delta(name), "method": name}).dropna() for name in prompted)
+    return pd.concat([thinned(part) for part in parts])
 
 
 def _of_one_model(corpus: str, model: str, points: pd.DataFrame) -> Figure:
@@ -185,6 +189,7 @@ def _of_one_model(corpus: str, model: str, points: pd.DataFrame) -> Figure:
         caption=(
             f"{corpus} by {model}: each item's difference (good - bad) by probability and by each "
             "question. Points in the upper right and lower left quadrants are items on which both agree."
+            f"{thinned_said(points['n'])}"
         ),
         draw=partial(
             scatter_panels, points, x="x", y="y", panel="method",
@@ -199,14 +204,15 @@ def _of_models(corpus: str, points: pd.DataFrame) -> Iterator[Figure]:
     several = len(models) > MOST_ROWS
     for nth, shown in pages(models, MOST_ROWS):
         part = points[points["model"].isin(shown)]
+        n = part.groupby(["model", "method"])["n"].first()
         which = f", {shown[0]} to {shown[-1]}" if several else ""
         yield Figure(
             name=file_name("scatter", corpus, *([nth] if several else [])),
             caption=(
                 f"{corpus}, {len(models)} models{which}: each item's difference (good - bad) by probability (across) "
-                f"and by each question (up; {n_said(part.groupby(['model', 'method']).size())} items a cell). Lines "
+                f"and by each question (up; {n_said(n)} items a cell). Lines "
                 "are 0; each cell ends at its own largest differences. Points in the upper right and lower left "
-                "quadrants are items on which both agree; the number is Pearson's r."
+                f"quadrants are items on which both agree; the number is Pearson's r.{thinned_said(n)}"
             ),
             draw=partial(
                 scatter_cells, part, rows="model", columns="method",
@@ -286,14 +292,15 @@ def people_figures(tables: Sequence[ScoredFrame]) -> Iterator[Figure]:
 
 def _points_with_people(table: ScoredFrame) -> pd.DataFrame:
     """Return x (people) and y (the model) of each item and method."""
-    if not {"human_good", "human_bad"} <= {*table.frame.columns}:
+    if not {"human_good", "human_bad"} <= {*table.column_names}:
         return pd.DataFrame()
-    read = read_table(table).choices
+    methods = [layout.method for layout in table.layouts][:MOST_METHODS]
+    columns = ["item_id", "corpus", "flags", "human_good", "human_bad", *(ScoreColumns(name).delta for name in methods)]
+    read = read_table(replace(table, frame=table.part(columns))).choices
     people = read.human_delta
     if (~np.isnan(people)).sum() < LEAST_POINTS:
         return pd.DataFrame()
-    methods = [layout.method for layout in table.layouts][:MOST_METHODS]
-    parts = [pd.DataFrame({"x": people, "y": read.delta(name), "method": name}).dropna() for name in methods]
+    parts = [thinned(pd.DataFrame({"x": people, "y": read.delta(name), "method": name}).dropna()) for name in methods]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
@@ -307,13 +314,14 @@ def _figure(corpus: str, part: pd.DataFrame, *, name: str) -> Figure:
         else partial(scatter_cells, part, rows="model", columns="method", **look)
     )
     r = "" if len(models) == 1 else " The number in a cell is Pearson's r."
+    n = part.groupby(["model", "method"])["n"].first()
     return Figure(
         name=name,
         caption=(
             f"{corpus}, {who}: each item's difference by the model (up) against that of people's mean judgments "
-            f"(across), good - bad, by each method ({n_said(part.groupby(['model', 'method']).size())} items). Lines "
+            f"(across), good - bad, by each method ({n_said(n)} items). Lines "
             "are 0: people and model prefer the same side in the upper right and lower left quadrants."
-            f"{r}"
+            f"{r}{thinned_said(n)}"
         ),
         draw=draw,
     )

@@ -11,7 +11,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ from pairbank.stats.report.cautions import (
     place_caution,
     unasked,
 )
-from pairbank.stats.report.frames import scored_frame
+from pairbank.stats.report.frames import scored_frame, scored_frames
 from pairbank.stats.report.overview import labels_of, layouts_of, overview_section, own_accuracies, phenomena_section
 from pairbank.stats.report.page import APPENDIX, FIGURES, FIRST, in_words, page_of_html, pages_of, shown_in_notebook
 from pairbank.stats.report.summary import on_all_cores, summarise
@@ -263,11 +263,7 @@ def report(
     )
     scored, order = from_small_to_large(scored, features)
     ids, pairing = ids_by_text(scored)
-    frames = [scored_frame(table, for_analyses=bool(given)) for table in scored]
-    frames = [
-        replace(one, frame=one.frame.assign(item_id=ids[place])) if place in ids else one
-        for place, one in enumerate(frames)
-    ]
+    frames = scored_frames(scored, ids, for_analyses=bool(given))
     parts = on_all_cores(_summarised, frames, more_follows=True)
     summary = pd.concat(parts, ignore_index=True)
     labels, layouts = labels_of(frames), layouts_of(frames)

@@ -5,10 +5,10 @@ What should be there and is not, or is no number, is an error with the item's na
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import numpy as np
 import pandas as pd
@@ -28,16 +28,59 @@ if TYPE_CHECKING:
     from pairbank.scoring.api.layout import MethodLayout
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRows(Protocol):
+    """Rows of a table that stay in its file until they are read."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    def read(self, names: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return the rows, or some of their columns."""
+
+
+class _Frame:
+    """The field `frame`: it is given a DataFrame or stored rows, and is always read as a DataFrame."""
+
+    def __get__(self, one: ScoredFrame | None, _kind: type | None = None) -> pd.DataFrame:
+        if one is None:
+            raise AttributeError("frame")  # so that the field has no default
+        rows: pd.DataFrame | StoredRows = one.__dict__["_rows"]
+        return rows if isinstance(rows, pd.DataFrame) else rows.read()
+
+    def __set__(self, one: ScoredFrame, rows: pd.DataFrame | StoredRows) -> None:
+        one.__dict__["_rows"] = rows
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ScoredFrame:
     """One corpus scored with one model."""
 
     corpus: str
     model: str
-    frame: pd.DataFrame
-    """The shared schema with the methods' columns, one row an item."""
+    frame: _Frame = _Frame()
+    """The shared schema with the methods' columns, one row per item. Stored rows are read each time."""
     layouts: tuple[MethodLayout, ...]
     signature: Mapping[str, Any] = field(default_factory=dict)
+
+    def part(self, names: Sequence[str]) -> pd.DataFrame:
+        """Return those of some columns that the table has; of stored rows, no others are read."""
+        rows: pd.DataFrame | StoredRows = self.__dict__["_rows"]
+        there = [name for name in dict.fromkeys(names) if name in rows.columns]
+        return rows[there] if isinstance(rows, pd.DataFrame) else rows.read(there)
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.__dict__["_rows"].columns)
+
+    @property
+    def n_rows(self) -> int:
+        """How many items the table has."""
+        return len(self.__dict__["_rows"])
 
 
 def number_column(frame: pd.DataFrame, name: str) -> FloatArray:
