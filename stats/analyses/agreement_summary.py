@@ -152,8 +152,8 @@ DEFINITIONS = """\
   over models (Hu & Levy 2023, figures 3 and 6).
 - **Kappa**: Cohen's kappa between the signs of the two differences, ties left out; mean, lowest and highest over models
   and corpora (Song, Hu & Mahowald 2025, figure 5).
-- Undefined numbers are left out of means and counted. Items with identical sides are left out. Nothing is drawn at
-  random; intervals of single r and kappa stand under Agreement.
+- Undefined numbers are left out of means and counted. Items with identical sides are left out. No resampling
+  is used; intervals of single r and kappa stand under Agreement.
 """
 
 
@@ -177,6 +177,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         raise BankError("no table is scored both directly and with a prompt; agreement needs both")
     means = mean_agreement(cells)
     kappas = agreement_ranges(cells) if (cells["metric"] == "kappa").any() else pd.DataFrame(columns=_RANGE)
+    named = kappas.rename(columns={name: f"{name} kappa" for name in ("mean", "min", "max")})
     return Section(
         id="agreement_summary",
         title="Agreement between direct and prompted scores, over models",
@@ -184,7 +185,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         answer=_answer(wider(cells)),
         main_table="kappa_range" if len(kappas) else "mean_r",
         definitions=DEFINITIONS,
-        tables={"mean_r": means, "kappa_range": kappas},
+        tables={"mean_r": means, "kappa_range": named},
         references=REFERENCES,
     )
 

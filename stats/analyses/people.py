@@ -110,7 +110,8 @@ def answer(whole: pd.DataFrame) -> str:
     direct = whole[whole["method"] == DIRECT]
     for part, who in ((direct, "log P (`direct`)"), (whole[whole["method"] != DIRECT], "the other methods")):
         if part["value"].notna().any():
-            said.append(f"by {who} r = {value_range(part, KEYS)} ({n_items(part['n'])} rated pairs)")
+            middle = f"{number(float(part['value'].median()))} (median), " if len(part) > 2 else ""
+            said.append(f"by {who} r = {middle}{value_range(part, KEYS)} ({n_items(part['n'])} rated pairs)")
     if not said:
         return "The differences of no method vary, so that none correlates with people's."
     return html_as_text(f"Pearson r of a method's difference (good - bad) with people's: {'; '.join(said)}.")

@@ -214,3 +214,35 @@ def test_the_command_adds_edits_to_items_and_to_scores(
         assert datasets.Dataset.from_parquet(str(out), cache_dir=str(tmp_path))["edit_distance"][:] == [0, 2, 2]
     kept = read_scored(tmp_path / "out" / "scored.parquet")
     assert kept.signature == read_scored(scored).signature
+
+
+def test_each_language_has_an_embedder_of_its_own_and_one_without_has_edit_distances_alone() -> None:
+    items = pairbank.load_corpus("starter", subset="concepts", limit=1)
+    items = items.select([i for i, tag in enumerate(items["language"][:]) if tag in ("en", "de", "zh")])
+    english, chinese = Letters(id="letters-en@1"), Letters(id="letters-zh@1")
+    added = add_minimalness(items, {"en": Plus(english), "zh": Plus(chinese)}).to_pandas()
+    known = added.dropna(subset="cosine_distance_model")
+    models = known.groupby("language")["cosine_distance_model"].unique().str[0].to_dict()
+    assert models == {"en": "letters-en@1", "zh": "letters-zh@1"}
+    assert added.loc[added["language"] == "de", "cosine_distance"].isna().all()
+    assert added["edit_distance"].gt(0).all()
+    alone = add_minimalness(items, Plus(english)).to_pandas()
+    here = added["language"] == "en"
+    assert added.loc[here, "cosine_distance"].tolist() == alone.loc[here, "cosine_distance"].tolist()
+
+
+@dataclass(frozen=True, slots=True)
+class Plus:
+    """Embeds as another embedder does, one added to each number, so that no vector is zero."""
+
+    other: Letters
+
+    @property
+    def id(self) -> str:
+        return self.other.id
+
+    def is_too_long(self, texts: Sequence[str]) -> list[bool]:
+        return self.other.is_too_long(texts)
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return self.other.embed(texts) + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,16 @@ from pairbank.errors import BankError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.analyses.registry import analysis_named
 from pairbank.stats.report.report import N_RESAMPLES
-from pairbank.study.declaration import CorpusChoice, Study, limited, load_study, study_names, with_corpora
+from pairbank.study.declaration import (
+    CorpusChoice,
+    Study,
+    UnigramText,
+    limited,
+    load_study,
+    study_names,
+    with_corpora,
+    with_minimalness,
+)
 from pairbank.study.errors import StudyError
 from study_runs import run_study
 
@@ -132,7 +141,7 @@ def test_unigrams_are_counted_over_the_corpora_that_the_study_names(tmp_path: Pa
     folder, made = run_study(study, [FakeScorer()], tmp_path / "bank")
     assert "slor" in set(made.summary["method"])
     signature = json.loads((folder / "manifest.json").read_text())
-    assert "items of corpora" in set(_strings(signature))
+    assert "better sentences of corpora" in set(_strings(signature))
     folder, made = run_study(replace(study, unigrams_from=()), [FakeScorer()], tmp_path / "other")
     assert pd.read_parquet(folder / "scores" / "starter" / "fake.parquet")["slor_delta"].isna().all()
     assert any(note.startswith("Left out: starter by fake: no slor of") for note in made.notes)
@@ -173,6 +182,45 @@ def test_distances_between_the_sides_come_from_the_embedding_model_that_the_stud
     assert set(items["cosine_distance_model"].dropna()) == {"letters@1"}
     run_study(replace(study, minimalness="default"), [FakeScorer()], tmp_path / "default")
     assert asked[1:] == [None]
+    of_languages = {"en": "org/english", "zh": "org/chinese"}
+    folder, _ = run_study(replace(study, minimalness=of_languages), [FakeScorer()], tmp_path / "languages")
+    assert asked[2:] == ["org/english", "org/chinese"]
+    items = pd.read_parquet(folder / "data" / "starter" / "items.parquet")
+    assert set(items.dropna(subset="cosine_distance_model")["language"]) == {"en", "zh"}
+    shipped = load_study("grammaticality")
+    assert isinstance(shipped.minimalness, Mapping)
+    assert shipped.minimalness["zh"] == "uer/sbert-base-chinese-nli"
+    assert with_minimalness(shipped, "edits").minimalness == "edits"
+
+
+@pytest.mark.ci
+def test_a_text_in_the_data_folder_is_counted_before_corpora_once_a_tokenizer(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "fineweb" / "sample"
+    folder.mkdir(parents=True)
+    (folder / "b.txt").write_text("A second file.\n", encoding="utf-8")
+    (folder / "a.jsonl").write_text(json.dumps({"text": "The sheep sleep."}) + "\n", encoding="utf-8")
+    text = UnigramText(folder="fineweb", documents=1)
+    study = replace(
+        _study(CorpusChoice(name="starter", subset="minimal-pairs", limit=1)),
+        methods=("direct", "slor"),
+        unigrams_from=("starter",),
+        unigram_text=text,
+    )
+    counted: list[str] = []
+    scorers = [FakeScorer(name="a"), FakeScorer(name="b")]
+
+    def tell(task: str, _model: str) -> None:
+        counted.append(task)
+
+    bank, made = run_study(study, scorers, tmp_path / "bank", data_dir=tmp_path / "data", progress=tell)
+    (own,) = json.loads((bank / "manifest.json").read_text())["scores"]["starter"]["a"]["model"]["unigrams"]
+    assert (own["n_documents"], own["n_tokens"], own["source"]["folder"]) == (1, len("The sheep sleep."), "fineweb")
+    assert counted.count("counting tokens of fineweb") == 1  # the second model has the same tokenizer
+    assert "Unigram counts are of up to 1 documents of fineweb (en)." in made.notes
+    _, made = run_study(study, scorers, tmp_path / "other")
+    (said,) = (note for note in made.notes if note.startswith("Unigram counts"))
+    assert "better sentences of starter" in said
+    assert "Files in the folder fineweb of --data-dir would be counted instead" in said
 
 
 @pytest.mark.ci

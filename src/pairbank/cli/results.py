@@ -201,6 +201,14 @@ def run(
     corpus: Corpora = None,
     limit: Limit = None,
     unigrams: UnigramFiles = None,
+    minimalness: Annotated[
+        str | None,
+        typer.Option(
+            help="Embedding model for distances between the sides, instead of the study's: a Hub id, a folder, default "
+            "(all-MiniLM-L6-v2) or edits (edit distance alone).",
+            show_default=False,
+        ),
+    ] = None,
     analysis: Annotated[
         list[str] | None,
         typer.Option(help="Additional analysis for the report, such as comparisons; repeatable."),
@@ -225,7 +233,7 @@ def run(
 
     Example: pairbank run demo --model demo --out demo-bank
     """
-    from pairbank.study.declaration import limited, load_study, with_analyses, with_corpora
+    from pairbank.study.declaration import limited, load_study, with_analyses, with_corpora, with_minimalness
     from pairbank.study.one_model import Failure
     from pairbank.study.preflight import planned
     from pairbank.study.run import carried_out
@@ -235,6 +243,8 @@ def run(
         wanted = with_corpora(wanted, corpus)
     if limit is not None:
         wanted = limited(wanted, limit)
+    if minimalness is not None:
+        wanted = with_minimalness(wanted, minimalness)
     wanted = with_analyses(wanted, analysis or [])
     chosen, of_run = chosen_models(wanted, model or [], models or [], options), part_of(part)
     cluster = cluster_of(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pairbank.errors import CorpusFileNotFoundError
+from pairbank.errors import CorpusFileNotFoundError, ModelLoadError
 from pairbank.study.declaration import CorpusChoice, Study
 from pairbank.study.errors import StudyError
 
@@ -79,23 +79,43 @@ def _refuse_twice(names: list[str], study: Study) -> None:
         )
 
 
-def embedding_model(study: Study, choice: CorpusChoice) -> str:
-    """Return the embedding model of a corpus: its own, else the study's; `default`, `edits`, or "" for none."""
-    return study.minimalness if choice.minimalness is None else choice.minimalness
+def embedding_models(study: Study, chosen: ChosenItems) -> dict[str, str] | None:
+    """Return the embedding model of each language of a corpus that has one, or None for no distance at all.
+
+    A corpus's own declaration counts before the study's; `default` is a model, `edits` is none.
+    """
+    own = chosen.choice.minimalness
+    asked = study.minimalness if own is None else own
+    if not asked:
+        return None
+    languages = sorted(set(chosen.items["language"][:]))
+    by_language = asked if isinstance(asked, Mapping) else dict.fromkeys(languages, asked)
+    found = {tag: by_language.get(tag, by_language.get(tag.partition("-")[0], EDITS)) for tag in languages}
+    return {tag: model for tag, model in found.items() if model != EDITS}
 
 
 def with_distances(study: Study, chosen: ChosenItems) -> datasets.Dataset:
-    """Return the items of a corpus with the distances between their sides that the study asks for."""
+    """Return the items of a corpus with the distances between their sides that the study asks for.
+
+    Raises:
+        ModelLoadError: an embedding model cannot be had.
+    """
     from pairbank.scoring.minimalness import COLUMNS, add_edit_distance, add_minimalness
 
-    asked, items = embedding_model(study, chosen.choice), chosen.items
-    if not asked:
+    models, items = embedding_models(study, chosen), chosen.items
+    if models is None:
         return items
     # a corpus may bring edit distances of its own (HLL), which are the same
     items = items.remove_columns([name for name in COLUMNS if name in items.column_names])
-    if asked == EDITS:
+    if not models:
         return add_edit_distance(items)
-    return add_minimalness(items, None if asked == DEFAULT else asked)
+    try:
+        return add_minimalness(items, {tag: None if name == DEFAULT else name for tag, name in models.items()})
+    except ModelLoadError as error:
+        raise ModelLoadError(
+            f"{chosen.name}: {error}. To use all-MiniLM-L6-v2, rerun with --minimalness {DEFAULT}; for edit distances "
+            f"alone, --minimalness {EDITS}"
+        ) from error
 
 
 def _items(

@@ -39,10 +39,24 @@ class CorpusChoice:
     """Columns and their values: `where = { language = ["en", "de"] }` keeps items with one of these."""
     optional: bool = False
     """Whether the study runs without it, with a note, if its files are missing."""
-    minimalness: str | None = None
+    minimalness: str | Mapping[str, str] | None = None
     """As for the study, for this corpus alone; "" = no distance."""
     unigrams_from: tuple[str, ...] = ()
     """As for the study, for this corpus alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnigramText:
+    """A text that models' tokens are counted in, if it is there."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    folder: str
+    """Folder within `--data-dir` with .parquet, .jsonl or text files, also in folders of its own."""
+    documents: Annotated[int, Ge(1)]
+    """At most this many documents, from the first file's start."""
+    language: str = "en"
+    """Language of the text (BCP-47 tag)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +82,14 @@ class Study:
     prompts: tuple[str, ...] = ()
     """Files with your own prompts; `methods` names the prompts."""
     unigrams_from: tuple[str, ...] = ()
-    """Corpora whose words are counted for methods that need unigrams, if the command gives no counts. Counts are by
-    language; a corpus in a language without counts is not scored with these methods."""
-    minimalness: str = ""
-    """Distance between the sides of an item: an embedding model, `default`, or `edits` (edit distance alone)."""
+    """Corpora whose better sentences are counted for methods that need unigrams, if the command gives no counts. Counts
+    are by language; a corpus in a language without counts is not scored with these methods."""
+    unigram_text: UnigramText | None = None
+    """Text to count instead of `unigrams_from`, if its `folder` is in `--data-dir`: the first `documents` of it, in
+    `language`."""
+    minimalness: str | Mapping[str, str] = ""
+    """Distance between the sides of an item: an embedding model, `default`, `edits` (edit distance alone), or a table
+    with one of these per language. Languages that the table lacks have edit distances alone."""
     probe: tuple[str, ...] = ()
     """Columns by whose values hidden states are probed (`pairbank neuro`); none = no probes."""
     probe_folds: Literal["grouped", "plain"] = "grouped"
@@ -138,6 +156,13 @@ def with_corpora(study: Study, names: Sequence[str]) -> Study:
     note = f"Run by the user on {', '.join(names)} instead of {', '.join(c.name for c in study.corpora)}."
     here = f"{study.description} Here: on {', '.join(names)}.".lstrip()
     return replace(study, corpora=corpora, description=here, notes=(*study.notes, note))
+
+
+def with_minimalness(study: Study, embedder: str) -> Study:
+    """Return the study with another embedding model for all its corpora, and a note that says so."""
+    corpora = tuple(replace(choice, minimalness=None) for choice in study.corpora)
+    note = f"Distances between sentences, chosen by the user: {embedder}."
+    return replace(study, corpora=corpora, minimalness=embedder, notes=(*study.notes, note))
 
 
 def with_analyses(study: Study, names: Sequence[str]) -> Study:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
     from pairbank.stats.analyses.neuro import Probed
     from pairbank.study.corpora import ChosenItems
+    from pairbank.study.declaration import Study
     from pairbank.study.preflight import Asked, Plan
 
 Tellers = Callable[[str, str], "Progress | None"]
@@ -127,7 +128,7 @@ def _score(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progr
             scorer,
             methods=study.methods,
             prompts=study.prompts,
-            unigrams=plan.counts.of(study, chosen, scorer),
+            unigrams=plan.counts.of(study, chosen, scorer, progress=_counting(progress, done.name, study)),
             seed=study.seed,
             progress=progress(f"scoring {chosen.name}", done.name),
         )
@@ -136,6 +137,20 @@ def _score(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progr
         return
     done.scored.append(table)
     done.notes += [f"Left out: {note}." for note in counts_lacking(table.signature)]
+
+
+def _counting(progress: Tellers, model: str, study: Study) -> Callable[[int], None]:
+    """Return what is told of every batch of documents that is counted: none before the first, none of stored counts."""
+    text, n_done = study.unigram_text, 0
+    teller = functools.cache(lambda: progress(f"counting tokens of {text.folder if text else ''}", model))
+
+    def tell(n_documents: int) -> None:
+        nonlocal n_done
+        n_done += n_documents
+        if text is not None and (told := teller()) is not None:
+            told(min(n_done, text.documents), text.documents)
+
+    return tell
 
 
 def _probe(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progress: Tellers) -> None:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.errors import ModelLoadError, unknown_name
+from pairbank.files import cache_dir, sha256_of_text
 from pairbank.scoring.api.model import Scorer, slug
-from pairbank.study.corpora import EDITS, ChosenItems, corpora_of, embedding_model
-from pairbank.study.declaration import Study
+from pairbank.study.corpora import EDITS, ChosenItems, corpora_of, embedding_models
+from pairbank.study.declaration import Study, UnigramText
 from pairbank.study.errors import StudyError
 from pairbank.study.model_list import ModelChoice, all_features, refuse_twins
 from pairbank.study.raters import ratings_of_items
@@ -46,11 +47,22 @@ class Counts:
     """The user's tables."""
     texts: dict[str, list[Documents]] = field(default_factory=dict)
     """What each corpus that the study names says, one entry a language."""
+    files: tuple[Path, ...] = ()
+    """Files of the study's `unigram_text`, which count before `texts` in their language."""
     made: dict[tuple[str, tuple[str, ...], str], Unigrams] = field(default_factory=dict)
     """Counts made in this run: tokenizer, corpora and language -> table."""
 
-    def of(self, study: Study, chosen: ChosenItems, model: Scorer) -> list[Unigrams] | None:
-        """Return the counts for a corpus with a model, one table a language; None where no method needs any."""
+    def of(
+        self, study: Study, chosen: ChosenItems, model: Scorer, *, progress: Callable[[int], None] = lambda _n: None
+    ) -> list[Unigrams] | None:
+        """Return the counts for a corpus with a model, one table a language; None where no method needs any.
+
+        Args:
+            study: the study.
+            chosen: the corpus.
+            model: the model, with whose tokenizer texts are counted.
+            progress: called with the number of documents of `files` just counted.
+        """
         if not needs_counts(study.methods):
             return None
         from pairbank.scoring.models.tokens.vocabulary import vocabulary_of
@@ -60,9 +72,28 @@ class Counts:
         tables = [table for table in self.given if table.tokenizer_sha256 == fingerprint]
         sources = chosen.choice.unigrams_from or study.unigrams_from
         for language in sorted(set(chosen.items["language"][:])):
-            if not any(table.covers(language) for table in tables):
+            if any(table.covers(language) for table in tables):
+                continue
+            text = study.unigram_text
+            if self.files and text is not None and _base(text.language) == _base(language):
+                tables.append(self._of_files(text, vocabulary, progress))
+            else:
                 tables += self._counted(sources, language, vocabulary, fingerprint)
         return tables
+
+    def _of_files(self, text: UnigramText, vocabulary: Vocabulary, progress: Callable[[int], None]) -> Unigrams:
+        """Return the table of the study's text, which is kept in the cache: a million documents take a while."""
+        from pairbank.scoring.methods.documents import documents_of_files
+        from pairbank.scoring.methods.unigrams import count_unigrams, read_unigrams
+
+        facts = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in self.files]
+        key = sha256_of_text("1", vocabulary.fingerprint, text.language, str(text.documents), str(facts))
+        path = cache_dir() / "unigrams" / key[:2] / f"{key}.parquet"
+        if not path.is_file():
+            documents = documents_of_files(self.files, n_documents=text.documents)
+            named = replace(documents, source=documents.source | {"folder": text.folder})
+            count_unigrams(named, _Cut(vocabulary), language=text.language, progress=progress).save(path)
+        return read_unigrams(path)
 
     def _counted(
         self, sources: tuple[str, ...], language: str, vocabulary: Vocabulary, fingerprint: str
@@ -77,7 +108,7 @@ class Counts:
             return []
         key = (fingerprint, sources, base)
         if key not in self.made:
-            source = {"kind": "items of corpora", "corpora": [part.source for part in parts]}
+            source = {"kind": "better sentences of corpora", "corpora": [part.source for part in parts]}
             texts = [text for part in parts for text in part.texts]
             languages = tuple(sorted({part.languages[0] for part in parts}))
             documents = Documents(texts=texts, source=source, languages=languages)
@@ -104,15 +135,42 @@ def counts_for(
         return Counts(given=())
     wanted = {_base(language) for one in corpora for language in set(one.items["language"][:])}
     names = dict.fromkeys(name for one in corpora for name in one.choice.unigrams_from or study.unigrams_from)
+    files = _files_to_count(study.unigram_text, data_dir)
+    if study.unigram_text is not None and files and not any(one.choice.unigrams_from for one in corpora):
+        wanted -= {_base(study.unigram_text.language)}
     texts: dict[str, list[Documents]] = {}
-    for name in names:
+    for name in names if wanted else ():
         items = load_corpus(name, data_dir=data_dir)
         rows: dict[str, list[int]] = {}
         for place, language in enumerate(items["language"][:]):
             rows.setdefault(language, []).append(place)
         kept = {language: where for language, where in rows.items() if _base(language) in wanted}
         texts[name] = [documents_of_items(items.select(where)) for _, where in sorted(kept.items())]
-    return Counts(given=tuple(tables_of(given)) if given is not None else (), texts=texts)
+    return Counts(given=tuple(tables_of(given)) if given is not None else (), texts=texts, files=files)
+
+
+def _files_to_count(text: UnigramText | None, data_dir: str | Path | None) -> tuple[Path, ...]:
+    """Return the files of a study's text to count, by name; none if the folder is not there."""
+    if text is None or data_dir is None:
+        return ()
+    found = (Path(data_dir) / text.folder).rglob("*")
+    return tuple(sorted(path for path in found if path.suffix in (".parquet", ".jsonl", ".txt") and path.is_file()))
+
+
+def _counts_said(study: Study, counts: Counts) -> list[str]:
+    """Return a note on the text whose tokens are counted, where the user gave no counts."""
+    if counts.given or not needs_counts(study.methods):
+        return []
+    text = study.unigram_text
+    said = []
+    if text is not None and counts.files:
+        said.append(f"up to {text.documents:,} documents of {text.folder} ({text.language})")
+    if parts := [len(part.texts) for found in counts.texts.values() for part in found if isinstance(part.texts, list)]:
+        said.append(f"{sum(parts):,} better sentences of {', '.join(counts.texts)}")
+    if not said:
+        return []
+    wanted = f" Files in the folder {text.folder} of --data-dir would be counted instead." if text is not None else ""
+    return [f"Unigram counts are of {' and '.join(said)}.{'' if counts.files else wanted}"]
 
 
 def _base(language: str) -> str:
@@ -199,14 +257,15 @@ def planned(
     held = _manifest(root)
     declared = all_features(study.models, [model for model in models if isinstance(model, ModelChoice)])
     _check_bank(held, corpora.found, methods, mine={slug(name_of(model)) for model in models})
+    counts = counts_for(study, corpora.found, unigrams, data_dir)
     return Plan(
         study=study,
         out=root,
         models=tuple(models),
         corpora=corpora.found,
-        counts=counts_for(study, corpora.found, unigrams, data_dir),
+        counts=counts,
         features=_features(root, held, declared),
-        notes=(*corpora.missing, *_unprobed(study, corpora.found)),
+        notes=(*corpora.missing, *_unprobed(study, corpora.found), *_counts_said(study, counts)),
         warnings=(*_locked(corpora.found), *_unfitting(study, corpora.found)),
         stored={name: sorted(found) for name, found in held["scores"].items()},
         ratings=ratings_of_items(corpora.found, data_dir, bank=root, progress=downloads),
@@ -272,11 +331,11 @@ def _methods(study: Study) -> list[Method]:
 def _check_embedders(study: Study, corpora: Sequence[ChosenItems]) -> None:
     from importlib.util import find_spec
 
-    asked = {embedding_model(study, one.choice) for one in corpora} - {"", EDITS}
-    if asked and find_spec("sentence_transformers") is None:
+    if any(embedding_models(study, one) for one in corpora) and find_spec("sentence_transformers") is None:
         raise ModelLoadError(
             f"{study.name} asks for distances between sentences, which need the package sentence-transformers; pip "
-            f"install 'pairbank[embeddings]', or count edits alone: minimalness = \"{EDITS}\" in a copy of the study"
+            f"install 'pairbank[embeddings]', or count edits alone: --minimalness {EDITS} (in a study: minimalness = "
+            f'"{EDITS}")'
         )
 
 

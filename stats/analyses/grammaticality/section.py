@@ -19,7 +19,7 @@ from pairbank.errors import BankError
 from pairbank.markdown import html_as_text
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.analyses.by_distance import BIN_COLUMNS, rows_by_bin
+from pairbank.stats.analyses.by_distance import BIN_COLUMNS, DISTANCES, rows_by_bin
 from pairbank.stats.analyses.close_pairs import close_pairs
 from pairbank.stats.analyses.grammaticality.figures import AREAS, points_of, string_figures
 from pairbank.stats.analyses.ranges import wide
@@ -30,7 +30,7 @@ from pairbank.stats.measures.roc import Strings, auc, labelled_strings, pooled_p
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
-from pairbank.stats.wording import n_items, number, span, value_range, with_interval
+from pairbank.stats.wording import median_and_span, n_items, number, span, value_range, with_interval
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
@@ -181,6 +181,10 @@ def _beside_null(rows: pd.DataFrame, null: pd.DataFrame, metric: str) -> str:
 
 
 PLACES = ("model", "corpus")
+LEAST_ITEMS = 20
+"""Of a number that a headline counts."""
+LEAST_IN_BIN = 10
+"""Pairs of each bin of an r over bins that a headline counts."""
 
 
 def answer(tables: Mapping[str, pd.DataFrame], without: Mapping[tuple[str, str], str]) -> str:
@@ -194,28 +198,73 @@ def answer(tables: Mapping[str, pd.DataFrame], without: Mapping[tuple[str, str],
     first = _direct(_whole(tables["correlation"]))
     if first["value"].notna().any():
         beside = _beside_null(first, null, "pearson_sides")
-        said.append(f"**Prediction 1**: log P of the two strings of a pair correlate at r = {_range(first)}.{beside}")
+        said.append(
+            f"**Prediction 1a**: log P of the two strings of a pair correlate at r = {_typical(first)}.{beside}"
+        )
+        said.append(f"**Prediction 1b** (weaker the less minimal the pair): {_bins_said(tables['by_bin'])}")
     second = _direct(_whole(tables["with_people"]))
     if second["value"].notna().any():
         beside = _beside_null(second, null, "pearson_human")
-        said.append(f"**Prediction 2**: their difference correlates with people's at r = {_range(second)}.{beside}")
+        said.append(f"**Prediction 2a**: their difference correlates with people's at r = {_typical(second)}.{beside}")
+        said.append(f"**Prediction 2b** (weaker the less minimal the pair): {_bins_said(tables['by_bin_people'])}")
     third = _whole(tables["separability"]).query("metric == 'auc'")
     right = _whole(tables["separability"]).query("metric == 'accuracy'")
     parted = (
         "**Prediction 3**: one threshold separates grammatical from ungrammatical strings with an area under the ROC "
-        f"curve (AUC) of {_range(third)}; 0.50 is chance."
+        f"curve (AUC) of {_typical(third)}; 0.50 is chance."
     )
-    if right["value"].notna().any():
-        parted += f" Within pairs the better string scores higher in {_range(right[right['value'].notna()])}."
-    lines = [*said, parted + "".join(_without(without, third))]
+    lines = [*said, parted + "".join(_without(without, third)), *_by_score(third, right)]
     return html_as_text("\n".join(f"- {line}" for line in lines))
 
 
-def _range(rows: pd.DataFrame) -> str:
-    """Return the one value with its interval, or the smallest and the largest, and n."""
+def _typical(rows: pd.DataFrame) -> str:
+    """Return the one value with its interval, or the median, the smallest and the largest of those with enough items.
+
+    A value of fewer items than `LEAST_ITEMS` could be anything, and would be the smallest or the largest.
+    """
     known = rows[rows["value"].notna()]
-    shown = with_interval(known.iloc[0]) if len(known) == 1 else span(known["value"])
-    return f"{shown} ({n_items(rows['n'])})"
+    used = known[known["n"] >= LEAST_ITEMS]
+    if len(known) == 1:
+        return f"{with_interval(known.iloc[0])} ({n_items(known['n'])})"
+    few = sorted(set(known["corpus"]) - set(used["corpus"]))
+    left_out = f"; {', '.join(few)} left out, fewer than {LEAST_ITEMS}" if few else ""
+    if used.empty:
+        return f"{span(known['value'])} ({n_items(known['n'])}: too few items, {LEAST_ITEMS} are needed)"
+    return median_and_span(used["value"], more=f"{n_items(used['n'])}{left_out}")
+
+
+def _by_score(areas: pd.DataFrame, right: pd.DataFrame) -> Iterator[str]:
+    """Yield the median AUC of each score, and how often the better string of a pair scores higher."""
+    used = areas[areas["value"].notna() & (areas["n"] >= LEAST_ITEMS)]
+    medians = used.groupby("method", sort=False)["value"].median().sort_values(ascending=False, kind="stable")
+    if len(medians) > 1:
+        shown = ", ".join(f"`{name}` {number(value)}" for name, value in medians.items())
+        yield f"Median AUC by score: {shown}."
+    if right["value"].notna().any():
+        yield f"Within pairs the better string scores higher in a share of {_typical(right)}."
+
+
+def _bins_said(binned: pd.DataFrame) -> str:
+    """Return r of the closest and of the furthest tenth of the pairs, by cosine distance or else by edits."""
+    mine = binned[(binned["method"] == DIRECT) & (binned["subset"] == "") & binned["value"].notna()]
+    for distance in DISTANCES:
+        ends = _ends_of_bins(mine[mine["group_by"] == distance])
+        if ends.empty:
+            continue
+        lower = int((ends["last"] < ends["first"]).sum())
+        near, far = (number(float(ends[end].median())) for end in ("first", "last"))
+        over = "" if len(ends) == 1 else f" (medians of {len(ends)}); it is lower in {lower} of {len(ends)}"
+        by = distance.replace("_", " ")
+        return f"from the closest to the furthest tenth of pairs by {by}, r goes from {near} to {far}{over}."
+    return f"not tested, because no corpus has distances and {LEAST_IN_BIN} pairs in each tenth."
+
+
+def _ends_of_bins(binned: pd.DataFrame) -> pd.DataFrame:
+    """Return the first and the last r of each model and corpus whose bins all have enough pairs."""
+    keys = ["corpus", "model"]
+    full = binned[(binned.groupby(keys)["n"].transform("min") >= LEAST_IN_BIN)]
+    ends = full.sort_values("bin", kind="stable").groupby(keys, sort=False)["value"].agg(["first", "last", "size"])
+    return ends[ends["size"] > 1]
 
 
 def _without(without: Mapping[tuple[str, str], str], areas: pd.DataFrame) -> Iterator[str]:
@@ -311,7 +360,9 @@ DEFINITIONS = """\
 - **pearson_sides**: Pearson r of the score of the good string with that of the bad string over pairs, jackknife
   interval (prediction 1a); in ten equally sized bins by the distance of the two strings in `by_bin` (1b).
 - **pearson_human**: Pearson r of the difference of the two strings' scores with the difference of their mean ratings,
-  over the pairs that people rated (prediction 2a); its bins stand in the section on people.
+  over the pairs that people rated (prediction 2a); within bins in `by_bin_people` (2b).
+- **Headlines** are medians over models, corpora and scores, of numbers that rest on 20 items or more; those of bins, of
+  corpora with 10 pairs or more in every bin.
 - **auc**: all strings of the corpus are pooled, grammatical = 1, ungrammatical = 0: the share of all combinations of
   one of each in which the grammatical string scores higher, ties one half (section 6.3). Obuchowski's
   interval on the logit scale, for which both strings of a pair stay together. `n corpora (en)`: the strings of all
@@ -340,6 +391,7 @@ class _Found:
     correlations: list[dict[str, Any]] = field(default_factory=list)
     people: list[dict[str, Any]] = field(default_factory=list)
     binned: list[dict[str, Any]] = field(default_factory=list)
+    binned_people: list[dict[str, Any]] = field(default_factory=list)
     separated: list[dict[str, Any]] = field(default_factory=list)
     curves: list[pd.DataFrame] = field(default_factory=list)
     histograms: list[pd.DataFrame] = field(default_factory=list)
@@ -384,6 +436,7 @@ def _section(found: _Found, notes: Sequence[str]) -> Section:
         "correlation": long_table(found.correlations),
         "with_people": long_table(found.people),
         "by_bin": long_table(found.binned, BIN_COLUMNS),
+        "by_bin_people": long_table(found.binned_people, BIN_COLUMNS),
         "separability": long_table(found.separated),
         "null": long_table([row for rows in found.nulls.values() for row in rows]),
         "roc": pd.concat(found.curves, ignore_index=True),
@@ -415,6 +468,8 @@ def _add(found: _Found, scored: ScoredStrings, place: SummaryRow) -> None:
         sides = replace(place, metric="pearson_sides").row(pearson(scored.good, scored.bad), n_rows=scored.n_rows)
         found.correlations.append(sides)
         found.people += _with_people(scored, place)
+        if place.method == DIRECT:
+            found.binned_people += _with_people_by_bin(scored, place)
         found.binned += rows_by_bin(scored.pairs, scored.good, scored.bad, replace(place, metric="pearson_sides"))
         if is_whole:
             found.points.append(points_of(scored, place))
@@ -448,6 +503,14 @@ def _with_people(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str,
         delta = scored.good[rated] - scored.bad[rated]
         estimate = pearson(delta, scored.human_delta[rated])
         yield replace(place, versus="human", metric="pearson_human").row(estimate, n_rows=int(rated.sum()))
+
+
+def _with_people_by_bin(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str, Any]]:
+    rated = ~np.isnan(scored.human_delta)
+    if rated.sum() >= _LEAST_RATED:
+        delta, human = (scored.good - scored.bad)[rated], scored.human_delta[rated]
+        here = replace(place, versus="human", metric="pearson_human")
+        yield from rows_by_bin(scored.pairs.rows(rated), delta, human, here)
 
 
 def _separation(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str, Any]]:

@@ -27,7 +27,7 @@ from pairbank.stats.wording import number, span, with_interval
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-CONSISTENCY = "prompting_consistency"
+CONSISTENCY, MEAN_CONSISTENCY = "prompting_consistency", "prompting_mean_consistency"
 MOST_MODELS = 7
 """Whose scatters stand in one figure."""
 
@@ -42,6 +42,8 @@ def prompting_figures(cells: pd.DataFrame, asked: Sequence[Asked], models: Seque
     """
     if cells["r"].notna().any():
         yield _consistency(whole(cells), models)
+        if len(models) > 1:
+            yield _mean_consistency(mean_consistency(whole(cells)))
     yield from _performance(cells, models)
     yield from _scatters(asked, models)
 
@@ -70,6 +72,37 @@ def _consistency(found: pd.DataFrame, models: Sequence[str]) -> Figure:
             f"is of log P, else of differences (good - bad).{' A dash: r is undefined.' if undefined else ''}"
         ),
         draw=partial(matrices, panels, value_label="Pearson r", limits=(-1, 1), n_columns=n_columns),
+    )
+
+
+def mean_consistency(found: pd.DataFrame) -> pd.DataFrame:
+    """Return r of each task and prompt over models: the unweighted mean of each model's mean over corpora (Figure 3).
+
+    Args:
+        found: What `whole` returned.
+
+    Returns:
+        One row a task and prompt: `mean`, `sd` (over models), `min`, `max`, `n_models` (with a defined r).
+    """
+    of = found.groupby(["task", "prompt"], sort=False)["r"]
+    return of.agg(mean="mean", sd="std", min="min", max="max", n_models="count").reset_index()
+
+
+def _mean_consistency(means: pd.DataFrame) -> Figure:
+    panels = {
+        name: means.pivot_table(index="task", columns="prompt", values=column, sort=False, dropna=False)
+        for name, column in (("mean over models", "mean"), ("lowest model", "min"), ("highest model", "max"))
+    }
+    least, most = means["n_models"].min(), means["n_models"].max()
+    n_models = f"{most}" if least == most else f"{least} to {most}"
+    return Figure(
+        name=MEAN_CONSISTENCY,
+        caption=(
+            "Pearson r between what models say when asked and their probabilities, averaged over corpora and then over "
+            f"{n_models} models (Hu & Levy 2023, Figure 3), beside the lowest and the highest model: a row a task, a "
+            "column a prompt."
+        ),
+        draw=partial(matrices, panels, value_label="Pearson r", limits=(-1, 1), n_columns=3),
     )
 
 
@@ -165,6 +198,8 @@ def _draw_scatters(asked: Sequence[Asked]) -> Drawing:
 
 
 MOST_LINES = 25
+PAPER_TASK, JUDGED, COMPARED = "Exp. ", "Exp. 3a", "Exp. 3b"
+"""How the paper's tasks begin, which it orders by their likeness to word prediction, and the two on the same pairs."""
 _UNITS = {LOG_P: "nats", ACCURACY: "accuracy"}
 REFERENCES = (
     "Hu & Levy 2023: Prompting is not a substitute for probability measurements in large language models. EMNLP.",
@@ -180,7 +215,9 @@ DEFINITIONS = """\
   Student's t.
 - **r**: Pearson's r over items between asked and direct: of log P, or of differences (good - bad); jackknife interval.
   For `pooled` the unweighted mean over corpora (Figures 3 and 6), without an interval.
-- Items with identical sides, and corpora of which neither side is right, are left out. Nothing is drawn at random.
+- Items with identical sides, and corpora of which neither side is right, are left out. No resampling is used.
+- **mean_consistency**: r of each task and prompt, the mean over corpora of each model, then over models (Figure 3),
+  with standard deviation, lowest and highest over models.
 """
 
 
@@ -208,7 +245,11 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
         text=_text(found),
         answer=_answer(found),
         definitions=DEFINITIONS,
-        tables={"consistency": first_table(found, models), "comparisons": cells},
+        tables={
+            "consistency": first_table(found, models),
+            "mean_consistency": mean_consistency(found),
+            "comparisons": cells,
+        },
         main_table="consistency",
         main_figure=CONSISTENCY,
         figures=tuple(prompting_figures(cells, asked, models)),
@@ -288,7 +329,35 @@ def _answer(found: pd.DataFrame) -> str:
     )
     r = found["r"].dropna()
     follows = f"Pearson's r of answers with log-probabilities is {_ends(r)}." if len(r) else "No r is defined."
-    return html_as_text(f"{first} {follows}")
+    return html_as_text("\n\n".join([f"{first} {follows}", *_in_order_said(found), *_both_sentences_said(found)]))
+
+
+def _in_order_said(found: pd.DataFrame) -> Iterator[str]:
+    """Yield mean r along the paper's order of tasks and prompts, from what is most like reading probabilities on."""
+    known = found[found["r"].notna()]
+    for key, name in (("task", "task"), ("prompt", "prompt")):
+        means = known.groupby(key, sort=False)["r"].mean()
+        if len(means) < 2 or not all(str(task).startswith(PAPER_TASK) for task in found["task"]):
+            continue
+        own = known.groupby(["model", key], sort=False)["r"].mean().unstack().reindex(columns=means.index).dropna()
+        lower = int((own.iloc[:, -1] < own.iloc[:, 0]).sum())
+        shown = ", ".join(f"{place} {number(value)}" for place, value in means.items())
+        of = _counted(len(own), "model")
+        yield f"Mean r by {name}: {shown}; lower in the last than in the first in {lower} of {of}."
+
+
+def _both_sentences_said(found: pd.DataFrame) -> Iterator[str]:
+    """Yield how much more accurate answers are about two sentences beside each other than about one (Result 3)."""
+    one, both = (
+        found[found["task"] == task].groupby("model", sort=False)["asked"].mean() for task in (JUDGED, COMPARED)
+    )
+    gain = (both - one).dropna()
+    if len(gain):
+        ends = "" if len(gain) == 1 else f" (mean of {len(gain)} models; {_ends(gain)})"
+        yield (
+            f"Prompted accuracy with both sentences ({COMPARED}) minus one sentence ({JUDGED}): "
+            f"{number(float(gain.mean()), sign=True)}{ends}."
+        )
 
 
 def _sizes(part: pd.DataFrame, measure: str) -> str:

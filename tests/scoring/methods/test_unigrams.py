@@ -120,12 +120,16 @@ def test_a_whole_file_is_one_document_where_asked(tmp_path: Path) -> None:
     assert (table.n_documents, table.counts[ord("\n")]) == (1, 3)
 
 
-def test_the_sentences_of_a_corpus_are_counted_once_each() -> None:
+def test_the_better_sentences_of_a_corpus_are_counted_once_each_and_no_worse_one() -> None:
     items = pairbank.load_corpus("starter", subset="plausibility", limit=2)
     table = count_unigrams(documents_of_items(items), FakeScorer())
-    sentences = {f"{row[f'context_{side}']} {row[f'target_{side}']}" for row in items for side in ("good", "bad")}
+    sentences = {f"{row['context_good']} {row['target_good']}" for row in items}
     assert table.n_documents == len(sentences)
     assert table.n_tokens == sum(map(len, sentences))
+    labelled = items.add_column("label", [0] + [1] * (len(items) - 1))
+    assert count_unigrams(documents_of_items(labelled), FakeScorer()).n_documents == len(sentences) - 1
+    with pytest.raises(CorpusError, match="no item has a better side"):
+        documents_of_items(items.add_column("label", [0] * len(items)))
 
 
 def test_text_that_spells_a_special_token_is_counted_as_text_and_the_tokenizer_is_left_as_it_was() -> None:

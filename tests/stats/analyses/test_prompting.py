@@ -147,3 +147,44 @@ def test_tables_without_questions_or_without_truth_are_refused() -> None:
     with pytest.raises(BankError, match="of which one side is right"):
         section([table])
     assert len(layouts_of("Exp. 2")) == 3
+
+
+def test_figure_3_is_the_mean_over_models_of_their_means_over_corpora_with_its_spread(found: Section) -> None:
+    cells = found.tables["comparisons"]
+    own = cells[(cells["corpus"] == POOLED) | (cells["task"] == "Exp. 2")]
+    means = keyed(found.tables["mean_consistency"], "task", "prompt")
+    for (task, prompt), part in own.groupby(["task", "prompt"]):
+        r = part["r"].to_numpy(dtype=float)
+        here = means[task, prompt]
+        assert (here["mean"], here["sd"]) == pytest.approx((r.mean(), r.std(ddof=1)))
+        assert (here["min"], here["max"], here["n_models"]) == (r.min(), r.max(), len(MODELS))
+    (figure,) = [one for one in found.figures if one.name == "prompting_mean_consistency"]
+    drawn = figure.draw()
+    panels = [axes for axes in drawn.axes if axes.images and axes.get_title(loc="left")]
+    assert [axes.get_title(loc="left") for axes in panels] == ["mean over models", "lowest model", "highest model"]
+    assert np.asarray(panels[0].images[0].get_array())[0, 0] == pytest.approx(means["Exp. 1", PROMPTS[0]]["mean"])
+    assert "Figure 3" in figure.caption
+    assert not [one for one in section(asked_tables(["gpt2"])).figures if one.name == "prompting_mean_consistency"]
+
+
+def test_the_answer_has_mean_r_in_the_order_of_the_paper_and_what_showing_both_sentences_changes(
+    found: Section,
+) -> None:
+    cells = found.tables["comparisons"]
+    own = cells[(cells["corpus"] == POOLED) | (cells["task"] == "Exp. 2")]
+    by_task = own.groupby("task")["r"].mean()
+    shown = ", ".join(f"{task} {value:.2f}" for task, value in by_task.items())
+    by_model = own.groupby(["model", "task"])["r"].mean().unstack()
+    n_lower = (by_model["Exp. 3b"] < by_model["Exp. 1"]).sum()
+    assert f"Mean r by task: {shown}; lower in the last than in the first in {n_lower} of 3 models." in found.answer
+    assert "Mean r by prompt: MetaQuestionSimple " in found.answer
+    asked = own.groupby(["task", "model"])["asked"].mean()
+    gain = (asked["Exp. 3b"] - asked["Exp. 3a"]).mean()
+    assert f"(Exp. 3b) minus one sentence (Exp. 3a): {gain:+.2f} (mean of 3 models; " in found.answer
+
+
+def test_no_text_of_the_study_speaks_of_a_bootstrap_that_is_not_there(found: Section) -> None:
+    from pairbank.study.declaration import load_study
+
+    assert "seeded" not in " ".join(load_study("hu-levy-2023").notes)
+    assert found.draws == ""

@@ -133,8 +133,8 @@ def test_the_answer_has_each_prediction_with_its_numbers_intervals_and_n() -> No
         assert row["value"] == pytest.approx(expected, abs=1e-12)
         assert f"r = {expected:.2f} [{row['low']:.2f}, {row['high']:.2f}] (n = 199)" in found.answer
     areas = found.tables["separability"].query("metric == 'auc'").sort_values("value")
-    low, high = areas.iloc[0], areas.iloc[-1]
-    assert f"(AUC) of {low['value']:.2f} to {high['value']:.2f} (n = 199)" in found.answer
+    low, middle, high = (areas["value"].quantile(share) for share in (0, 0.5, 1))
+    assert f"(AUC) of {middle:.2f} (median of {len(areas)}; {low:.2f} to {high:.2f}; n = 199)" in found.answer
     assert found.main_figure == found.figures[0].name
 
 
@@ -146,7 +146,8 @@ def test_several_models_are_a_range() -> None:
         table.frame["direct_delta"] = table.frame["direct_good"] - table.frame["direct_bad"]
     found = section(tables)
     by_model = found.tables["correlation"].set_index("model")["value"]
-    assert f"correlate at r = {by_model.min():.2f} to {by_model.max():.2f} (n = 199)" in found.answer
+    ends = f"{by_model.min():.2f} to {by_model.max():.2f}"
+    assert f"correlate at r = {by_model.median():.2f} (median of 3; {ends}; n = 199)" in found.answer
     assert len(found.tables["areas"]) == 3
 
 
@@ -191,7 +192,7 @@ def test_a_corpus_without_area_says_why() -> None:
     labelled = labelled_table()
     one_class = replace(labelled, frame=labelled.frame.assign(label=1))
     found = section([linked_table(), one_class])
-    assert found.answer.endswith("No AUC for cola: there are no ungrammatical strings.")
+    assert "No AUC for cola: there are no ungrammatical strings." in found.answer
 
 
 def test_a_score_that_a_corpus_lacks_does_not_take_the_area_from_its_others() -> None:
@@ -200,7 +201,21 @@ def test_a_score_that_a_corpus_lacks_does_not_take_the_area_from_its_others() ->
     lacking = replace(lacking, corpus="sling", frame=lacking.frame.assign(corpus="sling", **gone))
     found = section([linked_table(), lacking])
     assert set(found.tables["areas"]["corpus"]) >= {"toy", "sling"}
-    assert found.answer.endswith("No AUC of `mean_logprob` for sling, which has no such scores.")
+    assert "No AUC of `mean_logprob` for sling, which has no such scores." in found.answer
+
+
+def test_a_headline_counts_no_number_of_a_few_items_and_has_the_bins_of_both_predictions() -> None:
+    few = rated_table(seed=5, model="m0")
+    few = replace(few, corpus="few", frame=few.frame.iloc[:9].assign(corpus="few"))
+    found = section([rated_table(seed=seed, model=f"m{seed}") for seed in range(3)] + [few])
+    lines = found.answer.splitlines()
+    assert [line[4:17] for line in lines[:4]] == [f"Prediction {name}" for name in ("1a", "1b", "2a", "2b")]
+    assert all("few left out, fewer than 20" in line for line in (lines[0], lines[2], lines[4]))
+    for line, table in ((lines[1], "by_bin"), (lines[3], "by_bin_people")):
+        bins = found.tables[table].query("method == 'direct' and group_by == 'cosine_distance' and corpus == 'toy'")
+        near, far = (bins[bins["bin"] == nth].set_index("model")["value"] for nth in (1, bins["bin"].max()))
+        shown = f"r goes from {near.median():.2f} to {far.median():.2f} (medians of 3)"
+        assert f"{shown}; it is lower in {(far < near).sum()} of 3." in line, line
 
 
 def test_a_histogram_counts_every_string_once() -> None:
