@@ -1,7 +1,8 @@
 """What do methods, models and phenomena change, beyond these very items? Scored tables in, a section out.
 
-Standardised deltas by a linear mixed model, and right choices by a logistic one; paradigms (or, in a corpus without
-them, items) are a sample of what might have been written, and so is how far a method or model does better on each.
+Standardised deltas and accuracies by a linear mixed model; paradigms (or, in a corpus without them, items) are a sample
+of what might have been written, and so is how far a method or model does better on each. From four models on, methods
+are compared on models like these; with fewer, on these models.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.shared import file_name
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.mixed import (
+    LEAST_MODELS,
     LEAST_UNITS,
     METHOD,
     MODEL,
@@ -28,8 +30,7 @@ from pairbank.stats.measures.mixed import (
     UNIT,
     Fitted,
     cells_of,
-    mixed_numbers,
-    mixed_shares,
+    fit_mixed,
 )
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 PARADIGM = "paradigm"
 SIGNIFICANCE = 0.05
-OUTCOMES = {"delta": mixed_numbers, "accuracy": mixed_shares}
+OUTCOMES = {"delta": fit_mixed, "accuracy": fit_mixed}
 _TYPES = {
     "corpus": "string",
     "outcome": "string",
@@ -51,6 +52,7 @@ _TYPES = {
     "value": "float64",
     "low": "float64",
     "high": "float64",
+    "df": "float64",
     "p": "float64",
     "p_holm": "float64",
     "n": "int64",
@@ -91,11 +93,12 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, max_i
     parts, refused, drawn = list[str](), list[str](), list[str]()
     for corpus in dict.fromkeys(table.corpus for table in tables):
         cells = _cells(corpus, [t for t in tables if t.corpus == corpus], seed=context.seed, max_items=max_items)
+        references = _references(cells.by_outcome)
         fitted: dict[str, Fitted] = {}
         reasons: dict[str, str] = {}
         for name, made in cells.by_outcome.items():
             try:
-                fitted[name] = OUTCOMES[name](made, references=_references(made))
+                fitted[name] = OUTCOMES[name](made, references=references)
             except BankError as error:
                 reasons[name] = str(error)
         if not fitted:
@@ -105,8 +108,8 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, max_i
         mine = [row for name, one in fitted.items() for row in _rows(name, one, cells)]
         rows += mine
         variances += [
-            {"corpus": corpus, "part": name, "variance": x, "unit": cells.unit}
-            for one in fitted.values()
+            {"corpus": corpus, "outcome": outcome, "part": name, "variance": x, "unit": cells.unit}
+            for outcome, one in fitted.items()
             for name, x in one.variances
         ]
         fits += [_fit_row(cells, name, one) for name, one in fitted.items()]
@@ -126,9 +129,9 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, max_i
         figures=tuple(_figures(effects)),
         references=(
             "Barr, Levy, Scheepers & Tily 2013, J Mem Lang 68:255-278: random effects",
-            "Liang & Zeger 1986, Biometrika 73:13-22; Mancl & DeRouen 2001, Biometrics 57:126-134: logistic model",
+            "Bates, Maechler, Bolker & Walker 2015, J Stat Softw 67(1): REML",
+            "Kuznetsova, Brockhoff & Christensen 2017, J Stat Softw 82(13): Satterthwaite's degrees of freedom",
             "Nakagawa & Schielzeth 2013, Methods in Ecology and Evolution 4:133-142: R2 of mixed models",
-            "Zheng 2000, Statistics in Medicine 19:1265-1275: R2 of logistic models of means",
             "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
         ),
     )
@@ -197,11 +200,18 @@ def _of_table(
             yield name, cells_of(values, units=units, method=method, model=table.model, phenomena=phenomena)
 
 
-def _references(cells: pd.DataFrame) -> dict[str, str]:
-    """Return what others are compared with: `direct`, and the first model by name, the same for all outcomes."""
+def _references(by_outcome: dict[str, pd.DataFrame]) -> dict[str, str]:
+    """Return what others are compared with, the same for all outcomes: `direct`, and a model with all methods.
+
+    Of several, the first by name; position bias leaves some models without the accuracy of a method.
+    """
+    cells = next((by_outcome[name] for name in ("accuracy", "delta") if len(by_outcome[name])), _NOTHING)
     if cells.empty:
         return {}
-    return {MODEL: min(cells[MODEL])} | ({METHOD: DIRECT} if DIRECT in set(cells[METHOD]) else {})
+    methods = cells.groupby(MODEL)[METHOD].nunique()
+    return {MODEL: min(methods.index[methods == methods.max()])} | (
+        {METHOD: DIRECT} if DIRECT in set(cells[METHOD]) else {}
+    )
 
 
 def _rows(outcome: str, fitted: Fitted, cells: _Cells) -> list[dict[str, Any]]:
@@ -219,6 +229,7 @@ def _rows(outcome: str, fitted: Fitted, cells: _Cells) -> list[dict[str, Any]]:
                     "value": one.estimate.value,
                     "low": one.estimate.low,
                     "high": one.estimate.high,
+                    "df": one.degrees,
                     "p": one.p,
                     "p_holm": holm,
                     "n": one.estimate.n,
@@ -245,16 +256,25 @@ def _said(rows: pd.DataFrame, cells: _Cells) -> str:
             versus = _versus(str(most["versus"]))
             by = with_interval(most, sign=True, interval=len(mine) == 1)
             said.append(
-                f"{outcome}: of {len(mine)} {_PLURAL[str(term)]}, {differ} differ from {versus} at {SIGNIFICANCE} "
-                f"(Holm); `{most['level']}` is furthest from it, by {by} "
-                f"{_UNITS[str(outcome)]}, "
-                f"Holm's {p_value(most['p_holm'])}"
+                f"{outcome}{_sample(str(term), cells.by_outcome[str(outcome)])}: of {len(mine)} {_PLURAL[str(term)]}, "
+                f"{differ} differ from {versus} at {SIGNIFICANCE} (Holm); `{most['level']}` is furthest from it, "
+                f"by {by} {_UNITS[str(outcome)]}, Holm's {p_value(most['p_holm'])}"
             )
     return ". ".join(said) + "." + (f" Accuracies: {cells.apart}" if cells.apart else "")
 
 
+def _sample(term: str, cells: pd.DataFrame) -> str:
+    """Return which models, or methods, a comparison is about."""
+    methods, models = (cells[name].nunique() for name in (METHOD, MODEL))
+    if term == METHOD:
+        if models >= LEAST_MODELS:
+            return f" of models like these {models}"
+        return f" of these {models} models" if models > 1 else ""
+    return f" by these {methods} methods" if term == MODEL and methods > 1 else ""
+
+
 _PLURAL = {METHOD: "other methods", MODEL: "other models", PHENOMENON: "phenomena"}
-_UNITS = {"delta": "standard deviations", "accuracy": "log odds"}
+_UNITS = {"delta": "standard deviations", "accuracy": "in accuracy"}
 
 
 def _versus(level: str) -> str:
@@ -281,16 +301,18 @@ def _figures(effects: pd.DataFrame) -> list[Figure]:
 
 DEFINITIONS = f"""\
 - **delta**: each method's difference (good - bad) over its standard deviation on the corpus, by model, so that nats and
-  points of a scale are comparable; linear mixed model (REML). **accuracy**: share of right choices, by the definition
-  of each method's paper, without models that have position bias; logistic model of the mean (GEE), with standard errors
-  over units (Mancl & DeRouen), effects in log odds.
+  points of a scale are comparable. **accuracy**: share of right choices, by the definition of each method's paper,
+  without models that have position bias. Both by a linear mixed model (REML); its variances may be 0.
 - **units**: paradigms where the corpus has {LEAST_UNITS} or more (each is the mean of its items, and counts once
-  whatever its size), else items, of which at most `max_items` are drawn (option). What units, methods within units and
-  models within units vary is in `variance`, in squared standard deviations; items within paradigms are in the rest.
-- **r_squared**: share of the variance of cells that methods, models and phenomena explain (linear: Nakagawa &
-  Schielzeth's marginal R2; logistic: Zheng's, 1 - squares left over / squares around the mean).
-  **r_squared_with_units**: with the units as well (conditional R2); the logistic model has none.
+  whatever its size), else items, of which at most `max_items` are drawn (option). `variance` has the variances of
+  units, of methods and models within units, and the rest, with items within paradigms.
+- **models**: from {LEAST_MODELS} models on, how much a method changes a single model is random as well
+  (`method x model`), so that methods are compared on models like these, as if they were drawn at random. With fewer,
+  methods are compared on these models. Models are compared by these methods; one that lacks a method has wider
+  intervals.
+- **r_squared**: share of the variance of cells that methods, models and phenomena explain (Nakagawa & Schielzeth's
+  marginal R2). **r_squared_with_units**: with all random effects as well (conditional R2).
 - **versus**: `direct`, or the first method, or model; for phenomena (each with two units or more) the mean of all.
-- Intervals are Student's at level 0.95, with units - 1 (for phenomena: - their number) degrees of freedom. **p_holm**:
-  corrected for all levels of the term and outcome. A model that does not converge has no numbers, and a reason.
+- Intervals are Student's at level 0.95; **df** are Satterthwaite's. **p_holm**: corrected for all levels of the term
+  and outcome. A model that cannot be fitted has no numbers, and a reason.
 """

@@ -1,17 +1,18 @@
-"""What do methods, models and phenomena change, when items and paradigms are a sample? Cells in, effects out.
+"""What do methods, models and phenomena change, when paradigms, items and models are a sample? Cells in, effects out.
 
-A cell is what one method of one model gives on one unit: a paradigm (the mean of its items) or an item. Units are drawn
-at random, and so is how far each method and each model is better or worse on a unit than elsewhere (Barr et al. 2013,
-J Mem Lang 68:255-278): numbers by a linear mixed model (REML), shares by a logistic model with the standard errors of
-Mancl & DeRouen 2001 (GEE: Liang & Zeger 1986). Intervals are Student's, with units - 1 degrees of freedom.
+A cell is what one method of one model gives on one unit: a paradigm (the mean of its items) or an item. Random are
+units, methods within units, models within units (Barr et al. 2013, J Mem Lang 68:255-278) and, from four models on,
+methods within models. The linear mixed model is fitted by REML, profiled over the ratios of these variances to the
+residual one, which may be 0 (Bates et al. 2015, J Stat Softw 67(1), section 3); degrees of freedom are Satterthwaite's
+(Kuznetsova, Brockhoff & Christensen 2017, J Stat Softw 82(13)). Units with the same cells share a covariance matrix.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -20,12 +21,21 @@ from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import Estimate, undefined
 
 if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
+    from pairbank.arrays import FloatArray, IntArray
 
-LINEAR, LOGISTIC = "mixed-reml", "gee-logit"
+REML = "mixed-reml"
 METHOD, MODEL, PHENOMENON, UNIT, VALUE = "method", "model", "phenomenon", "unit", "value"
+BY_UNIT = (UNIT, f"{METHOD} x {UNIT}", f"{MODEL} x {UNIT}")
+BY_MODEL = f"{METHOD} x {MODEL}"
+REST = "rest"
 LEAST_UNITS = 10
 """Units that intervals need."""
+LEAST_MODELS = 4
+"""Models that can be a sample of models."""
+_LARGEST = 1 - 1e-6
+"""Of ratio / (1 + ratio), for a variance ratio."""
+_FLAT = 0.01
+"""Slope of -2 log likelihood that an optimum may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +48,11 @@ class Effect:
     versus: str
     """The reference level, or `mean` of all levels."""
     estimate: Estimate
-    """In standard deviations of a delta, or log odds; n counts units."""
+    """In the unit of the values; n counts units."""
     p: float
     """Two-sided; NaN where there is none."""
+    degrees: float = np.nan
+    """Satterthwaite's degrees of freedom."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +61,20 @@ class Fitted:
 
     effects: tuple[Effect, ...]
     variances: tuple[tuple[str, float], ...]
-    """Of units, of methods and of models within units, and the rest; empty for shares."""
+    """Of units, of methods and of models within units, of methods within models, and the rest."""
     r_squared: float = np.nan
     """Share of the cells' variance that methods, models and phenomena explain."""
     r_squared_with_units: float = np.nan
-    """The same with what units, and methods and models within them, vary; NaN for shares."""
+    """The same with all random effects."""
     reason: str | None = None
     """Why the model could not be fitted; None where it could."""
 
 
-def mixed_numbers(cells: pd.DataFrame, *, references: dict[str, str] | None = None) -> Fitted:
-    """Return the effects on numbers, by a linear mixed model.
+def fit_mixed(cells: pd.DataFrame, *, references: dict[str, str] | None = None) -> Fitted:
+    """Return the effects on numbers or shares, by a linear mixed model.
+
+    From four models on, methods are compared on models like these: how much a method changes a single model is random.
+    With fewer, on these models. Models are compared by these methods, so that this variance is no part of their error.
 
     Args:
         cells: Columns unit, method, model, value, and phenomenon where it counts; one row a unit, method and model.
@@ -68,111 +83,329 @@ def mixed_numbers(cells: pd.DataFrame, *, references: dict[str, str] | None = No
     Raises:
         BankError: If there are no two methods or models, or fewer than ten units.
     """
-    from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
-
     plan = _planned(cells, references or {})
-    n_method, n_model = cells[METHOD].nunique(), cells[MODEL].nunique()
-    parts = [METHOD] * (n_method > 1 and n_model > 1) + [MODEL] * (n_model > 1 and n_method > 1)
-    spread = plan.cells[VALUE].std(ddof=0)
-    specification = VCSpec(
-        parts,
-        [[list(_dummies(plan.cells[name]).columns)] * plan.n_units for name in parts],
-        [_by_unit(_dummies(plan.cells[name]).to_numpy(), plan) for name in parts],
-    )
-    model = MixedLM(
-        plan.cells[VALUE].to_numpy() / spread,
-        plan.design,
-        groups=plan.codes,
-        exog_re=np.ones((len(plan.cells), 1)),
-        exog_vc=specification if parts else None,
-    )
-    fit, reason = _fit(lambda: model.fit(reml=True, method=["lbfgs", "bfgs"]))
-    if fit is None:
-        return _unfitted(plan, str(reason), LINEAR)
-    n_fixed = plan.design.shape[1]
-    effects = _effects(
-        plan, fit.fe_params * spread, np.asarray(fit.cov_params())[:n_fixed, :n_fixed] * spread**2, LINEAR
-    )
-    found = [(UNIT, float(fit.cov_re[0, 0])), *zip(parts, map(float, fit.vcomp), strict=True), ("rest", fit.scale)]
-    fixed = float(np.var(plan.design @ np.asarray(fit.fe_params)))
-    whole = fixed + sum(float(x) for _, x in found)
+    if plan.n_cells <= plan.n_fixed:
+        return _unfitted(plan, f"{plan.n_cells} cells for {plan.n_fixed} effects leave none for their error")
+    ratios = _optimum(plan)
+    if ratios is None:
+        return _unfitted(plan, "the restricted likelihood has no optimum: effects leave nearly no variation")
+    best = plan.at(ratios)
+    if not best.scale > 1e-12 * plan.spread**2:
+        return _unfitted(plan, "no variation is left beside the effects, so that they have no error")
+    variances = np.append(ratios, 1.0) * best.scale
+    covariances, degrees = _uncertainty(plan, variances)
+    shown = [name for name in (*BY_UNIT, BY_MODEL) if name in plan.parts]
+    fixed = float(np.var(plan.fitted(best.effects)))
+    whole = fixed + float(variances.sum())
     return Fitted(
-        effects=effects,
-        variances=tuple((name, float(x) * spread**2) for name, x in found),
+        effects=tuple(_effects(plan, best.effects, covariances, degrees)),
+        variances=tuple(zip([*shown, REST], map(float, variances), strict=True)),
         r_squared=fixed / whole,
-        r_squared_with_units=1 - float(fit.scale) / whole,
+        r_squared_with_units=1 - best.scale / whole,
     )
-
-
-def mixed_shares(cells: pd.DataFrame, *, references: dict[str, str] | None = None) -> Fitted:
-    """Return the effects on shares (0 to 1), as log odds, by a logistic model with standard errors over units.
-
-    Args:
-        cells: As for `mixed_numbers`, with shares as values.
-        references: As there.
-    """
-    from statsmodels.genmod.cov_struct import Exchangeable
-    from statsmodels.genmod.families import Binomial
-    from statsmodels.genmod.generalized_estimating_equations import GEE
-
-    plan = _planned(cells, references or {})
-    model = GEE(
-        plan.cells[VALUE].to_numpy(), plan.design, groups=plan.codes, family=Binomial(), cov_struct=Exchangeable()
-    )
-    fit, reason = _fit(lambda: model.fit(cov_type="bias_reduced", maxiter=200))
-    if fit is None or np.abs(fit.params).max() > 15:
-        return _unfitted(plan, reason or "a method or model is right, or wrong, nearly everywhere", LOGISTIC)
-    values = plan.cells[VALUE].to_numpy()
-    left = float(np.sum((values - np.asarray(fit.fittedvalues)) ** 2) / np.sum((values - values.mean()) ** 2))
-    effects = _effects(plan, fit.params, np.asarray(fit.cov_params()), LOGISTIC)
-    return Fitted(effects=effects, variances=(), r_squared=1 - left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Pattern:
+    """Units that have the same cells: the sums that a likelihood takes, whatever the variances are."""
+
+    kinds: IntArray
+    """Number of the method and model of each cell, shape (cells,)."""
+    alike: tuple[FloatArray, ...]
+    """For each random part within units, which two cells share its level, shape (cells, cells)."""
+    n_units: int
+    between: FloatArray
+    """Sum over units of the columns that are the same for all cells of a unit, shape (columns,)."""
+    between_squares: FloatArray
+    values: FloatArray
+    """Sum over units of the cells' values, shape (cells,)."""
+    between_values: FloatArray
+    """Sum over units of columns times values, shape (columns, cells)."""
+    value_squares: FloatArray
+    """Shape (cells, cells)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """The restricted likelihood at some variance ratios; the residual variance is profiled out."""
+
+    deviance: float
+    """-2 log restricted likelihood, but for a constant."""
+    effects: FloatArray
+    covariance: FloatArray
+    """Of the effects, for a residual variance of 1."""
+    scale: float
+    """Residual variance."""
+    traces: FloatArray
+    """tr(P V_k) of each part, P and V for a residual variance of 1."""
+    quadratics: FloatArray
+    """y' P V_k P y."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Plan:
-    cells: pd.DataFrame
-    codes: np.ndarray
-    design: FloatArray
+    patterns: tuple[_Pattern, ...]
+    parts: tuple[str, ...]
+    """Random parts: those within units in the order of each pattern's `alike`, then methods within models."""
+    by_kind: FloatArray
+    """Columns of the design that depend on method and model, shape (kinds, columns)."""
+    n_between: int
+    n_cells: int
+    n_units: int
+    n_methods: int
     contrasts: tuple[tuple[str, str, str, FloatArray], ...]
     """Term, level, what it is compared with, and its weights on the columns of the design."""
-    n_units: int
-    n_between: int
-    """Parameters that units have in common with no other unit of theirs: phenomena."""
+    design: FloatArray
+    spread: float
+
+    @property
+    def n_fixed(self) -> int:
+        return int(self.design.shape[1])
+
+    def fitted(self, effects: FloatArray) -> FloatArray:
+        return np.asarray(self.design @ effects)
+
+    @cached_property
+    def _columns(self) -> FloatArray:
+        """From (kinds, columns between units, value) to (design, value, kinds)."""
+        n_kinds = len(self.by_kind)
+        made = np.zeros((n_kinds + self.n_between + 1, self.n_fixed + 1 + n_kinds))
+        made[:n_kinds, : self.by_kind.shape[1]] = self.by_kind
+        made[n_kinds:, self.by_kind.shape[1] : self.n_fixed + 1] = np.eye(self.n_between + 1)
+        made[:n_kinds, self.n_fixed + 1 :] = np.eye(n_kinds)
+        return made
+
+    def _products(self, weights: Sequence[FloatArray]) -> FloatArray:
+        """Return [design, value, kinds]' W [design, value, kinds], W the weights of each unit's cells."""
+        n_kinds, n_between = len(self.by_kind), self.n_between
+        whole = np.zeros((n_kinds + n_between + 1,) * 2)
+        between = slice(n_kinds, n_kinds + n_between)
+        for pattern, weight in zip(self.patterns, weights, strict=True):
+            sums = weight.sum(axis=1)
+            whole[np.ix_(pattern.kinds, pattern.kinds)] += pattern.n_units * weight
+            whole[pattern.kinds, between] += np.outer(sums, pattern.between)
+            whole[pattern.kinds, -1] += weight @ pattern.values
+            whole[between, between] += sums.sum() * pattern.between_squares
+            whole[between, -1] += pattern.between_values @ sums
+            whole[-1, -1] += float((weight * pattern.value_squares).sum())
+        whole[between, :n_kinds] = whole[:n_kinds, between].T
+        whole[-1, :-1] = whole[:-1, -1]
+        return np.asarray(self._columns.T @ whole @ self._columns)
+
+    def at(self, ratios: FloatArray) -> _State:
+        """Return the likelihood, its parts and the effects at these ratios of variances to the residual one."""
+        within = ratios[: len(ratios) - (BY_MODEL in self.parts)]
+        root = np.sqrt(ratios[-1]) if BY_MODEL in self.parts else 0.0
+        inverses, log_determinant = list[np.ndarray](), 0.0
+        for pattern in self.patterns:
+            covariance = np.eye(len(pattern.kinds))
+            for ratio, alike in zip(within, pattern.alike, strict=True):
+                covariance += ratio * alike
+            log_determinant += pattern.n_units * float(np.linalg.slogdet(covariance)[1])
+            inverses.append(np.linalg.inv(covariance))
+        products = self._products(inverses)
+        # The design and, scaled by their standard deviation, methods within models: Henderson's equations.
+        n_fixed, kinds = self.n_fixed, slice(self.n_fixed + 1, None)
+        kept = np.r_[:n_fixed, n_fixed + 1 : len(products)] if root else np.arange(n_fixed)
+        scales = np.where(kept < n_fixed, 1.0, root)
+        system = products[np.ix_(kept, kept)] * np.outer(scales, scales) + np.diag((kept > n_fixed).astype(float))
+        inverse = np.linalg.inv(system)
+        target = products[kept, n_fixed] * scales
+        solved = inverse @ target
+        left = float(products[n_fixed, n_fixed] - target @ solved)
+        degrees = self.n_cells - n_fixed
+        residual = np.zeros(len(products))
+        residual[kept], residual[n_fixed] = -solved * scales, 1.0
+        traces, quadratics = list[float](), list[float]()
+        projector = inverse * np.outer(scales, scales)
+        for nth in range(len(within)):
+            shared = [w @ p.alike[nth] for w, p in zip(inverses, self.patterns, strict=True)]
+            inner = self._products([one @ w for one, w in zip(shared, inverses, strict=True)])
+            plain = sum(p.n_units * float(np.trace(one)) for one, p in zip(shared, self.patterns, strict=True))
+            traces.append(plain - float((projector * inner[np.ix_(kept, kept)]).sum()))
+            quadratics.append(float(residual @ inner @ residual))
+        if BY_MODEL in self.parts:
+            across = products[kinds, :][:, kept]
+            traces.append(float(np.trace(products[kinds, kinds])) - float((across @ projector * across).sum()))
+            quadratics.append(float(((products[kinds] @ residual) ** 2).sum()))
+        log_determinant += float(np.linalg.slogdet(system)[1])
+        return _State(
+            deviance=log_determinant + degrees * np.log(max(left, 1e-300) / degrees),
+            effects=solved[:n_fixed],
+            covariance=inverse[:n_fixed, :n_fixed],
+            scale=left / degrees,
+            traces=np.array(traces),
+            quadratics=np.array(quadratics),
+        )
+
+
+def _optimum(plan: _Plan) -> FloatArray | None:
+    """Return the variance ratios of the largest restricted likelihood, each 0 or more; None if none is found."""
+    from scipy.optimize import minimize
+
+    if not plan.parts:
+        return np.zeros(0)
+
+    def deviance(bounded: FloatArray) -> tuple[float, FloatArray]:
+        ratios = bounded / (1 - bounded)
+        state = plan.at(ratios)
+        slope = state.traces - state.quadratics / max(state.scale, 1e-300)
+        return state.deviance, slope * (1 + ratios) ** 2
+
+    for start in (0.3, 0.05, 0.8):
+        found = minimize(
+            deviance, np.full(len(plan.parts), start), jac=True, method="L-BFGS-B",
+            bounds=[(0, _LARGEST)] * len(plan.parts), options={"ftol": 1e-13, "gtol": 1e-7, "maxiter": 500},
+        )  # fmt: skip
+        _, slope = deviance(found.x)
+        downhill = np.where(found.x > 0, np.abs(slope), -slope)
+        if (found.x < _LARGEST).all() and (downhill <= _FLAT).all():
+            return np.asarray(found.x / (1 - found.x))
+    return None
+
+
+def _uncertainty(plan: _Plan, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the covariance of each contrast's weights, shape (contrasts,), and its degrees of freedom.
+
+    Satterthwaite's: twice the squared variance of the contrast over the variance of that variance, which is by the
+    delta method from the observed information of the variances that are not 0.
+    """
+    free = np.append(variances[:-1] > 1e-6 * variances[-1], True)
+    within = np.array([weights for *_, weights in plan.contrasts])
+    by_methods = BY_MODEL in plan.parts
+    lost = np.array([2 / plan.n_methods if by_methods and term == MODEL else 0.0 for term, *_ in plan.contrasts])
+
+    def errors(at: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the contrasts' variances and the slopes of -2 log restricted likelihood."""
+        state = plan.at(at[:-1] / at[-1])
+        squares = np.einsum("ij,jk,ik->i", within, state.covariance, within) * at[-1]
+        squares = squares - lost * (at[-2] if len(at) > 1 else 0.0)
+        ratios, left = at[:-1] / at[-1], state.scale * (plan.n_cells - plan.n_fixed)
+        traces = np.append(state.traces, plan.n_cells - plan.n_fixed - ratios @ state.traces)
+        quadratics = np.append(state.quadratics, left - ratios @ state.quadratics)
+        return squares, traces / at[-1] - quadratics / at[-1] ** 2
+
+    squares, _ = errors(variances)
+    which = np.flatnonzero(free)
+    information, slopes = np.zeros((len(which),) * 2), np.zeros((len(which), len(squares)))
+    for row, nth in enumerate(which):
+        step = np.zeros(len(variances))
+        step[nth] = 1e-4 * variances[nth]
+        above, below = errors(variances + step), errors(variances - step)
+        slopes[row] = (above[0] - below[0]) / (2 * step[nth])
+        information[row] = (above[1] - below[1])[which] / (2 * step[nth])
+    scaled = np.outer(variances[which], variances[which])  # so that the inverse does not depend on units
+    spread = 2 * np.linalg.pinv((information + information.T) / 2 * scaled, rcond=1e-8, hermitian=True) * scaled
+    uncertain = np.einsum("ki,kl,li->i", slopes, spread, slopes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        degrees = 2 * squares**2 / uncertain
+    degrees = np.where(np.isfinite(degrees) & (degrees > 0), degrees, plan.n_cells - plan.n_fixed)
+    return squares, np.clip(degrees, 1, plan.n_cells - plan.n_fixed)
 
 
 def _planned(cells: pd.DataFrame, references: dict[str, str]) -> _Plan:
-    ordered = cells.sort_values([UNIT, METHOD, MODEL], kind="stable").reset_index(drop=True)
-    codes, units = pd.factorize(ordered[UNIT])
-    if len(units) < LEAST_UNITS:
-        raise BankError(f"{len(units)} units; a mixed model needs {LEAST_UNITS} items or paradigms")
-    if not np.ptp(ordered[VALUE].to_numpy()):
+    keys = [UNIT, METHOD, MODEL]
+    ordered = cells.sort_values(keys, kind="stable").reset_index(drop=True)
+    if ordered.duplicated(keys).any():
+        raise BankError("a unit has two cells of one method and model; give their mean")
+    n_units = ordered[UNIT].nunique()
+    if n_units < LEAST_UNITS:
+        raise BankError(f"{n_units} units; a mixed model needs {LEAST_UNITS} items or paradigms")
+    values = ordered[VALUE].to_numpy(dtype=np.float64)
+    if not np.ptp(values):
         raise BankError("every cell has the same value")
-    blocks: list[FloatArray] = [np.ones((len(ordered), 1))]
+    n_methods, n_models = (ordered[name].nunique() for name in (METHOD, MODEL))
+    methods, models = (pd.factorize(ordered[name], sort=True)[0] for name in (METHOD, MODEL))
+    kinds, first, kind = np.unique(methods * n_models + models, return_index=True, return_inverse=True)
+    crossed = min(n_methods, n_models) > 1
+    blocks, contrasts = _terms(ordered, references, crossed=crossed and len(kinds) == n_methods * n_models)
+    design = np.column_stack(list(blocks.values()))
+    if not contrasts or np.linalg.matrix_rank(design) < design.shape[1]:
+        raise BankError("nothing to compare: no two methods or models on the same units")
+    n_between = blocks[PHENOMENON].shape[1] if PHENOMENON in blocks else 0
+    n_by_kind = design.shape[1] - n_between
+    within = [UNIT] * (len(kinds) > 1) + [*BY_UNIT[1:]] * crossed
+    return _Plan(
+        patterns=tuple(_patterns(ordered, kind, values, design[:, n_by_kind:], levels=(methods, models), parts=within)),
+        parts=(*within, *[BY_MODEL] * (crossed and n_models >= LEAST_MODELS)),
+        by_kind=design[first, :n_by_kind],
+        n_between=n_between,
+        n_cells=len(ordered),
+        n_units=n_units,
+        n_methods=n_methods,
+        contrasts=tuple(
+            (term, str(level), versus, np.pad(w, (start, design.shape[1] - start - len(w))))
+            for term, level, versus, start, w in contrasts
+        ),
+        design=design,
+        spread=float(values.std()),
+    )
+
+
+def _terms(
+    cells: pd.DataFrame, references: dict[str, str], *, crossed: bool
+) -> tuple[dict[str, FloatArray], list[tuple[str, str, str, int, FloatArray]]]:
+    """Return columns of the design by term, and contrasts: term, level, versus, first column and weights from there.
+
+    Below four models that all have all methods, effects of methods are means over these models: how much a method
+    changes a single one is a fixed effect as well, centred over methods and over models.
+    """
+    blocks: dict[str, FloatArray] = {"": np.ones((len(cells), 1))}
     contrasts: list[tuple[str, str, str, int, FloatArray]] = []
-    n_between = 1
     for term in (METHOD, MODEL, PHENOMENON):
-        levels = _levels(ordered, term)
+        levels = _levels(cells, term)
         if len(levels) < 2:
             continue
-        reference = references.get(term, levels[0])
+        reference = references[term] if references.get(term) in levels else levels[0]
         others = [level for level in levels if level != reference]
-        blocks.append(np.column_stack([(ordered[term] == level).to_numpy(dtype=np.float64) for level in others]))
-        start = sum(block.shape[1] for block in blocks[:-1])
-        weights = np.eye(len(others))
+        start, weights = sum(block.shape[1] for block in blocks.values()), np.eye(len(others))
+        blocks[term] = np.column_stack([(cells[term] == level).to_numpy(dtype=np.float64) for level in others])
         if term == PHENOMENON:
-            n_between = len(levels)
             weights = np.vstack([np.zeros(len(others)), weights]) - 1 / len(levels)
             contrasts += [(term, x, "mean", start, w) for x, w in zip([reference, *others], weights, strict=True)]
         else:
             contrasts += [(term, x, reference, start, w) for x, w in zip(others, weights, strict=True)]
-    design = np.column_stack(blocks)
-    if not contrasts or np.linalg.matrix_rank(design) < design.shape[1]:
-        raise BankError("nothing to compare: no two methods or models on the same units")
-    spread = tuple(
-        (term, level, versus, np.pad(w, (start, design.shape[1] - start - len(w))))
-        for term, level, versus, start, w in contrasts
-    )
-    return _Plan(cells=ordered, codes=codes, design=design, contrasts=spread, n_units=len(units), n_between=n_between)
+        if term == MODEL and crossed and len(levels) < LEAST_MODELS:
+            by_method = blocks[METHOD] - 1 / (blocks[METHOD].shape[1] + 1)
+            by_model = blocks[MODEL] - 1 / len(levels)
+            blocks[BY_MODEL] = (by_method[:, :, np.newaxis] * by_model[:, np.newaxis]).reshape(len(cells), -1)
+    return blocks, contrasts
+
+
+def _patterns(
+    cells: pd.DataFrame,
+    kind: IntArray,
+    values: FloatArray,
+    between: FloatArray,
+    *,
+    levels: tuple[IntArray, IntArray],
+    parts: Sequence[str],
+) -> Iterator[_Pattern]:
+    """Yield the sums over units that have the same cells; cells of a unit follow each other."""
+    starts = np.flatnonzero(np.diff(pd.factorize(cells[UNIT])[0], prepend=-1))
+    alike: dict[bytes, list[int]] = {}
+    ends = [*starts[1:], len(cells)]
+    sizes = dict(zip(starts.tolist(), ends, strict=True))
+    for start, end in sizes.items():
+        alike.setdefault(kind[start:end].tobytes(), []).append(start)
+    for units in alike.values():
+        rows = np.arange(units[0], sizes[units[0]])
+        stacked = np.stack([values[start : sizes[start]] for start in units])
+        columns = between[units]
+        shared = {
+            part: (level[rows, np.newaxis] == level[rows]).astype(np.float64)
+            for part, level in zip(BY_UNIT, (np.zeros_like(kind), *levels), strict=True)
+        }
+        yield _Pattern(
+            kinds=kind[rows],
+            alike=tuple(shared[part] for part in parts),
+            n_units=len(units),
+            between=columns.sum(axis=0),
+            between_squares=columns.T @ columns,
+            values=stacked.sum(axis=0),
+            between_values=columns.T @ stacked,
+            value_squares=stacked.T @ stacked,
+        )
 
 
 def _levels(cells: pd.DataFrame, term: str) -> list[str]:
@@ -184,50 +417,26 @@ def _levels(cells: pd.DataFrame, term: str) -> list[str]:
     return list(dict.fromkeys(cells[term]))
 
 
-def _dummies(column: pd.Series[Any]) -> pd.DataFrame:
-    return pd.get_dummies(column, dtype=float)
-
-
-def _by_unit(matrix: FloatArray, plan: _Plan) -> list[FloatArray]:
-    cuts = np.flatnonzero(np.diff(plan.codes)) + 1
-    return np.split(matrix, cuts)
-
-
-def _fit(fit: Any) -> tuple[Any, str | None]:  # noqa: ANN401 - statsmodels has no types
-    """Return a fit, or None and why there is none."""
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        try:
-            found = fit()
-        except (np.linalg.LinAlgError, ValueError, FloatingPointError) as error:
-            return None, f"it cannot be fitted: {error}"
-    failed = any("not converge" in str(warning.message) for warning in told)
-    if failed or not getattr(found, "converged", True) or not np.isfinite(np.asarray(found.cov_params())).any():
-        return None, "it did not converge"
-    return found, None
-
-
-def _effects(plan: _Plan, parameters: FloatArray, covariance: FloatArray, method: str) -> tuple[Effect, ...]:
+def _effects(plan: _Plan, effects: FloatArray, squares: FloatArray, degrees: FloatArray) -> Iterator[Effect]:
     from scipy.stats import t
 
-    found = []
-    for term, level, versus, weights in plan.contrasts:
-        value, error = float(weights @ parameters), float(np.sqrt(weights @ covariance @ weights))
-        freedom = plan.n_units - (plan.n_between if term == PHENOMENON else 1)
-        if not np.isfinite(value + error) or error <= 0:
-            made, p = undefined("no standard error", n=plan.n_units, method=method), np.nan
-        else:
-            reach = float(t.isf(0.025, freedom)) * error
-            made = Estimate(value=value, low=value - reach, high=value + reach, n=plan.n_units, method=method)
-            p = float(2 * t.sf(abs(value) / error, freedom))
-        found.append(Effect(term=term, level=str(level), versus=versus, estimate=made, p=p))
-    return tuple(found)
+    for (term, level, versus, weights), square, freedom in zip(plan.contrasts, squares, degrees, strict=True):
+        value, error = float(weights @ effects), float(np.sqrt(square))
+        reach = float(t.isf(0.025, freedom)) * error
+        yield Effect(
+            term=term,
+            level=level,
+            versus=versus,
+            estimate=Estimate(value=value, low=value - reach, high=value + reach, n=plan.n_units, method=REML),
+            p=float(2 * t.sf(abs(value) / error, freedom)),
+            degrees=float(freedom),
+        )
 
 
-def _unfitted(plan: _Plan, reason: str, method: str) -> Fitted:
-    nothing = undefined(reason, n=plan.n_units, method=method)
+def _unfitted(plan: _Plan, reason: str) -> Fitted:
+    nothing = undefined(reason, n=plan.n_units, method=REML)
     effects = [
-        Effect(term=term, level=str(level), versus=versus, p=np.nan, estimate=nothing)
+        Effect(term=term, level=level, versus=versus, p=np.nan, estimate=nothing)
         for term, level, versus, _ in plan.contrasts
     ]
     return Fitted(effects=tuple(effects), variances=(), reason=reason)

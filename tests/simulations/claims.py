@@ -8,7 +8,10 @@ In: nothing but seeds; out: Markdown. About half an hour on one core; the small 
 from __future__ import annotations
 
 import argparse
+import itertools
+import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from claims_nulls import KINDS, association_misses, equivalence_errors, mixed_errors
 
@@ -17,8 +20,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=200)
+    parser.add_argument("--only", choices=("equivalence", "associations", "mixed"))
     given = parser.parse_args(arguments)
-    for lines in (equivalence(), associations(given.repetitions), mixed(given.repetitions)):
+    tables = {
+        "equivalence": equivalence(),
+        "associations": associations(given.repetitions),
+        "mixed": mixed(given.repetitions),
+    }
+    for lines in [tables[given.only]] if given.only else tables.values():
         for line in lines:
             print(line, flush=True)  # noqa: T201
         print(flush=True)  # noqa: T201
@@ -41,24 +50,33 @@ def associations(repetitions: int) -> Iterator[str]:
 
 
 def mixed(repetitions: int) -> Iterator[str]:
-    """Yield coverage of a method's effect, and how often something is said to differ where nothing does."""
-    yield "| outcome | units | items each | effect | covered | methods said | models said | phenomena said | fitted |"
+    """Yield coverage of a method's effect, how often something is said to differ where nothing does, and power."""
+    yield "| values | models | units | sd by model | effect | covered | methods said | models said | phenomena said |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
-    for kind, units, items, effect in [
-        ("numbers", 30, 10, 0.0),
-        ("numbers", 30, 10, 0.5),
-        ("numbers", 67, 10, 0.0),
-        ("shares", 30, 10, 0.0),
-        ("shares", 67, 10, 0.0),
-        ("shares", 200, 1, 0.0),
-        ("numbers", 200, 1, 0.0),
-    ]:
-        found = mixed_errors(kind, units, 3, 3, n_items=items, n_runs=repetitions, seed=0, effect=effect)
-        methods = f"{found['method']:.3f}" if "method" in found else ""
-        yield (
-            f"| {kind} | {units} | {items} | {effect} | {found['coverage']:.3f} | {methods} | {found['model']:.3f} | "
-            f"{found['phenomenon']:.3f} | {found['fitted']:.2f} |"
-        )
+    grid = (False, True), (3, 5, 20), (20, 67), (0.0, 0.3)
+    for effect in (0.0, 0.4):
+        for threshold, n_models, units, by_model in itertools.product(*grid):
+            found = mixed_errors(
+                units, 2, n_models, n_runs=repetitions // (4 if effect else 1), seed=n_models + units, effect=effect,
+                by_model=by_model, threshold=threshold,
+            )  # fmt: skip
+            yield _row("accuracy" if threshold else "delta", n_models, units, by_model, effect, found)
+    for name, n_models, more in (
+        ("delta, tails as t (3), single items", 5, {"heavy": True, "n_items": 1}),
+        ("accuracy, single items", 5, {"threshold": True, "n_items": 1}),
+        ("delta, four methods", 5, {"n_methods": 4}),
+        ("delta, four models", 4, {}),
+    ):
+        for units, by_model in itertools.product((20, 67), (0.0, 0.3)):
+            given: dict[str, Any] = {"n_methods": 2, **more}
+            found = mixed_errors(units, n_models=n_models, n_runs=repetitions, seed=units, by_model=by_model, **given)
+            yield _row(name, n_models, units, by_model, 0.0, found)
+
+
+def _row(name: str, n_models: int, units: int, by_model: float, effect: float, found: dict[str, float]) -> str:
+    covered = "" if math.isnan(found["coverage"]) else f"{found['coverage']:.3f}"
+    said = " | ".join(f"{found[term]:.3f}" for term in ("method", "model", "phenomenon"))
+    return f"| {name} | {n_models} | {units} | {by_model} | {effect} | {covered} | {said} |"
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairbank.stats.measures.associations import partial_correlation, within_correlation
-from pairbank.stats.measures.mixed import mixed_numbers, mixed_shares
+from pairbank.stats.measures.mixed import LEAST_MODELS, fit_mixed
 from pairbank.stats.measures.paired_tests import corrected, equivalence_p
 
 KINDS = ("normal", "heavy", "spread grows")
@@ -62,13 +62,17 @@ def crossed_cells(
     rng: np.random.Generator,
     *,
     effect: float = 0.0,
+    by_model: float = 0.0,
     n_items: int = 1,
     threshold: bool = False,
+    heavy: bool = False,
 ) -> pd.DataFrame:
     """Cells of a crossed design: paradigms, items, and how both differ by method and by model, all drawn.
 
-    The second method is better by `effect`, the other methods and all models are equal. With a threshold, values are
-    1 where the number is positive.
+    The second method is better by `effect`, the other methods and all models are equal on average. Each method changes
+    each model by a draw of its own with the standard deviation `by_model`: no model is better over all methods for it,
+    nor, below four models, is a method better over all models. With a threshold, values are 1 where the number is
+    positive; heavy tails are those of t with 3 degrees of freedom.
     """
     shape = (n_units, n_items, n_methods, n_models)
     drawn = (
@@ -78,10 +82,14 @@ def crossed_cells(
         + 0.8 * rng.normal(size=(n_units, n_items, 1, 1))
         + 0.4 * rng.normal(size=(n_units, n_items, n_methods, 1))
         + 0.4 * rng.normal(size=(n_units, n_items, 1, n_models))
-        + 0.7 * rng.normal(size=shape)
+        + 0.7 * (rng.standard_t(3, size=shape) if heavy else rng.normal(size=shape))
         + 0.5
     )
     drawn[:, :, 1] += effect
+    if by_model:
+        own = by_model * rng.normal(size=(n_methods, n_models))
+        own -= own.mean(axis=0)
+        drawn += own - (own.mean(axis=1, keepdims=True) if n_models < LEAST_MODELS else 0.0)
     values = (drawn > 0).astype(float) if threshold else drawn
     unit, method, model = np.indices((n_units, n_methods, n_models)).reshape(3, -1)
     return pd.DataFrame(
@@ -96,19 +104,31 @@ def crossed_cells(
 
 
 def mixed_errors(
-    kind: str, n_units: int, n_methods: int, n_models: int, *, n_items: int, n_runs: int, seed: int, effect: float = 0.0
+    n_units: int,
+    n_methods: int,
+    n_models: int,
+    *,
+    n_runs: int,
+    seed: int,
+    effect: float = 0.0,
+    by_model: float = 0.0,
+    n_items: int = 10,
+    threshold: bool = False,
+    heavy: bool = False,
 ) -> dict[str, float]:
     """Coverage of the second method's effect, and how often any method, model or phenomenon is said to differ.
 
-    Where there is an effect, coverage is of that; what is said of methods is then no error, and left out.
+    Where there is an effect, what is said of methods is power. Coverage of an effect on shares is not known.
     """
     rng = np.random.default_rng(seed)
     covered: list[bool] = []
     said: dict[str, list[bool]] = {"method": [], "model": [], "phenomenon": []}
     for _ in range(n_runs):
-        shares = kind == "shares"
-        cells = crossed_cells(n_units, n_methods, n_models, rng, effect=effect, n_items=n_items, threshold=shares)
-        fitted = mixed_shares(cells) if shares else mixed_numbers(cells)
+        cells = crossed_cells(
+            n_units, n_methods, n_models, rng,
+            effect=effect, by_model=by_model, n_items=n_items, threshold=threshold, heavy=heavy,
+        )  # fmt: skip
+        fitted = fit_mixed(cells, references={"method": "k0", "model": "m0"})
         if fitted.reason:
             continue
         own = next(x.estimate for x in fitted.effects if x.level == "k1")
@@ -116,7 +136,6 @@ def mixed_errors(
         for term, found in said.items():
             p_values = [x.p for x in fitted.effects if x.term == term]
             found.append(bool((corrected(p_values).holm < 0.05).any()))
-    if effect:
-        said.pop("method")
     rates = {term: float(np.mean(found)) for term, found in said.items()}
-    return {"coverage": float(np.mean(covered)), "fitted": len(covered) / n_runs} | rates
+    known = not (threshold and effect)
+    return {"coverage": float(np.mean(covered)) if known else np.nan, "fitted": len(covered) / n_runs} | rates

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.arrays import BoolArray, FloatArray
-from pairbank.stats.measures.mixed import cells_of, mixed_shares
+from pairbank.stats.measures.mixed import cells_of, fit_mixed
 from pairbank.stats.measures.paired_tests import compare_credits
 from pairbank.stats.measures.rank_intervals import pair_counts, rank_intervals
 from pairbank.stats.scored_table.method_scores import is_one_place
@@ -83,5 +83,5 @@ def _modelled(credit: list[FloatArray]) -> bool:
     """Return whether models differ over twenty paradigms."""
     units = [f"p{k % 20}" for k in range(credit[0].size)]
     cells = [cells_of(one, units=units, method="m", model=name) for one, name in zip(credit, "ab", strict=True)]
-    (effect,) = mixed_shares(pd.concat(cells, ignore_index=True)).effects
+    (effect,) = fit_mixed(pd.concat(cells, ignore_index=True)).effects
     return bool(effect.p < SIGNIFICANCE)

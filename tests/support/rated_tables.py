@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=
 META = MethodLayout(
     method="meta", kind="forced_choice", presentations=("good first", "bad first"), options=("1", "2"), correct=(0, 1)
 )
+POOLED = replace(META, accuracy="pooled")
 
 
 def rated_table(n_items: int = 200, *, seed: int = 0, corpus: str = "toy", model: str = "gpt2") -> ScoredFrame:
@@ -53,3 +55,13 @@ def keyed(table: pd.DataFrame, *names: str) -> dict[tuple[Any, ...], dict[str, A
     found = {tuple(row[name] for name in names): row for row in rows}
     assert len(found) == len(rows), f"{names} do not tell the rows apart"
     return found
+
+
+def always_first(table: ScoredFrame) -> ScoredFrame:
+    """The same table; the model always picks option 1, and is surer of it where the good side is there."""
+    n = len(table.frame)
+    first = np.array([0.9, 0.8]) + np.random.default_rng(0).uniform(0, 0.05, (n, 1))
+    logprobs = np.log(np.stack([first, 1 - first], axis=-1))
+    good, bad = ((logprobs[:, 0, k] + logprobs[:, 1, 1 - k]) / 2 for k in (0, 1))
+    cells = {"meta_good": good, "meta_bad": bad, "meta_delta": good - bad}
+    return replace(table, frame=table.frame.assign(**cells, meta_logprobs=list(logprobs.reshape(n, 4))))

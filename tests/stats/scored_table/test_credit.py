@@ -22,20 +22,8 @@ from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of
 from pairbank.stats.scored_table.scored_table import read_table
 from position_nulls import pooled_differ, sign_differ
-from rated_tables import DIRECT, META, keyed, rated_table
+from rated_tables import DIRECT, META, POOLED, always_first, keyed, rated_table
 from sentence_nulls import rate
-
-POOLED = replace(META, accuracy="pooled")
-
-
-def always_first(table: ScoredFrame) -> ScoredFrame:
-    """The same table; the model always picks option 1, and is surer of it where the good side is there."""
-    n = len(table.frame)
-    first = np.array([0.9, 0.8]) + np.random.default_rng(0).uniform(0, 0.05, (n, 1))
-    logprobs = np.log(np.stack([first, 1 - first], axis=-1))
-    good, bad = ((logprobs[:, 0, k] + logprobs[:, 1, 1 - k]) / 2 for k in (0, 1))
-    cells = {"meta_good": good, "meta_bad": bad, "meta_delta": good - bad}
-    return replace(table, frame=table.frame.assign(**cells, meta_logprobs=list(logprobs.reshape(n, 4))))
 
 
 def credit(table: ScoredFrame, method: str) -> tuple[float, float]:

@@ -1,0 +1,232 @@
+"""The mixed model against lme4 and lmerTest: regular and singular designs, with and without missing cells."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import t as student
+
+from pairbank.errors import BankError
+from pairbank.stats.measures.mixed import Fitted, fit_mixed
+
+FIRST = {"method": "k0", "model": "m0"}
+SCRIPT = Path(__file__).with_name("mixed_reference.R")
+
+# Name -> seed, units, methods, models; standard deviations of units, of methods and models within units, of methods
+# within models; share of cells that are missing; whether values are 0 or 1; whether units have phenomena.
+DESIGNS = {
+    "all vary": (1, 20, 2, 5, (1.0, 0.4, 0.3, 0.3), 0.0, False, False),
+    "nothing varies": (2, 20, 3, 4, (0.0, 0.0, 0.0, 0.0), 0.0, False, False),
+    "methods alone vary within units": (3, 40, 3, 3, (0.0, 0.6, 0.0, 0.0), 0.0, False, True),
+    "cells are missing": (4, 25, 3, 6, (0.5, 0.0, 0.4, 0.3), 0.15, False, True),
+    "right or wrong, cells are missing": (5, 30, 2, 8, (0.8, 0.3, 0.3, 0.4), 0.1, True, False),
+    "three models": (6, 15, 2, 3, (0.5, 0.3, 0.0, 0.5), 0.0, False, False),
+    "one method": (7, 30, 1, 4, (0.6, 0.0, 0.0, 0.0), 0.1, False, True),
+}
+
+# Rscript mixed_reference.R cells.csv fits.csv, with lme4 1.1-31 and lmerTest 3.1-3.
+# Design -> effect -> estimate, standard error, degrees of freedom; of variances, the estimate.
+REFERENCE: dict[str, dict[str, tuple[float, ...]]] = {
+    "all vary": {
+        "methodk1": (0.200069, 0.133076, 18.9994),
+        "modelm1": (0.110341, 0.180065, 75.9999),
+        "modelm2": (-0.628315, 0.180065, 75.9999),
+        "modelm3": (-0.0371492, 0.180065, 75.9999),
+        "modelm4": (0.422242, 0.180065, 75.9999),
+        "unit:model": (0.105884,),
+        "unit:method": (0.0897538,),
+        "unit": (1.16306,),
+        "method:model": (0,),
+        "Residual": (0.436698,),
+    },
+    "nothing varies": {
+        "methodk1": (0.380596, 0.111523, 234),
+        "methodk2": (0.702281, 0.111523, 234),
+        "modelm1": (0.0774285, 0.128775, 234),
+        "modelm2": (0.182355, 0.128775, 234),
+        "modelm3": (0.0887367, 0.128775, 234),
+        "unit:model": (0,),
+        "unit:method": (0,),
+        "unit": (0,),
+        "method:model": (0,),
+        "Residual": (0.497493,),
+    },
+    "methods alone vary within units": {
+        "methodk1": (-0.165861, 0.146513, 77.9963),
+        "methodk2": (0.40594, 0.146513, 77.9963),
+        "modelm1": (0.114998, 0.0936055, 78.0241),
+        "modelm2": (0.212132, 0.0936055, 78.0241),
+        "unit:model": (0.00556574,),
+        "unit:method": (0.259645,),
+        "unit": (0.0163247,),
+        "Residual": (0.509023,),
+    },
+    "cells are missing": {
+        "methodk1": (0.754794, 0.17909, 10.1993),
+        "methodk2": (0.869413, 0.177379, 9.8114),
+        "modelm1": (-0.321872, 0.277942, 14.6449),
+        "modelm2": (0.0758055, 0.277505, 14.556),
+        "modelm3": (0.193827, 0.278792, 14.815),
+        "modelm4": (-0.385318, 0.279987, 15.0838),
+        "modelm5": (0.373281, 0.277951, 14.63),
+        "unit:model": (0.170555,),
+        "unit:method": (0,),
+        "unit": (0.19394,),
+        "method:model": (0.0722903,),
+        "Residual": (0.465499,),
+    },
+    "right or wrong, cells are missing": {
+        "methodk1": (-0.0450091, 0.112055, 10.341),
+        "modelm1": (-0.130755, 0.203864, 7.29565),
+        "modelm2": (0.00805135, 0.203472, 7.24011),
+        "modelm3": (0.00856521, 0.204478, 7.38238),
+        "modelm4": (0.064261, 0.204375, 7.36889),
+        "modelm5": (0.0312255, 0.203806, 7.28785),
+        "modelm6": (0.152093, 0.204073, 7.3262),
+        "modelm7": (0.109413, 0.203803, 7.28748),
+        "unit:model": (0.0127515,),
+        "unit:method": (0.0352733,),
+        "unit": (0.0558167,),
+        "method:model": (0.0359247,),
+        "Residual": (0.127429,),
+    },
+    "three models": {
+        "methodk1": (0.721917, 0.162559, 13.9997),
+        "modelm1": (-0.323234, 0.188162, 27.9996),
+        "modelm2": (0.607876, 0.188162, 27.9996),
+        "unit:model": (0.0684015,),
+        "unit:method": (0.066766,),
+        "unit": (0.136226,),
+        "Residual": (0.394271,),
+    },
+    "one method": {
+        "modelm1": (0.259221, 0.169479, 78.2915),
+        "modelm2": (0.48263, 0.171158, 78.382),
+        "modelm3": (0.563165, 0.170375, 77.942),
+        "unit": (0.412356,),
+        "Residual": (0.362996,),
+    },
+}
+
+
+def cells_of(name: str) -> pd.DataFrame:
+    seed, n_units, n_methods, n_models, spread, missing, binary, grouped = DESIGNS[name]
+    rng = np.random.default_rng(seed)
+    shape = (n_units, n_methods, n_models)
+    values = 0.7 * rng.normal(size=shape) + 0.3 * np.arange(n_methods)[:, np.newaxis] + 0.1 * np.arange(n_models)
+    shapes = (n_units, 1, 1), (n_units, n_methods, 1), (n_units, 1, n_models), (1, n_methods, n_models)
+    for size, part in zip(spread, shapes, strict=True):
+        values = values + size * rng.normal(size=part)
+    unit, method, model = np.indices(shape).reshape(3, -1)
+    cells = pd.DataFrame(
+        {
+            "unit": [f"u{i:02d}" for i in unit],
+            "method": [f"k{i}" for i in method],
+            "model": [f"m{i}" for i in model],
+            "phenomenon": [f"p{i % 4}" if grouped else None for i in unit],
+            "value": (values > 0.5).astype(float).ravel() if binary else values.ravel(),
+        }
+    )
+    return cells[rng.random(len(cells)) >= missing]
+
+
+PARTS = {
+    "unit": "unit",
+    "unit:method": "method x unit",
+    "unit:model": "model x unit",
+    "method:model": "method x model",
+    "Residual": "rest",
+}
+
+
+def differences(
+    fitted: Fitted, reference: dict[str, tuple[float, ...]], n_methods: int
+) -> Iterator[tuple[str, float, float]]:
+    """Yield what is compared, ours and the reference's: estimates, standard errors, degrees of freedom, variances."""
+    variances = dict(fitted.variances)
+    for name, part in PARTS.items():
+        if part in variances:
+            yield f"variance of {part}", variances[part], reference[name][0]
+    for effect in fitted.effects:
+        if effect.term == "phenomenon":
+            continue
+        value, error, *degrees = reference[effect.term + effect.level]
+        yield f"{effect.level}", effect.estimate.value, value
+        own = (effect.estimate.high - effect.estimate.low) / 2 / student.isf(0.025, effect.degrees)
+        if effect.term == "model":  # ours is by these methods: without what methods vary by model
+            own = np.sqrt(own**2 + 2 * variances.get("method x model", 0.0) / n_methods)
+        yield f"standard error of {effect.level}", own, error
+        if degrees and effect.term == "method":
+            yield f"degrees of freedom of {effect.level}", effect.degrees, degrees[0]
+
+
+def off(name: str, ours: float, theirs: float) -> bool:
+    if "standard error" in name or "degrees" in name:
+        return abs(ours / theirs - 1) > 0.002
+    return abs(ours - theirs) > 2e-4
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_effects_errors_and_degrees_of_freedom_are_those_of_lme4(name: str) -> None:
+    fitted = fit_mixed(cells_of(name), references=FIRST)
+    compared = list(differences(fitted, REFERENCE[name], DESIGNS[name][2]))
+    assert len(compared) >= 5
+    assert not [one for one in compared if off(*one)]
+
+
+@pytest.mark.ci
+def test_they_are_those_of_the_lme4_that_is_installed(tmp_path: Path) -> None:
+    rscript = shutil.which("Rscript")
+    if rscript is None or subprocess.run([rscript, "-e", "library(lme4)"], capture_output=True, check=False).returncode:
+        pytest.skip("R or its package lme4 is not installed (Debian: r-cran-lme4)")
+    found = r_fits(rscript, {name: cells_of(name) for name in DESIGNS}, tmp_path)
+    for name, reference in found.items():
+        fitted = fit_mixed(cells_of(name), references=FIRST)
+        assert not [one for one in differences(fitted, reference, DESIGNS[name][2]) if off(*one)], name
+
+
+def r_fits(rscript: str, designs: dict[str, pd.DataFrame], folder: Path) -> dict[str, dict[str, tuple[float, ...]]]:
+    """Fit designs by lme4: design -> effect or part -> estimate, standard error, degrees of freedom where known."""
+    pd.concat([cells.assign(set=name) for name, cells in designs.items()]).to_csv(folder / "cells.csv", index=False)
+    files = [folder / "cells.csv", folder / "fits.csv"]
+    subprocess.run([rscript, SCRIPT, *files], check=True, capture_output=True)
+    fits = pd.read_csv(files[1])
+    return {
+        str(name): {
+            str(row["name"]): tuple(float(row[x]) for x in ("value", "se", "df") if not np.isnan(row[x]))
+            for row in part.to_dict("records")
+        }
+        for name, part in fits.groupby("set")
+    }
+
+
+def test_a_model_is_compared_by_these_methods_whatever_they_change_in_it() -> None:
+    cells = cells_of("all vary")
+    shifted = cells.assign(value=cells["value"] + 5 * ((cells["method"] == "k1") - 0.5) * (cells["model"] == "m1"))
+    widths = [
+        next(x.estimate.high - x.estimate.low for x in fit_mixed(one, references=FIRST).effects if x.level == level)
+        for one in (cells, shifted)
+        for level in ("m1", "k1")
+    ]
+    assert widths[2] == pytest.approx(widths[0], rel=0.05)
+    assert widths[3] > 5 * widths[1]
+
+
+def test_two_cells_of_one_unit_are_refused() -> None:
+    cells = cells_of("one method")
+    with pytest.raises(BankError, match="two cells of one method and model"):
+        fit_mixed(pd.concat([cells, cells]))
+
+
+def test_cells_that_effects_explain_wholly_have_no_numbers() -> None:
+    cells = cells_of("three models")
+    exact = (cells["method"] == "k1") * 2.0 + (cells["model"] == "m1")
+    fitted = fit_mixed(cells.assign(value=exact), references=FIRST)
+    assert "no" in str(fitted.reason)
+    assert all(np.isnan(x.estimate.value) for x in fitted.effects)
