@@ -40,9 +40,10 @@ def commands_page() -> str:
 
 
 def study_keys() -> dict[str, str]:
-    """Return the tables of keys of docs/studies.md: of a study, and of each of its `[[corpora]]`."""
+    """Return the tables of keys of docs/studies.md: of a study, and of each of its `[[corpora]]` and `[[imports]]`."""
     schema = study_schema()
-    return {"study": _keys(schema), "corpora": _keys(schema["$defs"]["CorpusChoice"])}
+    inner = {"corpora": "CorpusChoice", "imports": "ImportChoice"}
+    return {"study": _keys(schema)} | {name: _keys(schema["$defs"][kind]) for name, kind in inner.items()}
 
 
 def _keys(schema: dict[str, Any]) -> str:

@@ -2,15 +2,22 @@
 
 In: scored tables, perhaps others' logs that were imported with other items or methods. Out: the same numbers, fewer of
 them, in the first table's order of rows, each table signed for what it holds now. Nothing is computed or filled in.
+
+The other way to one bank is `filled_alike`: every table gets the items and methods of all, empty where it has no
+number.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from pairbank.builders.corpora.tabular_items import SENTENCES as TEXTS
 from pairbank.errors import BankError
+from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.scored import MODEL, Scored
 from pairbank.scoring.signature import corpus_signature, method_hashes
@@ -30,6 +37,83 @@ def cut_alike(tables: Sequence[Scored]) -> list[Scored]:
         by_corpus.setdefault(table.corpus, []).append(table)
     shared = {corpus: _Shared(group) for corpus, group in by_corpus.items()}
     return [shared[table.corpus].part_of(table) for table in tables]
+
+
+def filled_alike(tables: Sequence[Scored]) -> list[Scored]:
+    """Return tables with the items and methods that any table of their corpus has, empty where a table has no number.
+
+    The items are those of the table that has most, in its order.
+
+    Raises:
+        BankError: a table has items that the longest table lacks or has with other texts, or two tables have one method
+            in different wordings.
+    """
+    by_corpus: dict[str, list[Scored]] = {}
+    for table in tables:
+        by_corpus.setdefault(table.corpus, []).append(table)
+    whole = {corpus: _Whole(group) for corpus, group in by_corpus.items()}
+    return [whole[table.corpus].filled(table) for table in tables]
+
+
+class _Whole:
+    """What any table of one corpus has."""
+
+    def __init__(self, tables: Sequence[Scored]) -> None:
+        self._longest = max(tables, key=len)
+        self._where = f"corpus {self._longest.corpus!r}"
+        self.methods: dict[str, Mapping[str, Any]] = {}
+        self._types: dict[str, tuple[pa.DataType, Any]] = {}
+        hashes: dict[str, str] = {}
+        for table in tables:
+            for name, digest in method_hashes(table.signature).items():
+                if hashes.setdefault(name, digest) != digest:
+                    raise BankError(
+                        f"{self._where}: {name} is not the same method in all tables ({table.model} has another "
+                        "wording of it); import them under different names"
+                    )
+                self.methods.setdefault(name, table.signature["methods"][name])
+                features = table.dataset.features
+                for column in _made(table, name):
+                    self._types.setdefault(column, (features.arrow_schema.field(column).type, features[column]))
+        made = {MODEL, *self._types}
+        self._items = self._longest.dataset.remove_columns([n for n in self._longest.column_names if n in made])
+        self._ids = self._items["item_id"][:]
+        texts = zip(*(self._items[name][:] for name in TEXTS), strict=True)
+        self._texts = dict(zip(self._ids, texts, strict=True))
+
+    def filled(self, table: Scored) -> Scored:
+        """Return a table with every item and method."""
+        import datasets
+
+        if list(self.methods) == list(table.methods) and table.dataset["item_id"][:] == self._ids:
+            return table
+        own = table.dataset.with_format("arrow")[:]
+        ids = own["item_id"].to_pylist()
+        for item_id, *texts in zip(ids, *(own[name].to_pylist() for name in TEXTS), strict=True):
+            if self._texts.get(item_id) != tuple(texts):
+                raise BankError(
+                    f"{self._where}: item {item_id} of {table.model} is not in the table of {self._longest.model}, or "
+                    "has other texts there; import both with the corpus that was scored (--items)"
+                )
+        places = {item_id: place for place, item_id in enumerate(ids)}
+        order = pa.array([places.get(item_id) for item_id in self._ids], pa.int64())
+        found: pa.Table = self._items.with_format("arrow")[:]
+        found = found.append_column(MODEL, pa.array([table.model] * len(found), pa.string()))
+        for name, (kind, _) in self._types.items():
+            column = own[name].combine_chunks().take(order) if name in own.column_names else pa.nulls(len(found), kind)
+            found = found.append_column(name, column)
+        kinds = {name: feature for name, (_, feature) in self._types.items()}
+        features = datasets.Features({**self._items.features, MODEL: datasets.Value("string"), **kinds})
+        dataset = datasets.Dataset(
+            found.cast(features.arrow_schema),
+            info=datasets.DatasetInfo(features=features),
+            fingerprint=sha256_of_text(table.dataset._fingerprint, self._items._fingerprint, *kinds),
+        )
+        signature: dict[str, Any] = {**table.signature, "corpus": self._longest.signature["corpus"]}
+        signature["methods"] = dict(self.methods)
+        signature["n_by_flag"] = {name: _n_by_flag(dataset, name) for name in self.methods}
+        signature["filled_from"] = {"n_items": len(table), "methods": list(table.methods)}
+        return Scored(dataset=dataset, signature=signature)
 
 
 class _Shared:

@@ -109,7 +109,7 @@ def test_the_page_on_studies_has_every_key_and_its_example_runs(
     first = CliRunner().invoke(app, ["new", "study", "mine.toml", "--schema"])
     assert first.exit_code == 0, first.output
     assert load_study("mine.toml").title == "Mine"
-    assert json.loads(Path("study.schema.json").read_text())["required"] == ["title", "corpora", "methods"]
+    assert json.loads(Path("study.schema.json").read_text())["required"] == ["title"]
 
 
 def test_the_page_of_commands_is_what_their_help_says() -> None:

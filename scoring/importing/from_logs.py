@@ -39,6 +39,7 @@ READERS = {
     "every-eval-ever": "pairbank.scoring.importing.logs.every_eval_ever",
     "hu-2024-dgl": "pairbank.scoring.importing.logs.dgl",
     "hu-2024-dgl-sentences": "pairbank.scoring.importing.logs.dgl",
+    "hu-frank-2024-lambada": "pairbank.scoring.importing.logs.lambada",
     "inspect-ai": "pairbank.scoring.importing.logs.inspect_ai",
     "kauf-2023": "pairbank.scoring.importing.logs.kauf",
     "lm-eval": "pairbank.scoring.importing.logs.lm_eval",

@@ -190,7 +190,7 @@ def _manifest_of(items: datasets.Dataset, how: ImportProfile, *, version_: str) 
         "version": version_,
         "source": {
             "homepage": how.homepage,
-            "revision": "",
+            "revision": how.revision,
             "licence": how.licence,
             "licence_note": how.licence_note,
             "redistributable": False,

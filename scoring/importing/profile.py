@@ -49,6 +49,12 @@ class ImportProfile:
     cites: tuple[str, ...] = ()
     """Keys of that work, and of others to cite with the numbers, in `builders/data/references.bib`."""
     homepage: str = ""
+    repository: str = ""
+    """`OWNER/NAME` on GitHub, of which `NAME.tsv` beside the profile pins files."""
+    revision: str = ""
+    """Its commit."""
+    folder: str = ""
+    """Name of the source's folder in a folder of copies; default: the profile's name."""
     licence: str = "unknown"
     licence_note: str = ""
     citation: str = ""

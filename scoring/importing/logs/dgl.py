@@ -38,6 +38,8 @@ TOOL = "scripts of response-to-DGL"
 _ARTICLES = {"a", "an"}
 _SAMPLED_MODELS = {"davinci2": "text-davinci-002", "davinci3": "text-davinci-003", "chatGPT": "ChatGPT"}
 _CHAT = {"original_prompt_gpt3.5_turbo": "gpt-3.5-turbo", "original_prompt_gpt4": "gpt-4"}
+_RATERS = ("rater", "participant")
+"""The column of raters; their names do not leave the reader."""
 _TEMPLATE_ANSWERED = ("text-davinci-002", "text-davinci-003")
 _ANSWERS = dict(zip(JUDGED, (("C",), ("N",)), strict=True))
 _SHARE = "share that accepts"
@@ -214,9 +216,14 @@ def _judgments(paths: Sequence[Path], stimuli: dict[str, LogRow], refusals: Refu
     """Return the share of each rater's repetitions that accept a sentence."""
     said: dict[tuple[str, str], list[int]] = defaultdict(list)
     for file in files_in(paths, PEOPLE, expected=PEOPLE):
-        for line, row in _rows(file, "rater", "sentence", "condition", "accuracy"):
+        rows = _rows(file, "sentence", "condition", "accuracy")
+        named = next((name for name in _RATERS if name in rows[0][1]), None)
+        if named is None:
+            raise ScoreImportError(f"{file}: no column {' or '.join(_RATERS)}; expected the file as it was published")
+        numbers = {name: str(n) for n, name in enumerate(dict.fromkeys(row[named] for _, row in rows))}
+        for line, row in rows:
             if row["sentence"] in stimuli:
-                said[row["sentence"], row["rater"]].append(_accepts(row, file, line))
+                said[row["sentence"], numbers[row[named]]].append(_accepts(row, file, line))
             else:
                 refusals.add(file, "the sentence is none of the stimuli", f"row {line}: {row['sentence'][:60]!r}")
     return [

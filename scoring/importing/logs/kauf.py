@@ -162,6 +162,7 @@ def _people(paths: Sequence[Path], name: str) -> tuple[dict[str, tuple[float, in
     """Return sentence -> mean rating and number of raters, 0 where only the mean is published, and single ratings."""
     ratings: dict[str, list[float]] = defaultdict(list)
     judgments = []
+    numbers: dict[str, int] = {}
     for file in files_in(paths, name, expected=f"people's ratings, {name}"):
         for line, row in _rows(file, "Sentence", "Score"):
             if row["Score"] in _NO_RATING:
@@ -171,8 +172,9 @@ def _people(paths: Sequence[Path], name: str) -> tuple[dict[str, tuple[float, in
             except ValueError as error:
                 raise ScoreImportError(f"{file}, row {line}: {row['Score']!r}, expected a rating") from error
             ratings[row["Sentence"]].append(value)
-            if "rater" in row:
-                rater = f"{name.removesuffix(RATINGS)} {row['rater']}"
+            if (said := row.get("rater") or row.get("WorkerId")) is not None:
+                # workers' ids do not leave the reader
+                rater = f"{name.removesuffix(RATINGS)} {numbers.setdefault(said, len(numbers))}"
                 judgments.append(Judgment(text=row["Sentence"], rater=rater, value=value, scale=SCALE))
     means = {text: (sum(found) / len(found), len(found) if judgments else 0) for text, found in ratings.items()}
     return means, judgments

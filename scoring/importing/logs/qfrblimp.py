@@ -1,5 +1,7 @@
 """QFrBLiMP's decisions: in, a table of 0 and 1, a row an item and a column a system; out, a log a system.
 
+The table is `decisions.csv`, or a folder `predictions` with a file a system, as the repository has it.
+
 A column NAME says whether the sentence of higher probability was the good one (`preferred`), NAME_prompting whether the
 good one was answered (`asked`). There are no numbers behind them, and an answer that could not be parsed is a 0 like a
 wrong one: the files do not tell them apart. Items are found by their number in the corpus, so that it is needed. What
@@ -10,12 +12,14 @@ Beauchemin et al. 2025, QFrBLiMP, arXiv:2509.25664.
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pairbank.builders.sources.tables import open_table
+from pairbank.errors import CorpusError
 from pairbank.files import reading
 from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
 from pairbank.scoring.importing.logs.log import LeftOut, Log, LogRow, files_in
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
 DIRECT, ASKED = "preferred", "asked"
 NO_MODELS = ("Aléatoire", "Annotateurs")
 SIZES = "models_size.json"
+PREDICTIONS = "predictions"
+_FILE_ENDING, _DECISION = "_predictions.tsv", "minimal_pair_comparison"
 _ENDING = "_prompting"
 _ANSWERS = {"good": ("1",), "bad": ("0",)}
 _SCORES = (
@@ -47,23 +53,21 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
     Raises:
         ScoreImportError: no decisions, no corpus, or a row whose number the corpus does not have.
     """
-    (file, *more) = files_in(paths, "decisions.csv", expected="decisions.csv of QFrBLiMP")
-    if more:
-        raise ScoreImportError(f"{file}, {more[0]}: two tables of decisions; give one")
+    place = _place(paths)
     if items is None:
-        raise ScoreImportError(f"{file}: rows have numbers and no texts; give the corpus (--items qfrblimp)")
+        raise ScoreImportError(f"{place}: rows have numbers and no texts; give the corpus (--items qfrblimp)")
     table = items.with_format("arrow").select_columns(["item_id", "pair_id"])[:]
     ids = dict(zip(table["pair_id"].to_pylist(), table["item_id"].to_pylist(), strict=True))
-    names, rows = _columns(file), list(open_table(file).rows())
+    names, rows = _table(place)
     if unknown := [number for number, row in rows if str(row["id"]) not in ids]:
         raise ScoreImportError(
-            f"{file}, row {unknown[0]}: no item of this number in the corpus ({len(unknown):,} such rows); expected "
+            f"{place}, row {unknown[0]}: no item of this number in the corpus ({len(unknown):,} such rows); expected "
             "the decisions about QFrBLiMP's 1,761 pairs"
         )
-    sizes = _sizes(file.parent / SIZES)
+    sizes = _sizes((place if place.is_dir() else place.parent) / SIZES)
     systems = list(dict.fromkeys(name.removesuffix(_ENDING) for name in names if name not in NO_MODELS))
     left_out = [
-        LeftOut(file=file.name, reason=f"the column {name} is no model", n=len(rows))
+        LeftOut(file=place.name, reason=f"the column {name} is no model", n=len(rows))
         for name in NO_MODELS
         if name in names
     ]
@@ -77,17 +81,61 @@ def read(paths: Sequence[Path], how: ImportProfile, items: datasets.Dataset | No
                 model=model,
                 tool="QFrBLiMP's scripts",
                 settings={"columns": columns},
-                files=(file,),
+                files=_files(place, columns.values()),
                 scores=tuple(score for score in _SCORES if score.name in columns),
                 facts={} if size is None else {"size_billions": size / 1e9},
                 rows=[
-                    LogRow(file=file, line=number, cells={"item_id": ids[str(row["id"])], **found})
+                    LogRow(file=place, line=number, cells={"item_id": ids[str(row["id"])], **found})
                     for (number, row), found in zip(rows, cells, strict=True)
                 ],
             )
         )
     logs[0].left_out = left_out
     return logs
+
+
+def _place(paths: Sequence[Path]) -> Path:
+    """Return the table of decisions, or the folder of predictions in the form of the repository."""
+    folders = [path for path in paths if path.is_dir() and (path / PREDICTIONS).is_dir()]
+    found = folders or files_in(paths, "decisions.csv", expected=f"decisions.csv or {PREDICTIONS}/ of QFrBLiMP")
+    if len(found) > 1:
+        raise ScoreImportError(f"{found[0]}, {found[1]}: two tables of decisions; give one")
+    return found[0]
+
+
+def _table(place: Path) -> tuple[list[str], list[tuple[int, dict[str, Any]]]]:
+    """Return the columns of systems, and the rows."""
+    if not place.is_dir():
+        return _columns(place), list(open_table(place).rows())
+    rows: dict[str, dict[str, Any]] = {}
+    names = []
+    for file in sorted((place / PREDICTIONS).glob(f"*{_FILE_ENDING}")):
+        names.append(file.name.removesuffix(_FILE_ENDING))
+        for number, cells in enumerate(_lines(file)):
+            if number and (len(cells) < 2 or cells[-1] not in ("0", "1")):
+                raise ScoreImportError(f"{file}, row {number + 1}: {cells[-1]!r}; expected id … {_DECISION}, 0 or 1")
+            if number:
+                rows.setdefault(cells[0], {"id": cells[0]})[names[-1]] = cells[-1]
+            elif (cells[0], cells[-1]) != ("id", _DECISION):
+                raise ScoreImportError(f"{file}: columns {cells[0]} … {cells[-1]}; expected id … {_DECISION}")
+    if not names:
+        raise ScoreImportError(f"{place / PREDICTIONS}: no *{_FILE_ENDING}; expected the predictions of QFrBLiMP")
+    for row in rows.values():
+        if lacking := [name for name in names if name not in row]:
+            raise ScoreImportError(f"{place / PREDICTIONS}: pair {row['id']} has no decision of {lacking[0]}")
+    return names, list(enumerate(rows.values(), 2))
+
+
+def _files(place: Path, columns: Iterable[str]) -> tuple[Path, ...]:
+    if not place.is_dir():
+        return (place,)
+    return tuple(place / PREDICTIONS / f"{column}{_FILE_ENDING}" for column in columns)
+
+
+def _lines(file: Path) -> Iterator[list[str]]:
+    with reading(file, CorpusError), file.open(encoding="utf-8", newline="") as lines:
+        # the sentences have quotation marks of their own: no quoting
+        yield from csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
 def _columns(file: Path) -> list[str]:

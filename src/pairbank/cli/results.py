@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +28,7 @@ from pairbank.cli.display.console import (
     say_work,
     status,
 )
-from pairbank.cli.display.output import answer, say, warn
+from pairbank.cli.display.output import answer, note, say, warn
 from pairbank.cli.display.tables import Wrong, WrongBy, say_wrong
 from pairbank.cli.models import Loader, chosen_models, say_plan
 from pairbank.cli.options import (
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pairbank.scoring.run.units import Part
+    from pairbank.study.declaration import Study
     from pairbank.study.one_model import Tellers
     from pairbank.study.preflight import Plan
 
@@ -238,14 +240,15 @@ def run(
     from pairbank.study.preflight import planned
     from pairbank.study.run import carried_out
 
-    wanted = load_study(study)
-    if corpus:
-        wanted = with_corpora(wanted, corpus)
-    if limit is not None:
-        wanted = limited(wanted, limit)
-    if minimalness is not None:
-        wanted = with_minimalness(wanted, minimalness)
-    wanted = with_analyses(wanted, analysis or [])
+    wanted = with_analyses(load_study(study), analysis or [])
+    if wanted.imports:
+        said = {"--model": model, "--models": models, "--corpus": corpus, "--limit": limit, "--unigrams": unigrams}
+        _refuse(said | {"--part": part, "--ray": ray}, wanted)
+        _run_imports(wanted, out, data_dir, dry_run=dry_run)
+        return
+    wanted = with_corpora(wanted, corpus) if corpus else wanted
+    wanted = wanted if limit is None else limited(wanted, limit)
+    wanted = wanted if minimalness is None else with_minimalness(wanted, minimalness)
     chosen, of_run = chosen_models(wanted, model or [], models or [], options), part_of(part)
     cluster = cluster_of(
         ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
@@ -279,6 +282,40 @@ def run(
         for failure in failures:
             say(f"  {failure}")
         raise typer.Exit(1)
+
+
+def _refuse(options: Mapping[str, object], study: Study) -> None:
+    """Refuse options that mean nothing where no model is run."""
+    if useless := [name for name, value in options.items() if value]:
+        raise typer.BadParameter(
+            f"{study.name} imports published results and scores nothing; leave out {', '.join(useless)}"
+        )
+
+
+def _run_imports(study: Study, out: Path, data_dir: Path | None, *, dry_run: bool) -> None:
+    """Import a study's published results; write the bank with its report."""
+    from pairbank.scoring.importing.published import published_files
+    from pairbank.study.published import run_imports
+
+    with quiet_bars():
+        tell = Downloads().tell
+        if dry_run:
+            for choice in study.imports:
+                files = published_files(choice.profile, data_dir, progress=tell)
+                said = files.note(choice.profile) or f"{choice.profile}: {files.n_pinned:,} files, as published"
+                answer(planned=[{"source": choice.profile, "files": files.n_pinned, "others": files.others}])
+                say(said)
+            return
+        folder, made = run_imports(
+            study,
+            out,
+            data_dir=data_dir,
+            command=command_line(),
+            progress=tell,
+            begun=lambda source: note(f"{study.name}: {source}"),
+        )
+    say_report(made)
+    say_next_steps(folder)
 
 
 def _score_part(plan: Plan, part: Part, loader: Loader, bar: Tellers) -> None:

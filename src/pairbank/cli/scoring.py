@@ -258,11 +258,13 @@ def multiverse_of(items: datasets.Dataset, method: Sequence[str] | None, *, with
 
 
 def import_(
-    files: Annotated[
-        list[Path],
-        typer.Argument(help="Score tables, or a tool's files and folders (--from)."),
-    ],
     out: Annotated[Path, typer.Option(help="Folder to write: one parquet file per model.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Score tables, or a tool's files and folders (--from); none = the published files that a profile pins."
+        ),
+    ] = None,
     source: Annotated[
         str | None,
         typer.Option(
@@ -295,18 +297,22 @@ def import_(
     Example: pairbank import syntax_wide_size.csv --profile hu-frank-2024 --out imported
     Example: pairbank import judged.csv --model gpt-x --score judge=decision,good=A,bad=B --out imported
     Example: pairbank import --from lm-eval lm_eval_output --items blimp --out imported
+    Example: pairbank import --from kauf-2023 --out imported
     """
     import pyarrow as pa
 
     import pairbank
     from pairbank.files import write_parquet
+    from pairbank.scoring.importing.published import published_files
 
     if source is not None and (profile or column or score):
         raise typer.BadParameter("--from names a profile: leave out --profile, --column and --score, or --from")
-    if source is None and len(files) > 1:
+    if not files and source is None:
+        raise typer.BadParameter("which files? Name them, or a profile of published results (--from)")
+    if source is None and files and len(files) > 1:
         raise typer.BadParameter(f"{len(files)} files: several are read --from a tool; a table is imported alone")
-    said = ", ".join(map(str, files))
-    with quiet_bars(), status(f"importing {said}"):
+    with quiet_bars(), status(f"importing {', '.join(map(str, files or ())) or source}"):
+        files = files or [*published_files(str(source), data_dir, progress=Downloads().tell).paths]
         known = None if items is None else pairbank.load_corpus(items, data_dir=data_dir)
         if source is not None:
             found = pairbank.import_logs(files, source, items=known, corpus=corpus, model=model)

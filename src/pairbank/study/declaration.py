@@ -60,6 +60,22 @@ class UnigramText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ImportChoice:
+    """Published results that a study imports."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    profile: str
+    """The source: a profile that pins its files (docs/importing.md)."""
+    items: str | None = None
+    """The corpus of pairbank that was scored; rows are joined to it by their texts. Default: the source's own texts."""
+    language: str | None = None
+    """Only this language of that corpus (BCP-47 tag)."""
+    optional: bool = False
+    """Whether the study runs without it, with a note, if its files are missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
     """What `pairbank run` does."""
 
@@ -69,10 +85,12 @@ class Study:
     """Names the study; the file's name, where it is not given."""
     title: str
     """The question that the report answers, its heading."""
-    corpora: tuple[CorpusChoice, ...]
-    """A `[[corpora]]` table for each corpus."""
-    methods: tuple[str, ...]
-    """Methods by id, as `pairbank methods` lists them."""
+    corpora: tuple[CorpusChoice, ...] = ()
+    """A `[[corpora]]` table for each corpus; required unless the study has `imports`."""
+    methods: tuple[str, ...] = ()
+    """Methods by id, as `pairbank methods` lists them; required if there are corpora."""
+    imports: tuple[ImportChoice, ...] = ()
+    """An `[[imports]]` table for each source of published results. A study of imports alone runs no model."""
     description: str = ""
     """One sentence under the title."""
     analyses: tuple[str, ...] = ()
@@ -111,7 +129,12 @@ def study_schema() -> dict[str, Any]:
     """Return the JSON Schema of a study's TOML file, with what each key means."""
     schema = TypeAdapter(Study).json_schema()
     required = [key for key in schema["required"] if key != "name"]  # the file's name, where it is not given
-    return schema | {"required": required, "$schema": "https://json-schema.org/draft/2020-12/schema"}
+    either = [{"required": ["corpora", "methods"]}, {"required": ["imports"]}]
+    return schema | {
+        "required": required,
+        "oneOf": either,
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+    }
 
 
 def study_names() -> list[str]:
@@ -182,8 +205,14 @@ def _parsed(text: str, where: str, name: str) -> Study:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise StudyError(f"{where}: not TOML ({error})") from error
-    if not table.get("corpora"):
-        raise StudyError(f"{where}: no [[corpora]]; expected at least one, each with a name")
+    if not table.get("corpora") and not table.get("imports"):
+        raise StudyError(
+            f"{where}: no [[corpora]]; expected at least one, each with a name, or [[imports]] of published results"
+        )
+    if table.get("corpora") and table.get("imports"):
+        raise StudyError(f"{where}: both [[corpora]] and [[imports]]; write two studies, each with a bank of its own")
+    if table.get("corpora") and "methods" not in table:
+        table = {**table, "methods": None}  # named among the faults
     study = record_of(Study, {"name": name} | table, where=where, error=StudyError)
     declared_features(study.models)
     choices_of(study.models, where=where)

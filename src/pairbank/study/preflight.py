@@ -247,7 +247,7 @@ def planned(
 
     _check_names(study, models)
     root = Path(out)
-    _check_folder(root)
+    check_folder(root)
     methods = _methods(study)
     for name in (*study.analyses, *study.options):
         checked_options(name, study.options.get(name, {}))
@@ -304,7 +304,8 @@ def _check_scopes(study: Study, models: Sequence[Asked], corpora: Sequence[Chose
         )
 
 
-def _check_folder(root: Path) -> None:
+def check_folder(root: Path) -> None:
+    """Refuse a folder that holds something else than a bank, or that cannot be written to."""
     from pairbank.cards.bank.writing import refuse_other_folders
 
     refuse_other_folders(root)

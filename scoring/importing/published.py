@@ -1,0 +1,146 @@
+"""The files of a published source: in, a profile that pins them, perhaps a folder of copies; out, where they are.
+
+A profile's `[source]` names a repository at a commit. The file `NAME.tsv` beside it pins what is read of it, one file a
+line: our name, sha256, path in the repository. A folder of copies is a cache, looked at first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import tarfile
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+from urllib.parse import quote
+
+from pairbank.builders.sources.downloads import GITHUB_RAW, Progress, download, page_of
+from pairbank.builders.sources.source import CONNECTIONS
+from pairbank.errors import CorpusFileNotFoundError
+from pairbank.files import cache_dir, sha256_of_file
+from pairbank.scoring.importing.declared import ScoreImportError
+from pairbank.scoring.importing.profile import ImportProfile, load_profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pinned:
+    """One file of a source."""
+
+    name: str
+    sha256: str
+    path: str
+    """In the repository."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedFiles:
+    """Where the files of a source are, and how they compare with the pinned ones."""
+
+    paths: tuple[Path, ...]
+    n_pinned: int
+    others: tuple[str, ...] = ()
+    """Pinned files that are not in the folder, or have other bytes there."""
+
+    def note(self, name: str) -> str:
+        """Return what a report must say of them: nothing where they are the pinned ones."""
+        if not self.others:
+            return ""
+        shown = ", ".join(self.others[:3]) + (" …" if len(self.others) > 3 else "")
+        return (
+            f"{name}: read from the given folder, which lacks {len(self.others):,} of the source's {self.n_pinned:,} "
+            f"files as published, or has them in another form ({shown})."
+        )
+
+
+def pins_of(name: str, profile: ImportProfile) -> tuple[Pinned, ...]:
+    """Return the pinned files of a shipped profile.
+
+    Raises:
+        ScoreImportError: a profile that pins none.
+    """
+    if not profile.repository:
+        raise ScoreImportError(f"profile {name!r} names no published files; give the files to import")
+    text = (resources.files("pairbank.scoring.importing") / "profiles" / f"{name}.tsv").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in text.splitlines())
+    return tuple(Pinned(name=own, sha256=digest, path=path) for own, digest, path in rows)
+
+
+def published_files(
+    name: str, data_dir: str | Path | None = None, *, progress: Progress | None = None
+) -> PublishedFiles:
+    """Return the files of a shipped profile's source, from a folder or downloaded into the cache.
+
+    Args:
+        name: of the profile.
+        data_dir: a folder of copies: the files, or one folder a source. A folder of the source is taken as it is;
+            files that differ from the pinned ones are named (`PublishedFiles.others`). Without it, files are
+            downloaded.
+        progress: told of every piece that is downloaded, perhaps from several threads.
+
+    Raises:
+        ScoreImportError: a profile that pins no files.
+        CorpusFileNotFoundError: a file that cannot be downloaded.
+        CorpusError: a download with other content than the pinned.
+    """
+    profile = load_profile(name)
+    pins = pins_of(name, profile)
+    own = profile.folder or name
+    for folder in _folders(own, data_dir):
+        if len(pins) == 1 and (folder / pins[0].name).is_file():
+            return PublishedFiles(paths=(folder / pins[0].name,), n_pinned=1, others=_others(pins, folder))
+        if len(pins) > 1 and folder.name == own and folder.is_dir():
+            return PublishedFiles(paths=(folder,), n_pinned=len(pins), others=_others(pins, folder))
+    return PublishedFiles(paths=_downloaded(name, profile, pins, progress), n_pinned=len(pins))
+
+
+def _folders(name: str, data_dir: str | Path | None) -> Sequence[Path]:
+    if data_dir is None:
+        return ()
+    root = Path(data_dir)
+    if not root.is_dir():
+        raise CorpusFileNotFoundError(f"data folder {root} does not exist; give the folder of copies, or leave it out")
+    return (root, root / name, root.absolute().parent / "corpora" / name)
+
+
+def _others(pins: Iterable[Pinned], folder: Path) -> tuple[str, ...]:
+    """Return the pinned files that a folder does not have as published, be it packed (`.gz`, or one `.tar.xz`)."""
+    packed = dict(_packed(folder))
+    return tuple(one.name for one in pins if one.sha256 not in (_digest(folder / one.name), packed.get(one.name)))
+
+
+def _digest(path: Path) -> str:
+    if path.is_file():
+        return sha256_of_file(path)
+    with contextlib.suppress(OSError, EOFError), gzip.open(f"{path}.gz") as opened:
+        return sha256(opened.read()).hexdigest()
+    return ""
+
+
+def _packed(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield name and sha256 of every file in the archives of a folder."""
+    for archive in sorted(folder.glob("*.tar.xz")):
+        with contextlib.suppress(tarfile.TarError, OSError, EOFError), tarfile.open(archive, "r:xz") as opened:
+            for member in opened:
+                if member.isfile() and (file := opened.extractfile(member)):
+                    yield member.name, sha256(file.read()).hexdigest()
+
+
+def _downloaded(
+    name: str, profile: ImportProfile, pins: Sequence[Pinned], progress: Progress | None
+) -> tuple[Path, ...]:
+    root = cache_dir() / "downloads" / name
+    base = f"{GITHUB_RAW}/{profile.repository}/{profile.revision}"
+    remedy = f"get the files from {page_of(base + '/', folder=True)} and give their folder (--data-dir)"
+    bring = partial(download, corpus=name, remedy=remedy, progress=progress)
+
+    def one(pinned: Pinned) -> Path:
+        bring(f"{base}/{quote(pinned.path)}", root / pinned.name, sha256=pinned.sha256)
+        return root / pinned.name
+
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        files = tuple(pool.map(one, pins))
+    return files if len(files) == 1 else (root,)
