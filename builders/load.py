@@ -14,10 +14,10 @@ import numpy as np
 
 from pairbank.builders.banked import banked, is_banked
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
-from pairbank.builders.corpora.map_file import map_beside, read_map
+from pairbank.builders.corpora.corpus_map import read_map
 from pairbank.builders.corpora.marks import Marks
 from pairbank.builders.corpora.registry import CORPORA, corpus_named
-from pairbank.builders.corpora.tabular import READING, is_tabular, tabular_corpus
+from pairbank.builders.corpora.tabular import READING, is_own, map_beside, tabular_corpus
 from pairbank.builders.corpora.tabular_items import TabularOptions
 from pairbank.builders.schema.columns import Task
 from pairbank.builders.schema.language_tags import language_tag
@@ -60,8 +60,9 @@ def load_corpus(
 
     Args:
         name: a built-in corpus (`pairbank corpora` lists them), or the path of a CSV, TSV, JSON, JSON-lines,
-            parquet or .xlsx file with your own items (two columns of sentences are enough: better, worse), or a
-            bank's items (BANK/data/CONFIG/items.parquet), which stay the corpus that they are.
+            parquet or .xlsx file with your own items (two columns of sentences are enough: better, worse), of a folder
+            of such files, of a .toml file that describes them, or of a bank's items (BANK/data/CONFIG/items.parquet),
+            which stay the corpus that they are.
         data_dir: folder with the upstream files, or a root that holds one folder a corpus; None downloads.
         subset: only this subset (for BLiMP: a paradigm).
         language: only this language (BCP-47); for your own file: its language.
@@ -91,7 +92,7 @@ def load_corpus(
         if subset or language or columns or task or encoding or marks != "refuse" or map_file or header or fixed:
             raise CorpusError(f"{name}: a bank's items are taken as they are; of the options, limit and sample apply")
         dataset = _of_bank(Path(name), data_dir, progress)
-    elif is_tabular(str(name)):
+    elif is_own(str(name)):
         own = TabularOptions(
             columns=columns or {},
             language=language,
@@ -101,7 +102,7 @@ def load_corpus(
             header=tuple(header),
             fixed=fixed or {},
         )
-        dataset = _own_items(Path(name), own, options, map_beside(Path(name)) if map_file is None else Path(map_file))
+        dataset = _own_items(*own_corpus(Path(name), own, map_file), options)
     else:
         if columns or task or encoding or marks != "refuse" or map_file or header or fixed:
             raise CorpusError(
@@ -114,17 +115,37 @@ def load_corpus(
     return dataset if sample is None else drawn_at_random(dataset, sample)
 
 
-def _own_items(path: Path, table: TabularOptions, options: BuildOptions, map_file: Path | None) -> datasets.Dataset:
-    """Return the items of a user's file; say how it was read."""
+def own_corpus(
+    path: Path, table: TabularOptions, map_file: str | Path | None = None
+) -> tuple[Corpus, Mapping[str, LocatedFile], str]:
+    """Return the corpus of a user's table, folder or TOML file, its files, and what else its rows depend on.
+
+    Args:
+        path: the table, folder or TOML file.
+        table: how it is read.
+        map_file: a TOML file that describes it; None takes the one beside it, where there is one.
+    """
+    is_map = path.suffix.lower() == ".toml"
+    if is_map and map_file is not None:
+        raise CorpusError(f"{path}: is a map itself; leave out the other map, or give the table")
+    beside = None if is_map else map_beside(path) if map_file is None else Path(map_file)
+    if beside is not None:
+        logger.info("%s: read by the map %s", path.name, beside)
+        table = replace(table, map=read_map(beside))
+    corpus, files = tabular_corpus(path, table)
+    text = "" if (source := path if is_map else beside) is None else source.read_text(encoding="utf-8")
+    return corpus, files, f"{replace(table, map=None)} {sorted(files)} {text}"
+
+
+def _own_items(
+    corpus: Corpus, files: Mapping[str, LocatedFile], variant: str, options: BuildOptions
+) -> datasets.Dataset:
+    """Return the items of a user's corpus; say how they were read."""
     from pairbank.builders.dataset import manifest_of, prepare
 
-    if map_file is not None:
-        logger.info("%s: read by the map %s", path.name, map_file)
-        table = replace(table, map=read_map(map_file))
-    corpus, file = tabular_corpus(path, table)
-    dataset = prepare(corpus, {file.name: file}, options, variant=f"{table} {file.name}")
+    dataset = prepare(corpus, files, options, variant=variant)
     facts = (manifest_of(dataset) or {})["facts"]
-    logger.warning("%s: %s", path.name, "; ".join(facts[READING]))
+    logger.warning("%s: %s", corpus.title, "; ".join(facts[READING]))
     return dataset
 
 

@@ -1,4 +1,4 @@
-"""`load_ratings`: the name of a corpus to a table of individual ratings of its items.
+"""`load_ratings`: the name of a corpus, or the path of a user's, to a table of individual ratings of its items.
 
 Columns: item_id, side, rater, value, scale. The human judgments of the items are made of the same ratings.
 """
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.registry import CORPORA, corpus_named
-from pairbank.builders.load import located_files
+from pairbank.builders.corpora.tabular import is_own
+from pairbank.builders.corpora.tabular_items import TabularOptions
+from pairbank.builders.load import located_files, own_corpus
 from pairbank.builders.ratings import NORMALISATIONS, RATING_COLUMNS, Normalisation, Rated, normalised, scale_after
 from pairbank.builders.sources.downloads import Progress
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
@@ -23,20 +25,25 @@ if TYPE_CHECKING:
 
 
 def load_ratings(
-    name: str,
+    name: str | Path,
     *,
     data_dir: str | Path | None = None,
     subset: str | None = None,
     normalisation: Normalisation = "none",
+    map_file: str | Path | None = None,
+    own: TabularOptions | None = None,
     progress: Progress | None = None,
 ) -> datasets.Dataset:
     """Return the ratings of a corpus, one a row, raters by number.
 
     Args:
-        name: a corpus with individual raters; the error of another one lists them.
+        name: a corpus with individual raters (the error of another one lists them), or your own table, folder or TOML
+            file, as `load_corpus` takes it.
         data_dir: as for `load_corpus`.
         subset: only this subset; a normalisation is over all that a rater judged nevertheless.
         normalisation: `none`, or `z-by-rater`; it is named in `scale` and in the manifest (`manifest_of`).
+        map_file: for your own file: the TOML file that describes it, as for `load_corpus`.
+        own: for your own file: how it is read, where a map does not say it.
         progress: told of every piece of a file that is downloaded.
 
     Raises:
@@ -48,20 +55,25 @@ def load_ratings(
 
     from pairbank.builders.dataset import declare_ratings
 
-    corpus = corpus_named(name)
-    if corpus.rated is None:
-        rated = ", ".join(known for known, one in CORPORA.items() if one.rated is not None)
-        raise CorpusError(f"corpus {name!r} has no individual ratings; corpora that have: {rated}")
-    if subset is not None and subset not in corpus.subsets:
-        raise unknown_name(f"subset of {name}", subset, corpus.subsets)
     if normalisation not in NORMALISATIONS:
         raise unknown_name("normalisation", normalisation, NORMALISATIONS)
-    files = located_files(corpus, data_dir, progress=progress)
+    if is_own(str(name)):
+        corpus, files, _ = own_corpus(Path(name), own or TabularOptions(), map_file)
+        if corpus.rated is None:
+            raise CorpusError(f"{name}: no individual ratings; a map says where they are (docs/column-maps.md)")
+    else:
+        corpus = corpus_named(str(name))
+        if corpus.rated is None:
+            rated = ", ".join(known for known, one in CORPORA.items() if one.rated is not None)
+            raise CorpusError(f"corpus {name!r} has no individual ratings; corpora that have: {rated}")
+        if subset is not None and subset not in corpus.subsets:
+            raise unknown_name(f"subset of {name}", subset, corpus.subsets)
+        files = located_files(corpus, data_dir, progress=progress)
     columns, values, kept = _collected(corpus.rated(files, BuildOptions()), subset)
     if not any(kept):
         missing = [file.name for file in corpus.source.files if file.name not in files]
         raise CorpusFileNotFoundError(
-            f"corpus {name!r}: no ratings{f' of {subset!r}' if subset else ''}"
+            f"corpus {corpus.name!r}: no ratings{f' of {subset!r}' if subset else ''}"
             f"{'; the files ' + ', '.join(missing) + ' are not there' if missing else ''}; see docs/corpora.md"
         )
     columns["value"] = normalised(values, columns["rater"], normalisation).tolist()
@@ -79,6 +91,14 @@ def load_ratings(
     }
     declare_ratings(table, corpus, files, BuildOptions(subset=subset), facts)
     return table
+
+
+def own_ratings(
+    path: str | Path, own: TabularOptions | None = None, map_file: str | Path | None = None
+) -> datasets.Dataset | None:
+    """Return the individual ratings of a user's table, folder or TOML file; None where it has none."""
+    corpus, _, _ = own_corpus(Path(path), own or TabularOptions(), map_file)
+    return None if corpus.rated is None else load_ratings(path, own=own, map_file=map_file)
 
 
 def _collected(

@@ -3,17 +3,20 @@
 Three layouts. `pairs`: a row holds both sides, in two columns, or a label says which of two columns is the better.
 `long`: a row holds one side; a label says which, and rows with the same ids (or each two that follow one another) make
 a pair. `sentences`: a row holds one sentence that is labelled acceptable or not. A column is named, or is the path to
-a value in nested JSON (`translation.de.0`).
+a value in nested JSON (`translation.de.0`), also of JSON in a cell, or a text with several of them in it (`{a} {b}`).
 """
 
 from __future__ import annotations
 
+import ast
 import functools
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pairbank.builders.sources.readers import RepeatedKeyError, without_repeats
 from pairbank.builders.sources.table_format import MENDED, NOTHING_SAID, TableFormat
 from pairbank.errors import CorpusError
 
@@ -25,6 +28,8 @@ BadRow = Callable[[CorpusError], None]
 OF_A_SIDE = {"sentence": "target", "context": "context", "human": "human"}
 """What a map names of one side (`long`, `sentences`) -> the stem of the schema's columns of both."""
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?")
+FIELD = re.compile(r"\{([^{}]+)\}")
+"""A piece of a text that is filled in: `{name}`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +74,24 @@ class ColumnMap:
     """`long`: of each two rows the first is the better side; there is no label."""
     contrasts: tuple[tuple[str, str], ...] = ()
     """`long`, where an item has more than two conditions: (label of the better side, of the worse one)."""
+    rater: str = ""
+    """Column of raters, of a table that has one row per judgment."""
+    rating: str = ""
+    """Column of their judgments."""
     format: TableFormat = NOTHING_SAID
+    inferred: bool = False
+    """Whether it was told from the names of columns: a row may then lack a cell (JSON lines)."""
 
     def named(self) -> frozenset[str]:
         """Return the table's columns and paths that the map names."""
         label = () if self.label is None else (self.label.column, *(self.label.sides or ()))
-        return frozenset((*self.columns.values(), *label, *self.pair))
+        raters = [name for name in (self.rater, self.rating) if name]
+        return frozenset((*self.columns.values(), *label, *self.pair, *raters))
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """Return the schema's columns of the texts that are scored."""
+        return ("target_good",) if self.layout == "sentences" else ("target_good", "target_bad")
 
     @functools.cached_property
     def _of_a_side(self) -> tuple[str, ...]:
@@ -194,7 +211,11 @@ class ColumnMap:
 
     def _cells(self, row: Row, where: str, *, of_a_side: bool) -> dict[str, Any]:
         names = self._of_a_side if of_a_side else self._of_a_pair
-        cells = {name: self._meaning(name, value_at(row, self.columns[name], where)) for name in names}
+        columns = self.columns
+        if self.inferred:
+            cells = {name: row.get(columns[name]) for name in names}
+        else:
+            cells = {name: self._meaning(name, value_at(row, columns[name], where)) for name in names}
         return cells if of_a_side else dict(self.fixed) | cells
 
     def _side(self, row: Row, where: str, side: str) -> dict[str, Any]:
@@ -225,18 +246,28 @@ class ShapedRow:
 
 
 def value_at(row: Row, path: str, where: str) -> Any:  # noqa: ANN401 - a cell is what the file has
-    """Return the cell of a column, or the value that a path leads to.
+    """Return the cell of a column, the value that a path leads to, or a text with several of them filled in.
 
-    >>> value_at({"a.b": 1, "a": {"c": [2, 3]}}, "a.b", ""), value_at({"a": {"c": [2, 3]}}, "a.c.1", "")
+    >>> value_at({"a.b": 1, "a": {"c": [2, 3]}}, "a.b", ""), value_at({"a": '{"c": [2, 3]}'}, "a.c.1", "")
     (1, 3)
+    >>> value_at({"who": "Ann", "what": ["left", "leave"]}, "{who} {what.0}.", "")
+    'Ann left.'
 
     Raises:
         CorpusError: there is no such column, or the path leads nowhere.
     """
     if path in row:
         return row[path]
+    if pieces := FIELD.findall(path):
+        cells = {piece: value_at(row, piece, where) for piece in pieces}
+        return _filled(path, cells, where) if any(cell not in (None, "") for cell in cells.values()) else None
     found: Any = row
     for step in path.split("."):
+        if isinstance(found, str):
+            try:
+                found = _parsed(found)
+            except RepeatedKeyError as error:
+                raise CorpusError(f"{where}: key {error.args[0]!r} occurs twice in one object; leave one") from error
         if isinstance(found, Mapping) and step in found:
             found = found[step]
         elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
@@ -245,6 +276,34 @@ def value_at(row: Row, path: str, where: str) -> Any:  # noqa: ANN401 - a cell i
             here = ", ".join(map(str, found)) if isinstance(found, Mapping) else f"a {type(found).__name__}"
             raise CorpusError(f"{where}: no column or path {path!r}; at {step!r} found {here[:200]}")
     return found
+
+
+def _filled(text: str, found: Mapping[str, Any], where: str) -> str:
+    """Return a text with cells filled in; an empty cell among others is nothing."""
+    for piece, cell in found.items():
+        if isinstance(cell, list | Mapping):
+            kind = type(cell).__name__
+            raise CorpusError(
+                f"{where}: {piece!r} in {text!r} is a {kind}, expected one value; say which of its values"
+            )
+    return FIELD.sub(lambda piece: "" if found[piece[1]] is None else str(found[piece[1]]), text)
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(cell: str) -> Any:  # noqa: ANN401 - what JSON gives
+    """Return what a cell of JSON holds, or of a list or dict as Python writes it; another cell is its text.
+
+    >>> _parsed('["a", 1]'), _parsed("['a', 1]"), _parsed("[a")
+    (['a', 1], ['a', 1], '[a')
+    """
+    if cell.lstrip()[:1] not in ("[", "{"):
+        return cell
+    for read in (functools.partial(json.loads, object_pairs_hook=without_repeats), ast.literal_eval):
+        try:
+            return read(cell)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+    return cell
 
 
 def plain_value(value: object) -> str:

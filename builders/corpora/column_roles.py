@@ -95,10 +95,10 @@ def roles_of(
     if by_place:
         mapping |= dict(zip(SIDES, header, strict=True))
     if not mapping.keys() >= set(SIDES):
-        raise CorpusError(f"{path}: {_untold(header, first_rows, mapping)}")
-    doubts = _doubts(mapping, header, first_rows, stated, by_place=by_place)
+        raise CorpusError(f"{path}: {_untold(path, header, first_rows, mapping)}")
+    doubts = _doubts(path, mapping, header, first_rows, stated, by_place=by_place)
     if doubt := next(
-        itertools.chain(doubts, _no_sentences(mapping, header, first_rows, stated, by_place=by_place)), None
+        itertools.chain(doubts, _no_sentences(path, mapping, header, first_rows, stated, by_place=by_place)), None
     ):
         raise CorpusError(f"{path}: {doubt}")
     how = "by its place" if by_place else "by its name"
@@ -140,7 +140,7 @@ def _check_stated(path: Path, header: Sequence[str], stated: Mapping[str, str]) 
         raise CorpusError(f"{path}: column {stated[SIDES[0]]!r} is mapped to both sides; expected a column for each")
 
 
-def _untold(header: Sequence[str], rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, str]) -> str:
+def _untold(path: Path, header: Sequence[str], rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, str]) -> str:
     """Return why the sides cannot be told, and what to type."""
     missing = " and which is ".join(name for name in SIDES if name not in mapping)
     found = ", ".join(header)
@@ -155,10 +155,10 @@ def _untold(header: Sequence[str], rows: Sequence[Mapping[str, Any]], mapping: M
     others = "".join(f"; {column!r} is {name}" for column, name in named.items())
     given = next((mapping[name] for name in SIDES if name in mapping), None)
     sides = likely_sides([name for name in header if name not in named], rows, given=given)
-    if sides is None:
+    if sides is None or _is_no_pair(rows, *sides):
         return (
             f"cannot tell which column is {missing}; found {found}{others}, and no two columns hold texts that may be "
-            "a pair; a table of any other layout is read by a map (--map, docs/column-maps.md)"
+            f"a pair; a table of any other layout is read by a map: type {_new_map(path)}, which writes one to check"
         )
     good, bad = sides[::-1] if "target_bad" in mapping else sides
     return (
@@ -166,6 +166,17 @@ def _untold(header: Sequence[str], rows: Sequence[Mapping[str, Any]], mapping: M
         f"the pair, the better sentence first, type: {line_to_type(good, bad)} "
         f"(columns={{'target_good': {good!r}, 'target_bad': {bad!r}}})"
     )
+
+
+def _new_map(path: Path) -> str:
+    return f"pairbank new map {shlex.quote(str(path))}"
+
+
+def _is_no_pair(rows: Sequence[Mapping[str, Any]], good: str, bad: str) -> bool:
+    """Return whether one of two columns holds labels, numbers or single words beside sentences."""
+    cells = {name: texts(rows, name) for name in (good, bad)}
+    kinds = (not_sentences, labels, single_words)
+    return any(kind(cells[one], cells[other]) for kind in kinds for one, other in ((good, bad), (bad, good)))
 
 
 def _no_header(header: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
@@ -187,6 +198,7 @@ def _no_header(header: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _doubts(
+    path: Path,
     mapping: Mapping[str, str],
     header: Sequence[str],
     rows: Sequence[Mapping[str, Any]],
@@ -199,7 +211,7 @@ def _doubts(
         return
     good, bad = (mapping[name] for name in SIDES)
     if by_place:
-        yield from _doubts_of_names(good, bad, header, rows)
+        yield from _doubts_of_names(path, header, rows)
     cells = {name: texts(rows, name) for name in (good, bad)}
     for name, other in ((good, bad), (bad, good)):
         if _all_spaced(cells[name]) and not any(cell[:1].isspace() for cell in cells[other]):
@@ -210,6 +222,7 @@ def _doubts(
 
 
 def _no_sentences(
+    path: Path,
     mapping: Mapping[str, str],
     header: Sequence[str],
     rows: Sequence[Mapping[str, Any]],
@@ -237,12 +250,13 @@ def _no_sentences(
             yield (
                 f"column {name!r} holds {why}, not sentences; expected the better and the worse sentence of a pair; "
                 f"{instead}if the two sides continue a context, type: --column context_good=NAME too; a table of "
-                "labelled sentences is read by a map (docs/column-maps.md)"
+                f"labelled or rated sentences is read by a map: type {_new_map(path)}"
             )
 
 
-def _doubts_of_names(good: str, bad: str, header: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _doubts_of_names(path: Path, header: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield what the names of two columns say against the first as the better one."""
+    good, bad = header
     as_read, exchanged = line_to_type(good, bad), line_to_type(bad, good)
     for name in (good, bad):
         if _reads_like_a_sentence(name) or any(row.get(name) == name for row in rows):
@@ -253,7 +267,8 @@ def _doubts_of_names(good: str, bad: str, header: Sequence[str], rows: Sequence[
         if _LABEL.search(words_of(name)):
             yield (
                 f"column {name!r} holds no sentences by its name; expected the better and the worse sentence of a "
-                f"pair; if this is what to score, type: {as_read}"
+                f"pair; a table of labelled or rated sentences is read by a map: type {_new_map(path)}; if this is "
+                f"what to score, type: {as_read}"
             )
     if verdict(good) == "worse" or (verdict(bad) == "better" and verdict(good) != "better"):
         yield (

@@ -8,6 +8,7 @@ it doubts, and words what to type.
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import shlex
 from collections import Counter
@@ -206,3 +207,129 @@ def _n_words(text: str) -> int:
 
 def _some(cells: Sequence[str]) -> str:
     return ", ".join(repr(cell) for cell in list(dict.fromkeys(cells))[:3])
+
+
+_RATER = re.compile(
+    r"\b(?:participants?|subjects?|raters?|annotators?|workers?|informants?|vp|probands?|persons?|sujet|"
+    r"participante|judge|user)\b|被试|参加者"
+)
+_ITEM = re.compile(r"\b(?:items?|itm|pairs?|stimulus|stimuli|set)\b|项目")
+_LABELLED = re.compile(r"\b(?:labels?|gold|judge?ment|acceptability|grammaticality|condition|type|ok)\b")
+_OF_A_TRIAL = re.compile(r"\b(?:trial|order|list|age|rt|time|zeit|alter|no|nr|id|index|position|block)\b")
+_GOOD = ("1", "true", "yes", "ok", "good", "acceptable", "grammatical", "correct", "ja", "oui", "g", "y", "t")
+_CELL_OF_RATINGS = re.compile(r"\[?\s*\d+(?:\.\d+)?(?:\s*[,;|/ ]\s*\d+(?:\.\d+)?)+\s*\]?")
+
+
+def proposed_map(header: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return a column map for a table, filled in from the names of its columns and its first rows, to be checked.
+
+    >>> rows = [{"s": "Dogs bark.", "ok": 1}, {"s": "Dogs barks loudly.", "ok": 0}]
+    >>> print(proposed_map(["s", "ok"], rows))
+    layout = "sentences"
+    <BLANKLINE>
+    [columns]
+    sentence = "s"
+    <BLANKLINE>
+    [label]
+    column = "ok"
+    good = ["1"]
+    bad = ["0"]
+    <BLANKLINE>
+    """
+    words = {name: words_of(name) for name in header}
+    numeric = [name for name in header if _are_numbers(rows, name)]
+    rater = next((name for name in header if _RATER.search(words[name]) and _repeats(rows, name)), "")
+    raters = [name for name in numeric if _RATER.search(words[name]) and name != rater]
+    cell = next((name for name in header if _holds_ratings(texts(rows, name))), "")
+    sentences = [name for name in header if _are_sentences(texts(rows, name))]
+    sentences = sentences or [name for name in header if _are_texts(texts(rows, name)) and _mean_words(rows, name) > 1]
+    sides = likely_sides(header, rows) if len(sentences) > 1 and not rater else None
+    if sides is not None and _alike(rows, *sides) >= _LEAST_ALIKE:
+        others = {"phenomenon": _first(header, _CLASS, words), "pair_id": _first(header, _ITEM, words)}
+        return _toml("pairs", {"target_good": sides[0], "target_bad": sides[1], **others}, {}, {})
+    sentence = max(sentences, key=lambda name: _mean_words(rows, name), default="FILL_IN")
+    item = next((name for name in header if _ITEM.search(words[name]) and _repeats(rows, name)), "")
+    used = {sentence, rater, item, *raters, cell}
+    label, good, bad = _likely_label([name for name in header if name not in used], rows, words)
+    ratings = [name for name in numeric if name not in {*used, label} and _RATING.search(words[name])]
+    others = [name for name in numeric if name not in {*used, label} and not _OF_A_TRIAL.search(words[name])]
+    rating = ratings[0] if ratings else others[0] if rater and len(others) == 1 else ""
+    is_long = bool(item and label) and _both_in_each(rows, item, label)
+    columns = {"sentence": sentence, "item" if is_long or rater else "pair_id": item}
+    columns |= {"rater": rater, "rating": rating} if rater and rating else {"human": rating}
+    columns |= {"phenomenon": next((name for name in header if _CLASS.search(words[name]) and name not in used), "")}
+    individual: dict[str, Any] = {"columns": raters} if len(raters) > 1 else {"cell": cell} if cell else {}
+    if (rater and rating) or individual:
+        columns.pop("human", None)
+        names = raters or [cell or rating]
+        individual["scale"] = _likely_scale([row.get(name) for row in rows for name in names])
+    labelled = {"column": label, "good": good, "bad": bad} if label else {}
+    return _toml("long" if is_long else "sentences", columns, labelled, individual)
+
+
+def _toml(layout: str, columns: Mapping[str, str], label: Mapping[str, Any], ratings: Mapping[str, Any]) -> str:
+    tables = {
+        "columns": {name: column for name, column in columns.items() if column},
+        "label": label,
+        "ratings": ratings,
+    }
+    lines = [f'layout = "{layout}"']
+    for name, table in tables.items():
+        if table:
+            lines += [
+                "",
+                f"[{name}]",
+                *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()),
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def _first(header: Sequence[str], pattern: re.Pattern[str], words: Mapping[str, str]) -> str:
+    return next((name for name in header if pattern.search(words[name])), "")
+
+
+def _repeats(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    cells = [str(row.get(name)) for row in rows]
+    return len(set(cells)) < len(cells)
+
+
+def _holds_ratings(cells: Sequence[str]) -> bool:
+    return bool(cells) and all(_CELL_OF_RATINGS.fullmatch(cell.strip()) for cell in cells)
+
+
+def _mean_words(rows: Sequence[Mapping[str, Any]], name: str) -> float:
+    cells = texts(rows, name)
+    return sum(_n_words(cell) for cell in cells) / len(cells) if cells else 0.0
+
+
+def _likely_label(
+    names: Sequence[str], rows: Sequence[Mapping[str, Any]], words: Mapping[str, str]
+) -> tuple[str, list[str], list[str]]:
+    """Return the column that says which sentence is acceptable, and its values that say so and that do not."""
+    for name in sorted(names, key=lambda one: not (verdict(one) or _LABELLED.search(words[one]))):
+        values = sorted({str(row.get(name)).strip() for row in rows if str(row.get(name) or 0).strip()})
+        good = [one for one in values if one.casefold() in _GOOD or verdict(one) == "better"]
+        if len(values) == 2 and len(good) == 1 and (verdict(name) or _LABELLED.search(words[name])):
+            bad = [one for one in values if one not in good]
+            return (name, bad, good) if verdict(name) == "worse" else (name, good, bad)
+    return "", [], []
+
+
+def _both_in_each(rows: Sequence[Mapping[str, Any]], item: str, label: str) -> bool:
+    """Return whether most items have rows of both labels."""
+    values: dict[str, set[str]] = {}
+    for row in rows:
+        values.setdefault(str(row.get(item)), set()).add(str(row.get(label)))
+    return sum(len(found) == 2 for found in values.values()) * 2 > len(values)
+
+
+def _likely_scale(cells: Sequence[object]) -> str:
+    """Return the scale that whole numbers from 1 look like, else "unstated".
+
+    >>> _likely_scale(["1", 6]), _likely_scale([3, 5]), _likely_scale(["0.5"]), _likely_scale(["4,2"])
+    ('likert7', 'likert5', 'unstated', 'likert5')
+    """
+    found = [float(number) for cell in cells for number in re.findall(r"-?\d+(?:\.\d+)?", str(cell))]
+    if not found or min(found) < 1 or any(not number.is_integer() for number in found) or max(found) > 10:
+        return "unstated"
+    return f"likert{next(top for top in (5, 7, 10) if max(found) <= top)}"

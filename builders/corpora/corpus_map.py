@@ -1,35 +1,37 @@
-"""Corpora that are only a mapping: `data/corpora/<name>.toml` states everything, no code per corpus.
+"""Corpora that are only a mapping: a TOML file states everything, no code per corpus.
 
-In: facts of a corpus, its pinned files, and for each kind of file a column map with the keys of a user's `map.toml`.
-What stands in a file's path (`{language}_evalset/{paradigm}.txt`) can be said of its items; a file is read by the first
-table that its path fits. Out: a `Corpus`, its items, and their ratings, where raters have columns of their own.
+In: `data/corpora/<name>.toml`, or a file of a user's with the same keys: facts of a corpus, and for each kind of file a
+column map. What stands in a file's path (`{language}_evalset/{paradigm}.txt`) can be said of its items; a file is read
+by the first table that its path fits. Out: what a user's file says (`read_map`), or a `Corpus`, its items and ratings.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
-from pairbank.builders.corpora.column_map import ColumnMap, ShapedRow, plain_value
+from pairbank.builders.corpora.cells import kept_in
+from pairbank.builders.corpora.column_map import ColumnMap, Row, ShapedRow, plain_value
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows
-from pairbank.builders.corpora.declared import CorpusFile, facts_of
+from pairbank.builders.corpora.declared import CorpusFile, OwnFile, facts_of
+from pairbank.builders.corpora.judgments import RatingRules
 from pairbank.builders.corpora.map_file import KEYS, map_of
-from pairbank.builders.corpora.tabular_items import RATINGS, SENTENCES, usual_task
-from pairbank.builders.ratings import Rated, Rating, Side, judged
-from pairbank.builders.schema.columns import Column, ColumnType, Item, Scalar, Task
+from pairbank.builders.corpora.tabular_items import LABEL, mapped_item
+from pairbank.builders.ratings import Rated, Raters, judged
+from pairbank.builders.schema.columns import Column, ColumnType, Item, Scalar
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.sources.archives import member_bytes
 from pairbank.builders.sources.source import LocatedFile, Source
 from pairbank.builders.sources.table_format import table_rows_of
-from pairbank.errors import CorpusError
+from pairbank.errors import CorpusError, unknown_name
 from pairbank.files import reading
 
-LABEL = Column(name="label", type="int32", nullable=False, meaning="1 = acceptable, 0 = not")
+LABELS = Column(name=LABEL, type="int32", nullable=False, meaning="1 = acceptable, 0 = not")
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
@@ -52,15 +54,29 @@ class Keep:
         names = (f"{self.name}_good", f"{self.name}_bad") if self.by_side else (self.name,)
         return tuple(Column(name=name, type=self.type, nullable=True, meaning=self.meaning) for name in names)
 
-    def cells(self, shaped: ShapedRow) -> dict[str, Scalar]:
+    def cells(self, shaped: ShapedRow, where: str) -> dict[str, Scalar]:
         """Return its cells of one item."""
         if self.columns:
             said = [name for name in self.columns if plain_value(shaped.good.get(name)) in ("1", "true")]
             return {self.name: ", ".join(said) or None}
         if self.by_side:
             sides = (("good", shaped.good), ("bad", shaped.bad or {}))
-            return {f"{self.name}_{side}": typed(row.get(self.column), self.type) for side, row in sides}
-        return {self.name: typed(shaped.good.get(self.column), self.type)}
+            return {f"{self.name}_{side}": self._cell(row, where) for side, row in sides}
+        return {self.name: self._cell(shaped.good, where)}
+
+    def _cell(self, row: Row, where: str) -> Scalar:
+        cell = row.get(self.column)
+        if self.type == "string":
+            return kept_in(cell, where, self.column)
+        try:
+            return typed(cell, self.type)
+        except ValueError as error:
+            raise CorpusError(f"{where}: column {self.column!r} holds {cell!r:.80}, expected {self.type}") from error
+
+
+def kept_cells(keeps: Iterable[Keep], shaped: ShapedRow, where: str) -> dict[str, Scalar]:
+    """Return the cells of the corpus's own columns."""
+    return {name: cell for keep in keeps for name, cell in keep.cells(shaped, where).items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +84,13 @@ class Tables:
     """The files of one kind, and how they are read."""
 
     path: str
-    """`{field}` stands for a piece of a path; what it is can be said in `fixed`, `id`."""
+    """`{field}` stands for a piece of a path, `*` for one without a name; fields can be said in `fixed`, `id`."""
     archive: str
     """The archive that holds them; "" where each is a file of the source."""
     map: ColumnMap
     id: str
-    """Of an item within its subset: fields of the path, `{n}` (from 1 in a file), `{pair_id}`, `{contrast}`."""
+    """Of an item within its subset: fields of the path, `{n}` (from 1 in a file), `{pair_id}`, `{contrast}`.
+    "" = `{n}`; of a user's corpus a hash of its texts."""
 
     def found(self, files: Mapping[str, LocatedFile]) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
         """Yield (path, where it stands, what reads it) of each file, in the order of the paths."""
@@ -90,7 +107,7 @@ class Tables:
     def fields(self, path: str) -> dict[str, str] | None:
         """Return what the fields of the path are for one file, None where it is not of this kind."""
         escaped = "".join(
-            f"(?P<{part}>[^/]+?)" if is_field else re.escape(part)
+            f"(?P<{part}>[^/]+?)" if is_field else re.escape(part).replace(r"\*", "[^/]*")
             for is_field, part in ((place % 2, part) for place, part in enumerate(_FIELD.split(self.path)))
         )
         found = re.fullmatch(f"(?:.*/)?{escaped}" if self.archive else escaped, path)
@@ -102,16 +119,8 @@ class Tables:
     def fixed(self, path: str) -> ColumnMap:
         """Return the map with the fields of one file's path filled in."""
         named = self.fields(path) or {}
-        return replace(self.map, fixed={name: text.format(**named) for name, text in self.map.fixed.items()})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatingColumns:
-    """Raters that have a column each."""
-
-    columns: tuple[str, ...]
-    scale: str
-    side: Side = "good"
+        filled = {name: _FIELD.sub(lambda field: named[field[1]], text) for name, text in self.map.fixed.items()}
+        return replace(self.map, fixed=filled)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,11 +132,11 @@ class CorpusMap:
     source: Source
     tables: tuple[Tables, ...]
     keeps: tuple[Keep, ...]
-    rating_columns: RatingColumns | None
 
     def rated(self, files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
         """Yield the items with their ratings, tables in the order of the map, files in that of their paths."""
         seen: set[str] = set()
+        raters = Raters()
         for place, tables in enumerate(self.tables):
             for path, where, read in tables.found(files):
                 if any(one.archive == tables.archive and one.fields(path) is not None for one in self.tables[:place]):
@@ -143,11 +152,12 @@ class CorpusMap:
                 for n, shaped in enumerate(column_map.shaped(rows, where, _refuse), 1):
                     seen |= shaped.good.keys() if n == 1 else set()
                     pair_id = shaped.cells.get("pair_id")
-                    item = self._item(
-                        shaped, tables.id.format(n=n, pair_id=pair_id, contrast=shaped.contrast, **fields)
-                    )
+                    number = (tables.id or "{n}").format(n=n, pair_id=pair_id, contrast=shaped.contrast, **fields)
+                    at = f"{where}, row {shaped.number}"
+                    item = self._item(shaped, number, at)
                     if options.subset in (None, item.subset):
-                        yield judged(item, self._ratings(item.item_id, shaped, f"{where}, row {shaped.number}"))
+                        rules = self.facts.ratings
+                        yield judged(item, () if rules is None else rules.ratings(item.item_id, shaped, at, raters))
         wanted = {name for keep in self.keeps for name in (keep.columns or (keep.column,))}
         if options.subset is None and seen and (missing := wanted - seen):
             raise CorpusError(f"corpus {self.name!r}: no file has the column {sorted(missing)[0]!r} that its map keeps")
@@ -156,44 +166,14 @@ class CorpusMap:
         """Yield the items."""
         return (found.item for found in self.rated(files, options))
 
-    def _item(self, shaped: ShapedRow, number: str) -> Item:
-        cells = shaped.cells
-        texts = {
-            name: None if cell in (None, "") else str(cell) for name, cell in cells.items() if name not in SENTENCES
-        }
-        subset = texts.get("subset") or "all"
-        extra: dict[str, Scalar] = {} if shaped.label is None else {LABEL.name: shaped.label}
-        for keep in self.keeps:
-            extra |= keep.cells(shaped)
-        context, bad = cells.get("context_good") or "", cells.get("target_bad")
-        human = {name: typed(cells.get(name), "float64") for name in RATINGS}
-        return Item(
-            item_id=f"{self.name}/{subset}/{number}",
+    def _item(self, shaped: ShapedRow, number: str, where: str) -> Item:
+        return mapped_item(
+            shaped,
+            lambda subset, _texts: f"{self.name}/{subset}/{number}",
+            where,
             corpus=self.name,
-            subset=subset,
-            language=language_tag(texts["language"] or ""),
-            task=cast("Task | None", texts.get("task")) or usual_task(context, one_sided=bad is None),
-            context_good=context,
-            target_good=cells["target_good"],
-            context_bad=None if bad is None else cells.get("context_bad", context),
-            target_bad=bad,
-            phenomenon=texts.get("phenomenon"),
-            paradigm=texts.get("paradigm"),
-            human_good=cast("float | None", human["human_good"]),
-            human_bad=cast("float | None", human["human_bad"]),
-            human_scale=texts.get("human_scale"),
-            pair_id=texts.get("pair_id"),
-            flags=shaped.flags,
-            extra=extra,
+            extra=kept_cells(self.keeps, shaped, where),
         )
-
-    def _ratings(self, item_id: str, shaped: ShapedRow, where: str) -> Iterator[Rating]:
-        raters = self.rating_columns
-        for number, column in enumerate(() if raters is None else raters.columns):
-            if raters is None or (text := shaped.good.get(column)) in (None, ""):
-                continue
-            value = rating_value(text, f"{where}, column {column!r}")
-            yield Rating(item_id=item_id, side=raters.side, rater=number, value=value, scale=raters.scale)
 
     def corpus(self, rated: RatedRows | None = None) -> Corpus:
         """Return the corpus; `rated` yields items and ratings that a mapping cannot."""
@@ -202,10 +182,10 @@ class CorpusMap:
         def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
             return (found.item for found in made(files, options))
 
-        labels = (LABEL,) if any(t.map.layout == "sentences" and t.map.label for t in self.tables) else ()
+        labels = (LABELS,) if any(t.map.layout == "sentences" and t.map.label for t in self.tables) else ()
         return replace(
             self.facts.corpus_of(self.name, rows),
-            rated=made if rated is not None or self.rating_columns is not None else None,
+            rated=made if rated is not None or self.facts.ratings is not None else None,
             source=self.source,
             subset_files=self._subset_files(),
             extra_columns=(
@@ -239,39 +219,107 @@ def corpus_map(name: str) -> CorpusMap:
     where = f"corpora/{name}.toml"
     tables = tuple(_tables(table, where) for table in facts.tables)
     unpacked = {one.archive: _FIELD.sub("*", one.path) for one in reversed(tables) if one.archive}
-    ratings = facts.ratings
     return CorpusMap(
         name=name,
         facts=facts,
         source=facts.source(unpacked),
         tables=tables,
         keeps=tuple(_keep(keep, where) for keep in facts.keep),
-        rating_columns=None
-        if ratings is None
-        else RatingColumns(columns=tuple(ratings["columns"]), scale=ratings["scale"]),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnMap:
+    """What a user's TOML file says: of a corpus of several files, or of the columns of one file (`map.toml`)."""
+
+    path: Path
+    facts: OwnFile
+    whole: ColumnMap | None
+    """Of one file; None where there are `[[tables]]`."""
+    tables: tuple[Tables, ...]
+    keeps: tuple[Keep, ...] | None
+    """None: every column that the map does not name is kept, as text."""
+
+    def fitting(self, name: str) -> tuple[Tables, Mapping[str, str]] | None:
+        """Return the first table that the path of a file fits, with what the path says; None where none does."""
+        found = ((tables, tables.fields(name)) for tables in self.tables)
+        return next(((tables, fields) for tables, fields in found if fields is not None), None)
+
+
+def read_map(path: Path) -> OwnMap:
+    """Return what a TOML file says of a user's corpus.
+
+    Raises:
+        UnknownNameError: a key that there is not, a schema column or a layout.
+        CorpusError: it is no TOML, or something in it is not as expected; the message says what.
+    """
+    where = str(path)
+    with reading(path, CorpusError, saying="not TOML", remedy="correct it"):
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    of_corpus = [name for name in OwnFile.model_fields if name not in KEYS]
+    for key in document:
+        if key not in (*KEYS, *of_corpus):
+            raise unknown_name(f"key in {where}", key, (*KEYS, *of_corpus))
+    facts = OwnFile.of({key: document[key] for key in of_corpus if key in document}, where=where, error=CorpusError)
+    mapped = {key: value for key, value in document.items() if key in KEYS}
+    if facts.tables and mapped:
+        raise CorpusError(f"{where}: {', '.join(mapped)} beside [[tables]]; put them into the tables that they are of")
+    made = OwnMap(
+        path=path,
+        facts=facts,
+        whole=None if facts.tables else map_of(mapped, where),
+        tables=tuple(_tables(table, where) for table in facts.tables),
+        keeps=tuple(_keep(keep, where) for keep in facts.keep) if facts.keep else None,
+    )
+    for column_map in (made.whole, *(one.map for one in made.tables)):
+        if column_map is not None and (facts.ratings is not None or column_map.rater):
+            (facts.ratings or RatingRules()).check_whole(column_map, where)
+    return made
 
 
 def _tables(table: Mapping[str, Any], where: str) -> Tables:
-    mapped = {key: value for key, value in table.items() if key in KEYS}
-    if others := table.keys() - mapped.keys() - {"path", "archive", "id"}:
-        raise CorpusError(f"{where}, [[tables]]: unknown keys {sorted(others)}")
-    return Tables(
+    where = f"{where}, [[tables]]"
+    keys = ("path", "archive", "id")
+    for key in table:
+        if key not in (*KEYS, *keys):
+            raise unknown_name(f"key in {where}", key, (*KEYS, *keys))
+    if others := [key for key in keys if not isinstance(table.get(key, ""), str)]:
+        raise CorpusError(f"{where}: {others[0]} is {table[others[0]]!r:.80}; expected a text")
+    if not table.get("path"):
+        raise CorpusError(f'{where}: path is missing; expected path = "FOLDER/{{subset}}.csv", or one file\'s name')
+    names = _FIELD.findall(table["path"])
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise CorpusError(
+            f"{where}: {{{twice[0]}}} occurs twice in path {table['path']!r}; give each a name of its own"
+        )
+    made = Tables(
         path=table["path"],
         archive=table.get("archive", ""),
-        map=map_of(mapped, f"{where}, {table['path']}"),
-        id=table.get("id", "{n}"),
+        map=map_of({key: value for key, value in table.items() if key in KEYS}, f"{where} {table['path']}"),
+        id=table.get("id", ""),
     )
+    known = {*names, *(("tag",) if "language" in names else ())}
+    for text in (*made.map.fixed.values(), made.id):
+        for name in _FIELD.findall(text):
+            if name not in (known if text != made.id else {*known, "n", "pair_id", "contrast"}):
+                raise unknown_name(f"field of path {made.path!r} in {where}", name, known)
+    return made
 
 
 def _keep(table: Mapping[str, Any], where: str) -> Keep:
+    keys = ("name", "type", "meaning", "column", "columns", "by_side")
+    for key in table:
+        if key not in keys:
+            raise unknown_name(f"key in {where}, [[keep]]", key, keys)
+    if not isinstance(table.get("name"), str):
+        raise CorpusError(f"{where}, [[keep]]: name is missing; expected the column's name in the corpus")
     kind = table.get("type", "string")
     if kind not in get_args(ColumnType):
         raise CorpusError(f"{where}, [[keep]] {table['name']!r}: type {kind!r}, expected one of {get_args(ColumnType)}")
     return Keep(
         name=table["name"],
         type=kind,
-        meaning=table["meaning"],
+        meaning=table.get("meaning", "a column of your file"),
         column=table.get("column", "" if "columns" in table else table["name"]),
         columns=tuple(table.get("columns", ())),
         by_side=table.get("by_side", False),
@@ -281,13 +329,11 @@ def _keep(table: Mapping[str, Any], where: str) -> Keep:
 def typed(cell: object, kind: ColumnType) -> Scalar:
     """Return a cell as its column has it, None for an empty one.
 
-    >>> typed("3.0", "int32"), typed("", "string"), typed("True", "bool"), typed(["a"], "string")
-    (3, None, True, '["a"]')
+    >>> typed("3.0", "int32"), typed("", "float64"), typed("True", "bool")
+    (3, None, True)
     """
     if cell is None or cell == "":
         return None
-    if kind == "string":
-        return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | Mapping) else str(cell)
     if kind == "bool":
         return plain_value(cell) in ("1", "true")
     number = float(str(cell))

@@ -1,7 +1,8 @@
 """The facts of a corpus: `data/corpora/<name>.toml` states source, hashes, licence, citation, counts and columns.
 
 In: that file. Out: a `Source`, columns and a `Corpus`, to which a module adds the function that makes its rows. Corpora
-whose rows need no code state `[[tables]]` in the same file (`pairbank.builders.corpora.corpus_map`).
+whose rows need no code state `[[tables]]` in the same file (`pairbank.builders.corpora.corpus_map`). A user's corpus is
+described by such a file too, in which no fact is required.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from pairbank.builders.corpora.corpus import Corpus, Metadata, RatedRows, Rows
+from pairbank.builders.corpora.judgments import RatingRules
 from pairbank.builders.schema.columns import Column, ColumnType, Task
 from pairbank.builders.sources.source import Source, SourceFile, bibtex
 from pairbank.declarations import Declaration
@@ -79,7 +81,7 @@ class CorpusFile(Declaration):
     columns: dict[str, ColumnFacts] = Field(default_factory=dict)
     tables: tuple[dict[str, Any], ...] = ()
     keep: tuple[dict[str, Any], ...] = ()
-    ratings: dict[str, Any] | None = None
+    ratings: RatingRules | None = None
 
     @field_validator("files", mode="before")
     @classmethod
@@ -154,6 +156,54 @@ class CorpusFile(Declaration):
             rows=rows,
             extra_columns=self.extra_columns,
         )
+
+
+class OwnFacts(Facts):
+    """The table `[corpus]` of a user's file: as of a shipped corpus, but nothing has to be stated."""
+
+    title: str = ""
+    description: str = ""
+    version: str = "1.0.0"
+    languages: tuple[str, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    homepage: str = ""
+    revision: str = ""
+    licence: str = "unknown"
+    redistributable: bool = False
+    """Default: whether a licence is stated."""
+    cites: tuple[str, ...] = ()
+    name: str = ""
+    """Of the corpus; default: that of its file or folder."""
+    language: str = ""
+    """Of all items that do not state one."""
+    citation: str = ""
+    """BibTeX."""
+
+    def own_source(self) -> Source:
+        """Return what is stated of where the corpus comes from."""
+        known = self.licence != "unknown"
+        note = "" if known else "A file of your own: state its licence before you publish it."
+        return Source(
+            homepage=self.homepage,
+            revision=self.revision,
+            files=(),
+            licence=self.licence,
+            licence_note=self.licence_note or note,
+            citation=self.citation or (bibtex(*self.cites, between="\n") if self.cites else ""),
+            redistributable=self.redistributable if "redistributable" in self.model_fields_set else known,
+        )
+
+
+class OwnFile(CorpusFile):
+    """What a user's map says beside its column map."""
+
+    corpus: OwnFacts = OwnFacts()
+
+    @property
+    def language(self) -> str:
+        """The language of all items that do not state one; "" where the file does not say it."""
+        facts = self.corpus
+        return facts.language or (facts.languages[0] if len(facts.languages) == 1 else "")
 
 
 def facts_of(name: str) -> CorpusFile:

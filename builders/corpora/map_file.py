@@ -1,54 +1,46 @@
-"""Column maps as TOML: `map.toml` beside a file, `--map FILE`, or a table of a shipped corpus. Unknown keys are errors.
+"""Column maps in TOML: `map.toml` beside a file, `--map FILE`, or a table of a corpus. Unknown keys are errors.
 
-In: a TOML document. Out: a `ColumnMap`. The keys are those of `docs/column-maps.md`.
+In: a table of TOML. Out: a `ColumnMap`. The keys are those of `docs/column-maps.md`.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, get_args
 
 from pairbank.builders.corpora.column_map import OF_A_SIDE, ColumnMap, Label, Layout, plain_value
 from pairbank.builders.corpora.column_roles import MAPPABLE
 from pairbank.builders.sources.table_format import Mend, TableFormat
 from pairbank.errors import CorpusError, unknown_name
-from pairbank.files import reading
 
-NAME = "map.toml"
 GOOD_FIRST = "good-first"
 KEYS = ("layout", "pair", "order", "contrasts", "reading", "columns", "fixed", "values", "label")
+OF_A_JUDGMENT = ("rater", "rating")
+"""What a map names of a table with one row per judgment."""
 LABEL_KEYS = ("column", "sides", "first", "second", "good", "bad")
 READING_KEYS = ("encoding", "delimiter", "quotes", "header", "sheet", "mends")
 
 
-def map_beside(path: Path) -> Path | None:
-    """Return the map of a user's file: `<name>.map.toml`, else `map.toml`, in its folder; None where there is none."""
-    candidates = (path.with_name(f"{path.stem}.{NAME}"), path.with_name(NAME))
-    return next((candidate for candidate in candidates if candidate.is_file()), None)
-
-
-def read_map(path: Path) -> ColumnMap:
-    """Return the map that a file holds.
+def map_of(document: Mapping[str, Any], where: str) -> ColumnMap:
+    """Return the map of a TOML table.
 
     Raises:
-        CorpusError: it is no TOML, or something in it is not as expected; the message says what.
+        CorpusError: something in it is not as expected; the message says what.
     """
-    with reading(path, CorpusError, saying="not TOML", remedy="correct it"):
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    return map_of(document, str(path))
-
-
-def map_of(document: Mapping[str, Any], where: str) -> ColumnMap:
-    """Return the map of a TOML table; errors as for `read_map`."""
     _check_keys(document, KEYS, where)
     layout = document.get("layout", "pairs")
     if layout not in get_args(Layout):
         raise unknown_name(f"layout in {where}", str(layout), get_args(Layout))
     columns = _texts(document, "columns", where)
     fixed = _texts(document, "fixed", where)
-    names = (*MAPPABLE, *(() if layout == "pairs" else OF_A_SIDE))
+    raters = {name: columns.pop(name, "") for name in OF_A_JUDGMENT}
+    if bool(raters["rater"]) != bool(raters["rating"]):
+        raise CorpusError(f"{where}: expected rater and rating under [columns], or neither of them")
+    pair = _list(document.get("pair", []), "pair", where)
+    if item := columns.pop("item", ""):
+        pair = pair or ([item] if layout == "long" else [])
+        columns.setdefault("pair_id", item)
+    names = (*MAPPABLE, *OF_A_JUDGMENT, "item", *(() if layout == "pairs" else OF_A_SIDE))
     for name in (*columns, *fixed):
         if name not in names:
             raise unknown_name(f"schema column in {where}", name, names)
@@ -59,7 +51,9 @@ def map_of(document: Mapping[str, Any], where: str) -> ColumnMap:
         fixed=fixed,
         values=_values(document.get("values", {}), where),
         label=label,
-        pair=tuple(_list(document.get("pair", []), "pair", where)),
+        pair=tuple(pair),
+        rater=raters["rater"],
+        rating=raters["rating"],
         good_first=_good_first(document, where),
         contrasts=tuple(_contrast(one, where) for one in document.get("contrasts", ())),
         format=_format(document.get("reading", {}), where),

@@ -1,19 +1,19 @@
-"""Your own items: a CSV, TSV, JSON, parquet or .xlsx file. Two columns of sentences are enough.
+"""Your own items: a table (two columns of sentences are enough), a folder of tables, or a TOML file that describes it.
 
-Columns are found by name (`good`/`bad` and their common synonyms, or a map that the user gives). A file with
-exactly two columns of other names is read as better, worse, unless something speaks against it. A file of any other
-layout is read by a `ColumnMap`. Columns that mean nothing to the schema are kept as text columns of the corpus. How it
-was read stands in the manifest, and is said.
+Every table is read by a `ColumnMap`. A TOML file says it; else it is told from the names of the columns (`good`/`bad`
+and their common synonyms, or options), and a table with exactly two columns of other names is better, worse, unless
+something speaks against it. Columns that mean nothing to the schema are kept as text columns of the corpus. How the
+tables were read is stored in the manifest, and logged.
 """
 
 from __future__ import annotations
 
 import itertools
+import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from pairbank.builders.corpora.cells import (
     MOST_POINTS,
@@ -24,118 +24,139 @@ from pairbank.builders.corpora.cells import (
     mark_before,
     number_in,
 )
-from pairbank.builders.corpora.column_map import ColumnMap
-from pairbank.builders.corpora.column_roles import MAPPABLE, SYNONYMS, Roles, roles_of
+from pairbank.builders.corpora.column_map import FIELD, ColumnMap, NumberedRows, ShapedRow
+from pairbank.builders.corpora.column_roles import MAPPABLE, SYNONYMS, roles_of
 from pairbank.builders.corpora.column_use import not_used
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, wanted
-from pairbank.builders.corpora.mapped_table import LABEL, MappedTable, kept_names
+from pairbank.builders.corpora.corpus_map import LABELS, Keep, OwnMap, kept_cells, read_map
+from pairbank.builders.corpora.declared import OwnFacts
+from pairbank.builders.corpora.judgments import FEW_RATINGS, Judgments, RatingRules
 from pairbank.builders.corpora.marks import SIDES, MarkedRowError, MarkedRows
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.corpora.tabular_items import (
     DEFAULT_LANGUAGE,
+    LABEL,
     RATINGS,
     STRIPPED,
     BadRows,
     TabularOptions,
     TextIds,
     check_options,
-    tabular_item,
+    mapped_item,
 )
-from pairbank.builders.schema.columns import Column, Item
+from pairbank.builders.ratings import Rated, Raters, judged
+from pairbank.builders.schema.columns import COLUMNS, Column, Item
 from pairbank.builders.schema.language_tags import language_name, language_tag
-from pairbank.builders.sources.source import LocatedFile, Source
-from pairbank.builders.sources.table_format import MENDED, NOTHING_SAID
+from pairbank.builders.sources.source import LocatedFile
+from pairbank.builders.sources.table_format import NOTHING_SAID
 from pairbank.builders.sources.tables import ROWS_A_BATCH, ROWS_LOOKED_AT, SUFFIXES, Table, open_table
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
 from pairbank.files import reading, sha256_of_file
 
-__all__ = [
-    "MAPPABLE",
-    "MOST_POINTS",
-    "ROWS_A_BATCH",
-    "SUFFIXES",
-    "SYNONYMS",
-    "TabularOptions",
-    "number_in",
-    "tabular_item",
-]
+__all__ = ["MAPPABLE", "MOST_POINTS", "ROWS_A_BATCH", "SUFFIXES", "SYNONYMS", "TabularOptions", "number_in"]
 
+logger = logging.getLogger(__name__)
+
+MAP_NAMES = ("corpus.toml", "map.toml")
+"""Of the file that describes a folder."""
 MOST_LETTERS = 5
 READING = "reading"
 """Among the facts of the manifest: how the file was read, a sentence a fact."""
 _LONGEST_NAME = 100
 
 
-def is_tabular(name: str) -> bool:
-    """Return whether a corpus name is in fact a path to a user's file."""
-    return Path(name).suffix.lower() in SUFFIXES
+def is_own(name: str) -> bool:
+    """Return whether the name of a corpus is in fact the path of a user's table, TOML file or folder."""
+    path = Path(name)
+    return path.suffix.lower() in (*SUFFIXES, ".toml") or (path.is_dir() and (name not in CORPORA or "/" in name))
 
 
-def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, LocatedFile]:
-    """Return a corpus for a user's file, and the file.
+def map_beside(path: Path) -> Path | None:
+    """Return the TOML file that describes a folder or a table (`<name>.map.toml`, `map.toml`), None without one."""
+    names = (f"{path.stem}.map.toml", "map.toml")
+    candidates = [path / name for name in MAP_NAMES] if path.is_dir() else [path.with_name(name) for name in names]
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+def tabular_corpus(path: Path, options: TabularOptions) -> tuple[Corpus, Mapping[str, LocatedFile]]:
+    """Return a corpus for a user's table, folder or TOML file, and its files by name.
 
     Raises:
-        CorpusFileNotFoundError: there is no such file.
+        CorpusFileNotFoundError: there is no such file, or none of a corpus's tables.
         UnknownNameError: a column map or language that does not exist.
         CorpusError: a file that cannot be read, has a shipped corpus's name, or whose better and worse columns cannot
             be told without doubt.
     """
     with reading(path, CorpusError):
-        if not path.is_file():
-            raise CorpusFileNotFoundError(f"no file {path}; expected a {', '.join(SUFFIXES)} file with your items")
-    own = OwnFile.opened(path, options)
-    columns = own.roles.columns
+        if not path.exists():
+            raise CorpusFileNotFoundError(
+                f"no file {path}; expected a {', '.join(SUFFIXES)} file with your items, a folder of such files, or a "
+                ".toml file that describes them"
+            )
+    if path.suffix.lower() == ".toml" and options.map is None:
+        options = replace(options, map=read_map(path))
+    own = OwnTables.opened(path, options)
+    files = {one.name: _located(one, own.facts_of_files) for one in own.tables}
     corpus = Corpus(
         name=own.slug,
-        title=path.name,
-        description=f"Items of the user's file {path.name}.",
+        title=own.facts.title or path.name,
+        description=own.facts.description or f"Items of the user's file {path.name}.",
         version="2.0.0",
         languages=(own.language,),
         tasks=("sentence_pair",),
         n_items=0,
-        human=_human(columns),
+        human=own.human(),
         subsets=(),
         rows=own.rows,
         extra_columns=own.extra_columns(),
         metadata=lambda _files: {READING: own.said()},
-        source=Source(
-            homepage="",
-            revision="",
-            files=(),
-            licence="unknown",
-            citation="",
-            redistributable=False,
-            licence_note="A file of your own: state its licence before you publish it.",
-        ),
+        source=own.facts.own_source(),
+        rated=own.rated if own.rules is not None else None,
     )
-    with reading(path, CorpusError):
-        digest = sha256_of_file(path)
-    return corpus, LocatedFile(path=path, name=path.name, sha256=digest, verified=True)
+    return corpus, files
+
+
+def _located(table: OwnTable, stated: Mapping[str, str]) -> LocatedFile:
+    with reading(table.table.path, CorpusError):
+        digest = sha256_of_file(table.table.path)
+    pinned = stated.get(table.name)
+    if pinned and pinned != digest:
+        logger.warning("%s differs from the version that [files] states", table.table.path)
+    return LocatedFile(path=table.table.path, name=table.name, sha256=digest, verified=pinned in (None, digest))
 
 
 def _human(columns: Mapping[str, str]) -> str:
-    """Return which columns hold people's judgments.
+    """Return which columns hold people's mean judgments.
 
     >>> _human({"human_good": "Mittel gut", "human_bad": "Mittel schlecht"}), _human({})
     ("columns 'Mittel gut' (of the better side), 'Mittel schlecht' (of the worse side)", '')
     """
+    if "human" in columns:
+        return f"column {columns['human']!r}"
     sides = zip(RATINGS, ("better", "worse"), strict=True)
     found = [f"{columns[name]!r} (of the {side} side)" for name, side in sides if name in columns]
     return f"column{'s' if len(found) > 1 else ''} {', '.join(found)}" if found else ""
 
 
-def own_name(path: Path) -> str:
-    """Return the name of a corpus of the user's own, from its file's name.
+def own_name(path: Path, stated: str = "") -> str:
+    """Return the name of a corpus of the user's own: as stated, else from the name of its file or folder.
 
     Raises:
         CorpusError: a corpus of this name ships with pairbank, under whose licence the file would then be published.
     """
-    slug = re.sub(r"\W+", "_", path.stem).strip("_")[:_LONGEST_NAME] or "items"
+    place = path.absolute()
+    stem = place.name if place.is_dir() else place.parent.name if place.name in MAP_NAMES else place.stem
+    slug = re.sub(r"\W+", "_", stated or stem).strip("_")[:_LONGEST_NAME] or "items"
     shipped = next((name for name in CORPORA if _folded(name) == _folded(slug)), None)
     if shipped is not None:
+        remedy = (
+            "state another name under [corpus]"
+            if stated or path.suffix == ".toml"
+            else f"rename the file, as my_{path.name}"
+        )
         raise CorpusError(
             f"{path}: a corpus {shipped!r} ships with pairbank, and a file of your own by this name would be taken for "
-            f"it; rename the file, as my_{path.name}, or say {shipped} for the corpus itself"
+            f"it; {remedy}, or say {shipped} for the corpus itself"
         )
     return slug
 
@@ -156,6 +177,7 @@ class _Met:
     n_turned: int = 0
     """Rows whose marks exchanged the sides."""
     n_lost: int = 0
+    n_few: int = 0
     tags: dict[str, str] = field(default_factory=dict)
     """Language tag as the file has it -> in its standard form."""
     n_foreign: int = 0
@@ -164,131 +186,235 @@ class _Met:
     nested: set[str] = field(default_factory=set)
     """Columns of lists or objects, which are kept as JSON."""
 
+    def blank(self, _number: int) -> None:
+        """Count a row without content."""
+        self.n_blank += 1
 
-@dataclass(kw_only=True)
-class OwnFile:
-    """A user's file, its columns understood, and what is to be said of its reading."""
 
+@dataclass(frozen=True, kw_only=True)
+class OwnTable:
+    """One of a user's tables, and how its columns make items."""
+
+    name: str
+    """Its path within the corpus."""
     table: Table
-    mapped: MappedTable | None
-    """Its columns, where a map says them."""
-    slug: str
-    language: str
-    roles: Roles
-    kept: Mapping[str, str]
-    """The file's column -> its name in the corpus, where the schema has no place for it."""
-    options: TabularOptions
+    map: ColumnMap
+    id: str = ""
+    """Of an item within its subset, as of `Tables`; "" = a hash of its texts."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """What its path says."""
+    said: str = "columns as the map says"
     unused: str = ""
     """What is to be said of columns that were not used."""
+
+    @property
+    def with_commas(self) -> bool:
+        """Whether `6,4` is a number in it."""
+        return self.table.delimiter not in ("", ",")
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Schema column -> what messages call it."""
+        return self.map.columns if self.map.inferred else {}
+
+    def check_columns(self, also: Iterable[str] = ()) -> None:
+        """Refuse a map that names a column which the table does not have."""
+        known = self.table.columns
+        if self.table.path.suffix.lower() in (".json", ".jsonl"):
+            return
+        for name in sorted({*self.map.named(), *also}):
+            for piece in [name] if name in known else FIELD.findall(name) or [name]:
+                if piece not in known and piece.split(".", 1)[0] not in known:
+                    raise unknown_name(f"column of {self.table.path} (named in its map)", piece, known)
+
+
+@dataclass(kw_only=True)
+class OwnTables:
+    """A user's tables, their columns understood, and what is to be said of their reading."""
+
+    place: Path
+    slug: str
+    language: str
+    tables: tuple[OwnTable, ...]
+    keeps: tuple[Keep, ...]
+    options: TabularOptions
+    facts: OwnFacts
+    rules: RatingRules | None
+    judgments: Judgments | None
+    """Of tables with one row per judgment."""
+    facts_of_files: Mapping[str, str]
+    """File -> the hash that is stated of it."""
+    notes: tuple[str, ...] = ()
     met: _Met | None = None
     """None before the rows were read."""
 
     @classmethod
-    def opened(cls, path: Path, options: TabularOptions) -> OwnFile:
-        """Open a file, read its header and first rows, and tell its columns; errors as for `tabular_corpus`."""
-        slug = own_name(path)
+    def opened(cls, path: Path, options: TabularOptions) -> OwnTables:
+        """Open the tables, read their headers and first rows, tell their columns; errors as for `tabular_corpus`."""
+        own = options.map
+        facts = OwnFacts() if own is None else own.facts.corpus
+        slug = own_name(path, facts.name)
         check_options(options)
-        column_map = options.map
-        how = NOTHING_SAID if column_map is None else column_map.format
-        table = open_table(
-            path, encoding=options.encoding, how=replace(how, header=options.header) if options.header else how
-        )
-        options = replace(options, decimal_commas=table.delimiter not in ("", ","))
-        language = language_tag(DEFAULT_LANGUAGE if options.language is None else options.language)
-        if column_map is not None:
-            mapped = MappedTable.of(table, with_options(column_map, options))
-            roles = Roles(columns={name: name for name in mapped.columns}, said="columns as the map says")
-            if options.marks == "decide" and "target_bad" not in roles.columns:
+        stated = options.language or ("" if own is None else own.facts.language) or None
+        options = replace(options, language=stated)
+        tables, notes = _opened(path, options)
+        rules = None if own is None else own.facts.ratings
+        if any(one.map.rater for one in tables):
+            rules = rules or RatingRules()
+        judgments = None if rules is None else Judgments(rules=rules)
+        for one in tables:
+            one.check_columns(() if rules is None else (*rules.columns, *((rules.cell,) if rules.cell else ())))
+            if options.marks == "decide" and "target_bad" not in one.map.sides:
                 raise CorpusError(f"{path}: marks cannot decide between sides of single sentences; type --marks strip")
-            kept = {name: name for name in mapped.kept_columns}
-            options = replace(options, fixed={})  # the map has them now
-            return cls(
-                table=table, mapped=mapped, slug=slug, language=language, roles=roles, kept=kept, options=options
-            )
-        first = list(itertools.islice(table.rows(bad_row=lambda _error: None), ROWS_LOOKED_AT))
-        if not first:
-            next(table.rows(), None)
-            raise CorpusError(f"{path}: no rows; expected a header and at least one row")
-        rows = [row for _, row in first]
-        roles = roles_of(path, table.columns, rows, options.columns)
-        if both := [name for name in options.fixed if name in roles.columns]:
-            raise CorpusError(
-                f"{path}: {both[0]} is column {roles.columns[both[0]]!r}, and fixed to "
-                f"{options.fixed[both[0]]!r} (--fixed); leave one out, or rename the column"
-            )
-        return cls(
-            table=table,
-            mapped=None,
+            if judgments is not None and one.map.rater:
+                judgments.add(
+                    one.map, one.table.rows(judgments.faults.append), str(one.table.path), with_commas=one.with_commas
+                )
+        keeps = None if own is None else own.keeps
+        found = cls(
+            place=path,
             slug=slug,
-            language=language,
-            roles=roles,
-            kept=kept_names([name for name in table.columns if name not in roles.columns.values()]),
-            options=options,
-            unused=not_used(table.columns, rows, {**options.fixed, **roles.columns}),
+            language=language_tag(DEFAULT_LANGUAGE if stated is None else stated),
+            tables=tables,
+            keeps=keeps or (),
+            options=replace(options, fixed={}),  # the maps have it now
+            facts=facts,
+            rules=rules,
+            judgments=judgments,
+            facts_of_files={} if own is None else {name: one.sha256 for name, one in own.facts.files.items()},
+            notes=notes,
         )
+        found.keeps = found._all_kept() if keeps is None else keeps
+        return found
+
+    def _all_kept(self) -> tuple[Keep, ...]:
+        """Return every column that no map names; one that differs between the rows of a pair is kept for each side."""
+        rules, varying = self.rules, set[str]() if self.judgments is None else self.judgments.varying
+        raters = set[str]() if rules is None else {*rules.columns, rules.cell}
+        unnamed = dict.fromkeys(
+            name
+            for one in self.tables
+            for name in one.table.columns
+            if name not in {*one.map.named(), *raters, *varying}
+        )
+        by_side = {
+            name
+            for place, one in enumerate(self.tables)
+            if one.map.layout == "long"
+            for shaped in one.map.shaped(
+                self._rows(place, lambda _number: None, BadRows(self.place)), "", lambda _e: None
+            )
+            for name in unnamed
+            if shaped.good.get(name) != (shaped.bad or {}).get(name)
+        }
+        names = kept_names([*unnamed], (LABEL,) if self._is_labelled else ())
+        return tuple(
+            Keep(
+                name=names[column],
+                type="string",
+                meaning="a column of your file",
+                column=column,
+                by_side=column in by_side,
+            )
+            for column in unnamed
+        )
+
+    def _rows(self, place: int, blank: Callable[[int], None], bad: BadRows) -> NumberedRows:
+        """Return the rows of a table; of judgments, one row per sentence."""
+        one = self.tables[place]
+        if self.judgments is not None and one.map.rater:
+            return self.judgments.rows(sum(bool(before.map.rater) for before in self.tables[:place]))
+        return one.table.rows(bad.note, blank)
+
+    @property
+    def _is_labelled(self) -> bool:
+        return any(one.map.layout == "sentences" and one.map.label is not None for one in self.tables)
+
+    def human(self) -> str:
+        """Return what human judgments there are."""
+        if self.facts.human or self.rules is None:
+            return self.facts.human or _human(self.tables[0].map.columns)
+        return "; ".join(text for text in (f"individual ratings, scale {self.rules.scale}", self.rules.said()) if text)
 
     def extra_columns(self) -> tuple[Column, ...]:
         """Return the corpus's own columns."""
-        kept = (
-            Column(name=name, type="string", nullable=True, meaning="a column of your file")
-            for name in self.kept.values()
-        )
-        label = Column(name=LABEL, type="int32", nullable=False, meaning="1 = acceptable, 0 = not, as the map says")
-        return (*kept, *((label,) if self.mapped is not None and self.mapped.is_labelled else ()))
+        kept = (column for keep in self.keeps for column in keep.made)
+        return (*kept, *((LABELS,) if self._is_labelled else ()))
 
-    def rows(self, _files: Mapping[str, LocatedFile], build: BuildOptions) -> Iterator[Item]:
+    def rows(self, files: Mapping[str, LocatedFile], build: BuildOptions) -> Iterator[Item]:
         """Yield the items; every row that cannot be accepted is in one error at the end."""
-        bad, met, subsets = BadRows(self.table.path), _Met(), set[str]()
-        marked = MarkedRows(
-            path=self.table.path,
-            mapping=self.roles.columns,
-            treatment=self.options.marks,
-            by_map=self.mapped is not None,
-        )
+        return (found.item for found in self.rated(files, build))
 
-        def blank(_number: int) -> None:
-            met.n_blank += 1
-
-        ids = TextIds(corpus=self.slug)
-        for line, row in (self.mapped or self.table).rows(bad.note, blank):
-            try:
-                item = self._item(row, ids, f"{self.table.path}, row {line}")
-            except MarkedRowError as error:
-                marked.rows.append((line, error.found))
-                continue
-            except CorpusError as error:
-                bad.note(error)
-                continue
-            self._meet(row, item, met)
-            subsets.add(item.subset)
-            if wanted(item.subset, build):
-                yield item
-        if (fault := marked.fault(n_taken_off=met.n_stripped)) is not None:
-            bad.note(fault, n_rows=len(marked.rows))
+    def rated(self, _files: Mapping[str, LocatedFile], build: BuildOptions) -> Iterator[Rated]:
+        """Yield the items with their ratings; errors as for `rows`."""
+        bad, met, subsets = BadRows(self.place), _Met(), set[str]()
+        ids, raters = TextIds(corpus=self.slug), Raters()
+        for problem in [] if self.judgments is None else self.judgments.faults:
+            bad.note(problem)
+        for place, one in enumerate(self.tables):
+            marked = MarkedRows(
+                path=one.table.path,
+                mapping=one.map.columns if one.map.inferred else {name: name for name in one.map.sides},
+                treatment=self.options.marks,
+                by_map=not one.map.inferred,
+            )
+            where = str(one.table.path)
+            for n, shaped in enumerate(one.map.shaped(self._rows(place, met.blank, bad), where, bad.note), 1):
+                try:
+                    found = self._rated(one, shaped, n, ids, raters)
+                except MarkedRowError as error:
+                    marked.rows.append((shaped.number, error.found))
+                    continue
+                except CorpusError as error:
+                    bad.note(error)
+                    continue
+                self._meet(shaped, found.item, met)
+                subsets.add(found.item.subset)
+                if wanted(found.item.subset, build):
+                    yield found
+            if (fault := marked.fault(n_taken_off=met.n_stripped)) is not None:
+                bad.note(fault, n_rows=len(marked.rows))
         bad.raise_if_any()
         if build.subset is not None and build.subset not in subsets:
-            raise unknown_name(f"subset of {self.table.path.name}", build.subset, subsets)
+            raise unknown_name(f"subset of {self.place.name}", build.subset, subsets)
         self.met = met
 
-    def _item(self, row: Mapping[str, Any], ids: TextIds, where: str) -> Item:
-        check_characters(row, where)
-        columns, kept = self.roles.columns, self.kept.items()
-        item = tabular_item(row, ids, where, mapping=columns, kept=kept, options=self.options)
-        extra = item.extra
-        if self.mapped is not None and self.mapped.is_labelled:
-            extra = {**extra, LABEL: row[LABEL]}
-        return replace(item, extra=extra, flags=(*item.flags, *row.get(MENDED, ())))
+    def _rated(self, one: OwnTable, shaped: ShapedRow, n: int, ids: TextIds, raters: Raters) -> Rated:
+        where = f"{one.table.path}, row {shaped.number}"
+        for row in (shaped.good, shaped.bad or {}, shaped.cells):
+            check_characters(row, where)
 
-    def _meet(self, row: Mapping[str, Any], item: Item, met: _Met) -> None:
+        def numbered(subset: str, _texts: tuple[str | None, ...]) -> str:
+            number = one.id.format(n=n, pair_id=shaped.cells.get("pair_id"), contrast=shaped.contrast, **one.fields)
+            return f"{self.slug}/{subset}/{number}"
+
+        item = mapped_item(
+            shaped,
+            numbered if one.id else ids.of,
+            where,
+            corpus=self.slug,
+            names=one.names,
+            extra=kept_cells(self.keeps, shaped, where),
+            options=replace(self.options, decimal_commas=one.with_commas) if one.with_commas else self.options,
+        )
+        rules = self.rules
+        if rules is None:
+            return Rated(item=item)
+        if rules.min_per_side and rules.are_few(shaped, where, with_commas=one.with_commas):
+            item = replace(item, flags=(*item.flags, FEW_RATINGS))
+        return judged(item, rules.ratings(item.item_id, shaped, where, raters, with_commas=one.with_commas))
+
+    def _meet(self, shaped: ShapedRow, item: Item, met: _Met) -> None:
         """Note what of an accepted row has to be said."""
-        columns = self.roles.columns
+        cells, row = shaped.cells, shaped.good
         met.n_rows += 1
         met.n_stripped += STRIPPED in item.flags
-        met.n_turned += self.options.marks == "decide" and self._is_turned(row)
-        met.n_commas += any(has_comma(str(row.get(columns.get(name, ""), ""))) for name in RATINGS)
+        met.n_turned += self.options.marks == "decide" and bool(mark_before(str(cells.get("target_good") or "")))
+        met.n_commas += any(has_comma(str(cells.get(name, ""))) for name in RATINGS)
         met.n_lost += any(isinstance(cell, str) and "\ufffd" in cell for cell in row.values())
-        met.nested |= {name for name in self.kept if isinstance(row.get(name), list | Mapping)}
-        if tag := label_in(row.get(columns.get("language", "")), "", ""):
+        met.n_few += FEW_RATINGS in item.flags
+        met.nested |= {keep.column for keep in self.keeps if isinstance(row.get(keep.column), list | Mapping)}
+        if tag := label_in(cells.get("language", ""), "", ""):
             met.tags[tag] = item.language
         else:
             met.n_without_language += 1
@@ -296,32 +422,47 @@ class OwnFile:
             met.n_foreign += bool(letters)
             met.foreign |= letters
 
-    def _is_turned(self, row: Mapping[str, Any]) -> bool:
-        return bool(mark_before(str(row.get(self.roles.columns["target_good"]) or "")))
-
-    def _sides(self, met: _Met) -> str:
+    def _sides(self, one: OwnTable, met: _Met) -> str:
         """Return which column was taken as which side."""
-        if self.options.marks != "decide":
-            return self.roles.said
-        good, bad = (self.roles.columns[name] for name in SIDES)
+        if self.options.marks != "decide" or not one.map.inferred:
+            return one.said
+        good, bad = (one.map.columns[name] for name in SIDES)
         counts = f"{good!r} in {met.n_rows - met.n_turned:,}, {bad!r} in {met.n_turned:,}"
         return f"better = column without a mark in its row ({counts}), worse = column with one"
 
     def said(self) -> list[str]:
-        """Return how the file was read, a sentence a fact; where its rows were not read yet, they are."""
+        """Return how the tables were read, a sentence a fact; where their rows were not read yet, they are."""
         if self.met is None:
             for _ in self.rows({}, BuildOptions()):
                 pass
-        met = self.met or _Met()
-        unused = [self.unused] if self.unused else []
+        met, several = self.met or _Met(), len(self.tables) > 1
+        kinds = [self._sides(one, met) for one in self.tables]
+        notes = [(one, note) for one in self.tables for note in one.table.notes]
         return [
-            self._sides(met),
-            f"{met.n_rows:,} rows",
+            *dict.fromkeys(kinds),
+            f"{met.n_rows:,} rows{f' of {len(self.tables):,} files' if several else ''}",
             *self._languages(met),
-            *self.table.notes,
+            *(f"{one.name}: {note}" if several else note for one, note in notes),
             *_oddities(met),
-            *unused,
+            *dict.fromkeys(one.unused for one in self.tables if one.unused),
+            *(
+                ()
+                if self.judgments is None or not any(one.map.rater for one in self.tables)
+                else self._said_of_raters(met)
+            ),
+            *self.notes,
         ]
+
+    def _said_of_raters(self, met: _Met) -> Iterator[str]:
+        judgments, rules = self.judgments, self.rules
+        if judgments is None or rules is None:
+            return
+        yield from judgments.said()
+        if rules.min_per_side:
+            yield f"{met.n_few:,} items with fewer than {rules.min_per_side} ratings of a side, flagged {FEW_RATINGS!r}"
+        left = sorted(judgments.varying - {name for one in self.tables for name in one.map.named()})
+        if left and not (self.options.map and self.options.map.keeps):
+            yield f"not kept, since they differ between ratings of one sentence: {', '.join(map(repr, left))}"
 
     def _languages(self, met: _Met) -> Iterator[str]:
         stated = self.options.language
@@ -336,6 +477,114 @@ class OwnFile:
         changed = [f"{given!r} as {tag}" for given, tag in met.tags.items() if given != tag]
         if changed:
             yield f"language tags read: {', '.join(changed)}"
+
+
+def _opened(path: Path, options: TabularOptions) -> tuple[tuple[OwnTable, ...], tuple[str, ...]]:
+    """Return the tables of a file, folder or TOML file, and what is to be said of files that are none of them."""
+    own = options.map
+    if path.is_dir() or path.suffix.lower() == ".toml":
+        root = path if path.is_dir() else path.parent
+        if own is not None and not own.tables and not path.is_dir():
+            raise CorpusError(
+                f"{path}: describes one table, and names no [[tables]]; type the table's path and --map {path}"
+            )
+        names = _data_files(root)
+        is_one = len(names) == 1
+    else:
+        root, names, is_one = path.parent, [path.name], True
+    found, others = [], []
+    for name in names:
+        column_map, how = None if own is None else own.whole, NOTHING_SAID
+        fitting = None if own is None or not own.tables else own.fitting(_within(own, root / name, name))
+        if own is not None and own.tables and fitting is None:
+            others.append(name)
+            continue
+        fields: Mapping[str, str] = {}
+        if fitting is not None:
+            tables, fields = fitting
+            if tables.archive:
+                raise CorpusError(f"{own and own.path}: {name} is in an archive; unpack it and leave out archive")
+            column_map = tables.fixed(_within(own, root / name, name) if own is not None else name)
+        how = NOTHING_SAID if column_map is None else column_map.format
+        how = replace(how, header=options.header) if options.header else how
+        table = open_table(root / name, encoding=options.encoding, how=how)
+        one = _told(
+            table,
+            column_map,
+            options,
+            subset="" if is_one or (own is not None and own.tables) else name.rsplit(".", 1)[0],
+        )
+        found.append(replace(one, name=name, fields=fields, id="" if fitting is None else fitting[0].id))
+    if not found:
+        paths = "" if own is None or not own.tables else f" fits path {' or '.join(one.path for one in own.tables)}"
+        there = ", ".join(names[:8]) or f"no {', '.join(SUFFIXES)} file"
+        raise CorpusFileNotFoundError(f"{path}: no table{paths}; found {there}")
+    more = f" and {len(others) - 8} more" if len(others) > 8 else ""
+    return tuple(found), (f"not read, since no [[tables]] fits: {', '.join(others[:8])}{more}",) if others else ()
+
+
+def _data_files(folder: Path) -> list[str]:
+    """Return the paths of the tables in a folder, hidden ones left out.
+
+    Raises:
+        CorpusError: the folder is a bank.
+    """
+    if (folder / "manifest.json").is_file() and (folder / "data").is_dir():
+        raise CorpusError(f"{folder}: is a bank; give its items, as {folder}/data/NAME/items.parquet")
+    paths = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    names = (path.relative_to(folder).as_posix() for path in paths)
+    return sorted(name for name in names if not any(part.startswith((".", "~")) for part in name.split("/")))
+
+
+def _within(own: OwnMap, path: Path, name: str) -> str:
+    """Return the path of a file as the map's patterns have it: from the map's folder, if it is within that."""
+    try:
+        return path.absolute().relative_to(own.path.absolute().parent).as_posix()
+    except ValueError:
+        return name
+
+
+def _told(table: Table, column_map: ColumnMap | None, options: TabularOptions, *, subset: str) -> OwnTable:
+    """Return a table with its map: the user's with the options typed, or one told from the names of its columns."""
+    fixed = {"subset": subset, **options.fixed} if subset else dict(options.fixed)
+    if column_map is not None:
+        typed = with_options(column_map, replace(options, fixed=options.fixed))
+        if subset and "subset" not in {*typed.columns, *typed.fixed}:
+            typed = replace(typed, fixed={**typed.fixed, "subset": subset})
+        return OwnTable(name="", table=table, map=typed)
+    first = list(itertools.islice(table.rows(bad_row=lambda _error: None), ROWS_LOOKED_AT))
+    if not first:
+        next(table.rows(), None)
+        raise CorpusError(f"{table.path}: no rows; expected a header and at least one row")
+    rows = [row for _, row in first]
+    roles = roles_of(table.path, table.columns, rows, options.columns)
+    if "subset" in roles.columns and "subset" not in options.fixed:
+        fixed.pop("subset", None)
+    if both := [name for name in fixed if name in roles.columns]:
+        raise CorpusError(
+            f"{table.path}: {both[0]} is column {roles.columns[both[0]]!r}, and fixed to "
+            f"{fixed[both[0]]!r} (--fixed); leave one out, or rename the column"
+        )
+    return OwnTable(
+        name="",
+        table=table,
+        map=ColumnMap(columns=roles.columns, fixed=fixed, inferred=True),
+        said=roles.said,
+        unused=not_used(table.columns, rows, {**fixed, **roles.columns}),
+    )
+
+
+def kept_names(columns: Sequence[str], also_taken: Sequence[str] = ()) -> dict[str, str]:
+    """Return the names in the corpus of columns that the schema does not have; none is the schema's or the model's."""
+    taken = {column.name for column in COLUMNS} | {"flags", "model", *also_taken}
+    names: dict[str, str] = {}
+    for column in sorted(columns, key=lambda name: name in taken):
+        name = column
+        while name in taken:
+            name += "_source"
+        taken.add(name)
+        names[column] = name
+    return {column: names[column] for column in columns}
 
 
 def with_options(column_map: ColumnMap, options: TabularOptions) -> ColumnMap:

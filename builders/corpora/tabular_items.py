@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from pairbank.builders.corpora.cells import (
     check_on_scale,
     count_in,
-    kept_in,
     label_in,
     mark_before,
     number_in,
     sentence_in,
 )
-from pairbank.builders.corpora.column_map import ColumnMap
+from pairbank.builders.corpora.column_map import ShapedRow
 from pairbank.builders.corpora.marks import SIDES, MarkedRowError, Marks, is_turned
-from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, Task
+from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, Scalar, Task
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.errors import CorpusError, UnknownNameError, unknown_name
 from pairbank.files import sha256_of_text
+
+if TYPE_CHECKING:
+    from pairbank.builders.corpora.corpus_map import OwnMap
 
 DEFAULT_LANGUAGE = "en"
 STRIPPED = "repaired:mark"
@@ -32,6 +34,10 @@ N_HEX = 12
 """Hexadecimal digits of an id: the chance that two of a million texts share them is 0.2%."""
 SENTENCES = ("context_good", "target_good", "context_bad", "target_bad")
 RATINGS = ("human_good", "human_bad")
+LABEL = "label"
+"""The corpus's column of labels, 1 = acceptable."""
+IdOf = Callable[[str, tuple[str | None, ...]], str]
+"""Subset and texts of an item -> its id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +55,8 @@ class TabularOptions:
     marks: Marks = "keep"
     """What to do with a linguist's mark before a sentence: refuse it (where it would be scored), strip or keep it, or
     let it decide which side is the worse one."""
-    map: ColumnMap | None = None
-    """Of a file whose columns a map says."""
+    map: OwnMap | None = None
+    """What a TOML file says of the corpus or of the columns."""
     header: tuple[str, ...] = ()
     """Names of the columns of a file that has no header line."""
     fixed: Mapping[str, str] = field(default_factory=dict)
@@ -124,70 +130,93 @@ class TextIds:
 
 
 def tabular_item(
-    row: Mapping[str, Any],
-    ids: TextIds,
+    cells: Mapping[str, Any],
+    ids: IdOf,
     where: str,
     *,
-    mapping: Mapping[str, str],
-    kept: Iterable[tuple[str, str]] = (),
+    corpus: str,
+    names: Mapping[str, str] | None = None,
+    extra: Mapping[str, Scalar] | None = None,
     options: TabularOptions,
 ) -> Item:
-    """Return the item of one row of a user's file.
+    """Return the item of the cells of one row.
 
     Args:
-        row: its cells.
-        ids: what makes the corpus's ids.
+        cells: by schema column; a row without `target_bad` has one side.
+        ids: the id of an item by its subset and texts.
         where: file and row, for messages.
-        mapping: schema column -> the row's key.
-        kept: the row's key and the corpus's column, for what the schema has no place for.
+        corpus: the name of the corpus.
+        names: schema column -> the file's name for it, for messages.
+        extra: cells of the corpus's own columns.
         options: how to read it.
 
     Raises:
         CorpusError: a cell that cannot be accepted.
     """
-    cells = {
-        name: (sentence_in if name in SENTENCES else label_in)(row.get(column), where, column)
-        for name, column in mapping.items()
+    named = {name: name for name in cells} | dict(names or {})
+    texts = {
+        name: (sentence_in if name in SENTENCES else label_in)(cell, where, named[name]) for name, cell in cells.items()
     }
-    cells |= options.fixed
-    sides = [name for name in SIDES if name in mapping]
-    for name in sides:
-        if not (cells[name] or "").strip():
-            raise CorpusError(
-                f"{where}: column {mapping[name]!r} is empty; expected a sentence: fill or delete the row"
-            )
-    one_sided = "target_bad" not in mapping
-    flags = _without_marks(cells, where, options.marks, one_sided=one_sided)
-    context = cells.get("context_good") or ""
-    subset = cells.get("subset") or "all"
+    texts |= options.fixed
+    for name in SIDES:
+        if name in cells and not (texts[name] or "").strip():
+            raise CorpusError(f"{where}: column {named[name]!r} is empty; expected a sentence: fill or delete the row")
+    one_sided = "target_bad" not in cells
+    flags = _without_marks(texts, where, options.marks, one_sided=one_sided)
+    context = texts.get("context_good") or ""
+    subset = texts.get("subset") or "all"
     ratings = {
-        name: number_in(cells.get(name), where, mapping.get(name, name), with_commas=options.decimal_commas)
+        name: number_in(texts.get(name), where, named.get(name, name), with_commas=options.decimal_commas)
         for name in RATINGS
     }
     for name, value in ratings.items():
-        check_on_scale(value, cells.get("human_scale"), where, mapping.get(name, name))
+        check_on_scale(value, texts.get("human_scale"), where, named.get(name, name))
     is_rated = any(value is not None for value in ratings.values())
-    context_bad = cells["context_bad"] if cells.get("context_bad") is not None else None if one_sided else context
+    context_bad = texts["context_bad"] if texts.get("context_bad") is not None else None if one_sided else context
     return Item(
-        item_id=ids.of(subset, (context, cells["target_good"] or "", context_bad, cells.get("target_bad"))),
-        corpus=ids.corpus,
+        item_id=ids(subset, (context, texts["target_good"] or "", context_bad, texts.get("target_bad"))),
+        corpus=corpus,
         subset=subset,
-        language=_language(cells.get("language") or options.language or DEFAULT_LANGUAGE, where),
-        task=_task(cells.get("task") or options.task or usual_task(context, one_sided=one_sided), where),
+        language=_language(texts.get("language") or options.language or DEFAULT_LANGUAGE, where),
+        task=_task(texts.get("task") or options.task or usual_task(context, one_sided=one_sided), where),
         context_good=context,
-        target_good=cells["target_good"] or "",
+        target_good=texts["target_good"] or "",
         context_bad=context_bad,
-        target_bad=cells.get("target_bad"),
-        phenomenon=cells.get("phenomenon"),
-        paradigm=cells.get("paradigm"),
+        target_bad=texts.get("target_bad"),
+        phenomenon=texts.get("phenomenon"),
+        paradigm=texts.get("paradigm"),
         human_good=ratings["human_good"],
         human_bad=ratings["human_bad"],
-        human_scale=cells.get("human_scale") or ("unstated" if is_rated else None),
-        human_n=count_in(cells.get("human_n"), where, mapping.get("human_n", "human_n")),
-        pair_id=cells.get("pair_id"),
+        human_scale=texts.get("human_scale") or ("unstated" if is_rated else None),
+        human_n=count_in(texts.get("human_n"), where, named.get("human_n", "human_n")),
+        pair_id=texts.get("pair_id"),
         flags=flags,
-        extra={name: kept_in(row.get(column), where, column) for column, name in kept},
+        extra=extra or {},
     )
+
+
+def mapped_item(
+    shaped: ShapedRow,
+    ids: IdOf,
+    where: str,
+    *,
+    corpus: str,
+    names: Mapping[str, str] | None = None,
+    extra: Mapping[str, Scalar],
+    options: TabularOptions | None = None,
+) -> Item:
+    """Return the item of what a map makes of a row, its label among the corpus's own columns; as `tabular_item`."""
+    label = {} if shaped.label is None else {LABEL: shaped.label}
+    item = tabular_item(
+        shaped.cells,
+        ids,
+        where,
+        corpus=corpus,
+        names=names,
+        extra={**label, **extra},
+        options=options or TabularOptions(),
+    )
+    return replace(item, flags=(*item.flags, *shaped.flags)) if shaped.flags else item
 
 
 def usual_task(context: str, *, one_sided: bool) -> Task:

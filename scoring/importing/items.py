@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from pairbank.builders.corpora.cells import check_on_scale, count_in, number_in
-from pairbank.builders.corpora.corpus_map import LABEL
+from pairbank.builders.corpora.corpus_map import LABELS
 from pairbank.builders.corpora.tabular_items import SENTENCES, TabularOptions, TextIds, tabular_item
 from pairbank.builders.schema.columns import (
     COLUMNS,
@@ -88,7 +88,7 @@ class OwnItems:
         kinds = {column.name: _NUMBERS.get(column.name, pa.string()) for column in COLUMNS}
         table = pa.table({name: pa.array(columns[name], kind) for name, kind in kinds.items()})
         self._parts.append(table)
-        self._labels += [None if label is None else int(label) for label in chunk.column(LABEL.name)]
+        self._labels += [None if label is None else int(label) for label in chunk.column(LABELS.name)]
         two_sided: BoolArray = table["target_bad"].is_valid().to_numpy()
         return two_sided
 
@@ -153,9 +153,9 @@ class OwnItems:
     def _item(self, chunk: Chunk, row: int) -> Item:
         cells = {name: column[row] for name, column in chunk.cells.items() if name in ITEM_NAMES}
         options = TabularOptions(language=self._how.language, task=self._how.task)
-        mapping = {name: name for name in cells if name != "item_id"}
-        where = chunk.where(row)
-        return tabular_item(cells, TextIds(corpus=self._how.corpus), where, mapping=mapping, kept=(), options=options)
+        cells.pop("item_id", None)
+        corpus = self._how.corpus
+        return tabular_item(cells, TextIds(corpus=corpus).of, chunk.where(row), corpus=corpus, options=options)
 
     def dataset(self, fingerprint: str) -> datasets.Dataset:
         """Return the items, and forget them.
@@ -184,8 +184,8 @@ class OwnItems:
         table = table.append_column("flags", flag_column(flags, pairs.size))
         is_labelled = any(label is not None for label in self._labels)
         if is_labelled:
-            table = table.append_column(LABEL.name, pa.array(self._labels, pa.int32()))
-        kinds = features([LABEL] if is_labelled else ())
+            table = table.append_column(LABELS.name, pa.array(self._labels, pa.int32()))
+        kinds = features([LABELS] if is_labelled else ())
         digest = hashlib.sha256(f"{fingerprint} {self._how}".encode()).hexdigest()
         info = datasets.DatasetInfo(features=kinds)
         return datasets.Dataset(table.cast(kinds.arrow_schema), info=info, fingerprint=digest)

@@ -85,8 +85,7 @@ def _files_of(corpus: Corpus, root: Path) -> Mapping[str, LocatedFile]:
 def _table(folder: Path) -> tuple[Corpus, Mapping[str, LocatedFile]]:
     path = folder / "my_pairs.csv"
     path.write_text(TABLE, encoding="utf-8")
-    corpus, file = tabular_corpus(path, TabularOptions())
-    return corpus, {file.name: file}
+    return tabular_corpus(path, TabularOptions())
 
 
 @pytest.mark.ci

@@ -35,8 +35,7 @@ class Read:
 
 def read(path: Path, **options: Any) -> Read:  # noqa: ANN401 - the fields of TabularOptions
     """Read a file as `load_corpus` does, marks refused."""
-    corpus, file = tabular_corpus(path, TabularOptions(**{"marks": "refuse"} | options))
-    files = {file.name: file}
+    corpus, files = tabular_corpus(path, TabularOptions(**{"marks": "refuse"} | options))
     made = Validator(corpus.name, corpus.extra_columns).checked(corpus.rows(files, BuildOptions()))
     rows = [item.row() for item in made]
     table = datasets.Dataset.from_list(rows, features=features(corpus.extra_columns))

@@ -1,4 +1,4 @@
-"""`pairbank new`: the files of a corpus, in a checkout of pairbank or as a package, or a study, from templates."""
+"""`pairbank new`: the files of a corpus, in a checkout or as a package, of a study, or of a map of a user's table."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MOST_CHARACTERS = 40
 REGISTRY = Path("builders") / "corpora" / "registry.py"
 REFERENCES = Path("builders") / "data" / "references.bib"
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Scaffold a corpus or a study.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Scaffold a corpus, a study or a column map.")
 
 
 @app.callback()
 def new() -> None:
-    """Scaffold a corpus or a study."""
+    """Scaffold a corpus, a study or a column map."""
 
 
 @app.command("corpus", cls=Command)
@@ -78,6 +78,34 @@ def new_study(
         say(f"{written}")
     answer(written=list(texts))
     hint(f"\nNext: edit it, then pairbank run {path} --model demo --out bank")
+
+
+@app.command("map", cls=Command)
+@takes_output_options
+def new_map(
+    table: Annotated[Path, typer.Argument(metavar="FILE", help="Your table: CSV, TSV, JSON, parquet or .xlsx.")],
+    out: Annotated[Path | None, typer.Option(help="TOML file to write. [default: NAME.map.toml beside it]")] = None,
+) -> None:
+    """Write a column map for your own table, filled in from its columns: check it, then score the table.
+
+    Example: pairbank new map ratings.csv
+    """
+    import itertools
+
+    from pairbank.builders.corpora.column_use import proposed_map
+    from pairbank.builders.sources.tables import ROWS_LOOKED_AT, open_table
+
+    opened = open_table(table)
+    rows = [row for _, row in itertools.islice(opened.rows(bad_row=lambda _error: None), ROWS_LOOKED_AT)]
+    place = table.with_name(f"{table.stem}.map.toml") if out is None else out
+    head = "# Told from the names of columns and the first rows: check every line. All keys: docs/column-maps.md\n"
+    columns = f"# Columns of {table.name}: {', '.join(opened.columns)}\n".replace("\r", " ")
+    body = proposed_map(opened.columns, rows)
+    write_all({place: head + columns + body})
+    say(f"{place}\n{body}")
+    answer(written=[place])
+    by_map = "" if out is None else f" --map {place}"
+    hint(f"Next: check it, then pairbank score {table}{by_map} --model demo --out scored.parquet")
 
 
 def checked(name: str) -> None:

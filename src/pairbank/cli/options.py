@@ -7,7 +7,7 @@ import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Union, Unpack, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Union, Unpack, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -16,8 +16,6 @@ from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:
     import datasets
-
-    from pairbank.builders.corpora.marks import Marks as TreatmentOfMarks
 
 
 def corpora_named(start: str) -> list[str]:
@@ -208,18 +206,38 @@ def load_items(corpus: str, *, repair: bool = True, **which: Unpack[ItemOptions]
         corpus,
         data_dir=which["data_dir"],
         subset=which["subset"],
-        language=which["language"],
         limit=which["limit"],
         sample=which["sample"],
         repair=repair,
-        columns=column_map(which["column"]),
-        encoding=which["encoding"],
-        marks=cast("TreatmentOfMarks", which["marks"]),
-        header=column_names(which["header"]),
-        fixed=column_map(which["fixed"], option="human_scale=likert7"),
         map_file=which["map_file"],
         progress=Downloads().tell,
+        **_of_own_file(which),
     )
+
+
+def load_own_ratings(corpus: str, which: ItemOptions) -> datasets.Dataset | None:
+    """Return the individual ratings in a corpus of the user's own, read as `load_items` reads it; None without any."""
+    from pairbank.builders.banked import is_banked
+    from pairbank.builders.corpora.tabular import is_own
+    from pairbank.builders.corpora.tabular_items import TabularOptions
+    from pairbank.builders.load_ratings import own_ratings
+
+    if is_banked(corpus) or not is_own(corpus):
+        return None
+    options = {name: value for name, value in _of_own_file(which).items() if value is not None}
+    return own_ratings(corpus, TabularOptions(**options), which["map_file"])
+
+
+def _of_own_file(which: ItemOptions) -> dict[str, Any]:
+    """Return the options that say how a file of the user's own is read."""
+    return {
+        "language": which["language"],
+        "columns": column_map(which["column"]),
+        "encoding": which["encoding"],
+        "marks": which["marks"],
+        "header": tuple(column_names(which["header"])),
+        "fixed": column_map(which["fixed"], option="human_scale=likert7"),
+    }
 
 
 def takes_item_options(command: Callable[..., None]) -> Callable[..., None]:

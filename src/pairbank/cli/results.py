@@ -158,7 +158,7 @@ def bank(
 ) -> None:
     """Write scored tables as a bank: a Hub-ready dataset folder that load_dataset reads.
 
-    With --data-dir, the bank also holds the individual ratings of corpora that have them.
+    The bank also holds individual ratings: of your own files that have them and, with --data-dir, of shipped corpora.
 
     Title, authors, contact, licences and features of models can be added later, without scored tables.
 
@@ -169,12 +169,14 @@ def bank(
     from pairbank.files import read_parquet
     from pairbank.scoring.scored import open_scored
     from pairbank.study.model_list import all_features, load_list
-    from pairbank.study.raters import as_frames, ratings_of
+    from pairbank.study.raters import as_frames, ratings_in_files, ratings_of
     from pairbank.study.scored_files import scored_files
 
     with quiet_bars(), status("writing the bank"):
-        tables = [open_scored(path) for path in scored_files(scored or ())]
-        judged = as_frames(ratings_of([table.corpus for table in tables], data_dir)) if data_dir is not None else ()
+        files = scored_files(scored or ())
+        tables = [open_scored(path) for path in files]
+        shipped = ratings_of([table.corpus for table in tables], data_dir) if data_dir is not None else ()
+        judged = as_frames([*shipped, *(ratings_in_files(files) if ratings is None else ())])
         folder = pairbank.write_bank(
             out,
             scored=tables,

@@ -35,6 +35,7 @@ from pairbank.cli.options import (
     column_map,
     corpora_named,
     load_items,
+    load_own_ratings,
     takes_item_options,
     takes_model_options,
 )
@@ -172,6 +173,7 @@ def score(
     answer(
         out=out, corpus=scored.corpus, model=scored.model, n_items=len(scored), methods=computed, without_scores=empty
     )
+    _save_ratings(load_own_ratings(corpus, which), out)
     without = f"; no scores of {', '.join(empty)}" if empty else ""
     say(f"{', '.join(map(str, out))}: {len(scored):,} items with {', '.join(computed) or 'no scores'}{without}")
 
@@ -204,6 +206,21 @@ def _scored(
         scored = pairbank.score(items, scorer, progress=tell, **asked)
     say_work(work_of(scorer))
     return scored
+
+
+def _save_ratings(ratings: datasets.Dataset | None, out: Sequence[Path]) -> None:
+    """Write the individual ratings of a file of the user's own beside its scored tables."""
+    from pairbank.files import write_parquet
+    from pairbank.study.scored_files import ratings_file
+
+    if ratings is None:
+        return
+    beside = list(dict.fromkeys(ratings_file(path) for path in out))
+    for path in beside:
+        write_parquet(path, ratings.with_format("arrow")[:])
+    by = f"{len(ratings):,} ratings by {len(set(ratings['rater'][:])):,} raters"
+    answer(ratings=beside)
+    say(f"{', '.join(map(str, beside))}: {by}, which `pairbank bank` and `report` read")
 
 
 def _with_scores(scored: Scored) -> list[str]:

@@ -10,11 +10,13 @@ import numpy as np
 
 from pairbank.errors import CorpusFileNotFoundError
 from pairbank.study.corpora import ChosenItems
-from pairbank.study.scored_files import banks_of
+from pairbank.study.errors import StudyError
+from pairbank.study.scored_files import banks_of, ratings_file
 
 if TYPE_CHECKING:
     import datasets
     import pandas as pd
+    import pyarrow as pa
 
     from pairbank.builders.sources.downloads import Progress
 
@@ -39,16 +41,19 @@ def ratings_of(
     """Return the ratings of those of some corpora that have individual raters.
 
     Args:
-        corpora: their names; one that pairbank does not ship has none.
+        corpora: their names, or the paths of users' own.
         data_dir: where upstream files are; None downloads them. A file of ratings that is not there is passed over: the
             analysis then says that it has none.
         progress: told of every piece of a file that is downloaded.
     """
     from pairbank.builders.corpora.registry import CORPORA
-    from pairbank.builders.load_ratings import load_ratings
+    from pairbank.builders.corpora.tabular import is_own
+    from pairbank.builders.load_ratings import load_ratings, own_ratings
 
     found = []
     for name in dict.fromkeys(corpora):
+        if is_own(name) and (own := own_ratings(name)) is not None:
+            found.append(own)
         if name not in CORPORA or CORPORA[name].rated is None:
             continue
         try:
@@ -88,7 +93,7 @@ def ratings_of_items(
     made = {}
     for one in chosen:
         ids = set(one.items["item_id"][:])
-        tables = ratings_of([one.name], data_dir, progress=progress) or ratings_in([bank], [one.name])
+        tables = ratings_of([one.choice.name], data_dir, progress=progress) or ratings_in([bank], [one.name])
         for table in tables:
             rows = np.flatnonzero([item in ids for item in table["item_id"][:]])
             if rows.size:
@@ -111,11 +116,43 @@ def ratings_in(banks: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.
     return tuple(found)
 
 
-def ratings_beside(files: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.Dataset, ...]:
-    """Return the ratings in the banks whose scored tables these files are (`BANK/scores/CORPUS/MODEL.parquet`)."""
-    return ratings_in(banks_of(files), corpora)
+def ratings_beside(files: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.Dataset | pa.Table, ...]:
+    """Return the ratings of scored tables: in the banks that they are in, in the files that `score` wrote beside."""
+    paths = list(files)
+    return (*ratings_in(banks_of(paths), corpora), *ratings_in_files(paths))
 
 
-def as_frames(ratings: Iterable[datasets.Dataset]) -> tuple[pd.DataFrame, ...]:
+def ratings_in_files(files: Iterable[Path]) -> tuple[pa.Table, ...]:
+    """Return the ratings in the files beside scored tables (`NAME.ratings.parquet`), those of one corpus once.
+
+    Raises:
+        StudyError: two of them have other ratings of one item.
+    """
+    from pairbank.files import read_parquet
+
+    found: list[pa.Table] = []
+    known: dict[str, tuple[Path, list[tuple[object, ...]]]] = {}
+    for path in dict.fromkeys(ratings_file(file) for file in files):
+        if not path.is_file():
+            continue
+        table = read_parquet(path)
+        of_items: dict[str, list[tuple[object, ...]]] = {}
+        for row in table.to_pylist():
+            of_items.setdefault(row["item_id"], []).append(tuple(row.values()))
+        for item, rows in of_items.items():
+            other, before = known.setdefault(item, (path, rows))
+            if before != rows:
+                raise StudyError(
+                    f"{path} and {other} have different ratings of {item}; score the corpus again with all models, or "
+                    "delete the older file"
+                )
+        new = {item for item in of_items if known[item][0] == path}
+        if new:
+            ids = table.column("item_id").to_pylist()
+            found.append(table.take([place for place, item in enumerate(ids) if item in new]))
+    return tuple(found)
+
+
+def as_frames(ratings: Iterable[datasets.Dataset | pa.Table]) -> tuple[pd.DataFrame, ...]:
     """Return tables of ratings as the analysis takes them."""
     return tuple(one.to_pandas() for one in ratings)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from pairbank.study.preflight import Asked, Plan
 
 
+RATINGS = ".ratings.parquet"
+"""What the name of a file of individual ratings beside a scored table ends with."""
+
+
 def score_study_part(
     plan: Plan,
     model: Asked,
@@ -76,7 +80,17 @@ def scored_files(places: Iterable[Path]) -> list[Path]:
     Raises:
         BankError: A folder with neither.
     """
-    return [path for place in places for path in ([place] if not place.is_dir() else _in_folder(place))]
+    found = [path for place in places for path in ([place] if not place.is_dir() else _in_folder(place))]
+    return [path for path in found if not path.name.endswith(RATINGS)]
+
+
+def ratings_file(scored: Path) -> Path:
+    """Return where `score` writes the individual ratings of a table's items.
+
+    >>> ratings_file(Path("scored.parquet")).name
+    'scored.ratings.parquet'
+    """
+    return scored.with_name(f"{scored.stem}{RATINGS}")
 
 
 def banks_of(files: Iterable[Path]) -> list[Path]:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairbank.builders.corpora.tabular import TabularOptions, tabular_item
-from pairbank.builders.corpora.tabular_items import TextIds
+from pairbank.builders.corpora.tabular_items import TabularOptions, TextIds, tabular_item
 from pairbank.builders.schema.validation import Validator
 from pairbank.errors import CorpusError
 from pairbank.scoring.importing.items import OwnItems
@@ -46,8 +45,8 @@ def row_by_row(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     items = []
     ids = TextIds(corpus="mine")
     for line, row in enumerate(rows, 2):
-        mapping = {name: name for name in row if name != "item_id"}
-        item = tabular_item(row, ids, f"f.csv, row {line}", mapping=mapping, kept=(), options=options)
+        cells = {name: cell for name, cell in row.items() if name != "item_id"}
+        item = tabular_item(cells, ids.of, f"f.csv, row {line}", corpus="mine", options=options)
         items.append(replace(item, item_id=row.get("item_id") or item.item_id))
     return [item.row() for item in Validator("mine").checked(items)]
 

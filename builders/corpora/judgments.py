@@ -1,0 +1,257 @@
+"""Individual ratings in a table: columns of raters, a cell of ratings, or one row per judgment; and who is excluded.
+
+In: the table `[ratings]` of a map and rows. Out: who gave a row which rating. Of a table with one row per judgment, the
+rows of one sentence become one. Raters are excluded by the rules that the map states, and by no others; how many were
+is reported.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from pairbank.builders.corpora.cells import check_on_scale, label_in, number_in
+from pairbank.builders.corpora.column_map import ColumnMap, NumberedRows, Row, ShapedRow, plain_value, value_at
+from pairbank.builders.ratings import Raters, Rating, Side
+from pairbank.declarations import Declaration
+from pairbank.errors import CorpusError
+
+FEW_RATINGS = "few_ratings"
+"""Flag: a side has fewer ratings than the map asks for, so it has no mean and its ratings are left out."""
+_GIVEN = "ratings:given"
+"""Key of a row that holds its judgments: (rater, value) pairs."""
+Given = tuple[tuple[Hashable, float], ...]
+
+
+class AttentionCheck(Declaration):
+    """Rows that are attention checks, no items: whoever rates one outside its bounds has failed it."""
+
+    column: str
+    values: tuple[str, ...]
+    """Cells of that column by which the rows are known."""
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @field_validator("values", mode="before")
+    @classmethod
+    def _of_one(cls, values: Any) -> list[str]:  # noqa: ANN401 - what TOML gave
+        return [plain_value(one) for one in (values if isinstance(values, list) else [values])]
+
+    def is_passed(self, value: float | None) -> bool:
+        """Return whether a rating is as an attentive rater gives it."""
+        low, high = self.at_least, self.at_most
+        return value is not None and (low is None or value >= low) and (high is None or value <= high)
+
+    def __str__(self) -> str:
+        bounds = ((self.at_least, "at least"), (self.at_most, "at most"))
+        expected = " and ".join(f"{words} {bound:g}" for bound, words in bounds if bound is not None)
+        return f"{self.column} {' or '.join(self.values)}: expected {expected}"
+
+
+class RatingRules(Declaration):
+    """The table `[ratings]` of a map: where ratings are, their scale, and which of them are left out."""
+
+    columns: tuple[str, ...] = ()
+    """Raters with a column each."""
+    cell: str = ""
+    """A column, or a path, whose cells hold several ratings: a list, or text with separators."""
+    separator: str = ","
+    same_raters: bool = False
+    """Of `cell`: whether the ratings of every cell are by the same raters in the same order."""
+    scale: str = "unstated"
+    side: Side = "good"
+    attention: tuple[AttentionCheck, ...] = ()
+    failures: int = Field(default=0, ge=0)
+    """Attention checks that a rater may fail."""
+    min_per_rater: int = Field(default=0, ge=0)
+    """Raters with fewer ratings are excluded."""
+    min_per_side: int = Field(default=0, ge=0)
+    """Sides with fewer ratings have no mean."""
+
+    def check_whole(self, column_map: ColumnMap, where: str) -> None:
+        """Refuse rules that do not fit a table's map."""
+        kinds = {"columns": bool(self.columns), "cell": bool(self.cell), "rater": bool(column_map.rater)}
+        if sum(kinds.values()) != 1:
+            named = ", ".join(name for name, is_there in kinds.items() if is_there) or "none"
+            raise CorpusError(
+                f"{where}, [ratings]: {named} given; expected one of columns, cell, or rater and rating under [columns]"
+            )
+        if not column_map.rater and (self.attention or self.min_per_rater or self.failures):
+            raise CorpusError(
+                f"{where}, [ratings]: attention, failures and min_per_rater need rater and rating under [columns]"
+            )
+        if any(check.at_least is None and check.at_most is None for check in self.attention):
+            raise CorpusError(f"{where}, [ratings], attention: expected at_least or at_most beside column and values")
+        if {"human", "human_good", "human_bad"} & column_map.columns.keys():
+            raise CorpusError(f"{where}: mean ratings (human) and individual ratings; leave one, the means are made")
+        if column_map.layout == "pairs" and self.scale != "forced-choice":
+            raise CorpusError(
+                f"{where}, [ratings]: scale is {self.scale!r}; of pairs in one row expected 'forced-choice' (1 = chose "
+                "the better side); ratings of single sentences need layout long or sentences"
+            )
+
+    def said(self) -> str:
+        """Return the rules in words, "" where nothing is excluded."""
+        rules = [
+            *(f"raters who fail an attention check ({check})" for check in self.attention),
+            *((f"raters with fewer than {self.min_per_rater} ratings",) if self.min_per_rater else ()),
+            *((f"sides with fewer than {self.min_per_side} ratings",) if self.min_per_side else ()),
+        ]
+        return f"excluded: {'; '.join(rules)}" if rules else ""
+
+    def ratings(
+        self, item_id: str, shaped: ShapedRow, where: str, raters: Raters, *, with_commas: bool = False
+    ) -> Iterator[Rating]:
+        """Yield the ratings of an item, sides with too few of them left out."""
+        sides: tuple[tuple[Side, Row], ...] = ((self.side, shaped.good),)
+        if shaped.bad is not None:
+            sides = (("good", shaped.good), ("bad", shaped.bad))
+        for side, row in sides:
+            found = self._given(row, where, with_commas=with_commas)
+            for who, value in found if len(found) >= self.min_per_side else ():
+                number = who if isinstance(who, int) else raters.number(who)
+                yield Rating(item_id=item_id, side=side, rater=number, value=value, scale=self.scale)
+
+    def are_few(self, shaped: ShapedRow, where: str, *, with_commas: bool = False) -> bool:
+        """Return whether a side of an item has fewer ratings than the rules ask for."""
+        rows = [row for row in (shaped.good, shaped.bad) if row is not None]
+        return any(len(self._given(row, where, with_commas=with_commas)) < self.min_per_side for row in rows)
+
+    def _given(self, row: Row, where: str, *, with_commas: bool) -> Given:
+        if _GIVEN in row:
+            given: Given = row[_GIVEN]
+            return given
+        if self.columns:
+            cells: list[tuple[Hashable, Any]] = list(enumerate(value_at(row, name, where) for name in self.columns))
+        else:
+            cell = value_at(row, self.cell, where)
+            parts = _parts(cell, self.separator)
+            cells = [(place if self.same_raters else (where, self.cell, place), one) for place, one in enumerate(parts)]
+        found = ((who, self.value(one, where, self.cell or "ratings", with_commas=with_commas)) for who, one in cells)
+        return tuple((who, value) for who, value in found if value is not None)
+
+    def value(self, cell: object, where: str, column: str, *, with_commas: bool) -> float | None:
+        """Return a rating, None for an empty cell.
+
+        Raises:
+            CorpusError: it is no number, or is not on the scale.
+        """
+        value = number_in(label_in(cell, where, column), where, column, with_commas=with_commas)
+        check_on_scale(value, self.scale, where, column)
+        return value
+
+
+def _parts(cell: object, separator: str) -> list[Any]:
+    """Return the ratings in a cell.
+
+    >>> _parts("4, 2;", ","), _parts("[4, 2]", ","), _parts([4, None], ","), _parts(3, ",")
+    (['4', ' 2;'], ['4', ' 2'], [4, None], [3])
+    """
+    if isinstance(cell, str):
+        return cell.strip().strip("[]").split(separator) if cell.strip() else []
+    return list(cell) if isinstance(cell, list) else [] if cell is None else [cell]
+
+
+@dataclass(slots=True)
+class _Sentence:
+    """The rows of one sentence."""
+
+    number: int
+    row: Row
+    given: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class Judgments:
+    """Tables that have one row per judgment, put together: one row per sentence, with who gave it which rating."""
+
+    rules: RatingRules
+    faults: list[CorpusError] = field(default_factory=list)
+    varying: set[str] = field(default_factory=set)
+    """Columns whose cells differ between judgments of one sentence."""
+    n_missing: int = 0
+    _tables: list[list[_Sentence]] = field(default_factory=list)
+    _checks: dict[str, list[bool]] = field(default_factory=dict)
+
+    def add(self, column_map: ColumnMap, rows: NumberedRows, where: str, *, with_commas: bool) -> None:
+        """Read the rows of a table; those that cannot be read are among the faults."""
+        names = sorted(column_map.named() - {column_map.rater, column_map.rating})
+        sentences: dict[tuple[str, ...], _Sentence] = {}
+        for number, row in rows:
+            at = f"{where}, row {number}"
+            try:
+                self._judgment(column_map, (number, row), at, names=names, sentences=sentences, with_commas=with_commas)
+            except CorpusError as error:
+                self.faults.append(error)
+        self._tables.append(list(sentences.values()))
+
+    def _judgment(
+        self,
+        column_map: ColumnMap,
+        numbered: tuple[int, Row],
+        at: str,
+        *,
+        names: list[str],
+        sentences: dict[tuple[str, ...], _Sentence],
+        with_commas: bool,
+    ) -> None:
+        number, row = numbered
+        rater = str(label_in(value_at(row, column_map.rater, at), at, column_map.rater) or "").strip()
+        if not rater:
+            raise CorpusError(f"{at}: column {column_map.rater!r} is empty; expected who gave the rating")
+        cell = value_at(row, column_map.rating, at)
+        value = self.rules.value(cell, at, column_map.rating, with_commas=with_commas)
+        for check in self.rules.attention:
+            if plain_value(value_at(row, check.column, at)) in check.values:
+                self._checks.setdefault(rater, []).append(check.is_passed(value))
+                return
+        found = sentences.setdefault(
+            tuple(str(value_at(row, name, at)) for name in names), _Sentence(number=number, row=row)
+        )
+        self.varying |= {name for name in row if row[name] != found.row.get(name)}
+        if value is None:
+            self.n_missing += 1
+        elif rater in found.given:
+            raise CorpusError(
+                f"{at}: {rater!r} rated this sentence before (the first row of it is {found.number}); leave one "
+                "rating, or name the column that tells the two apart (item, or pair) in the map"
+            )
+        else:
+            found.given[rater] = value
+
+    def rows(self, place: int) -> Iterator[tuple[int, Row]]:
+        """Yield (row number, row) of each sentence of a table, tables in the order in which they were added."""
+        excluded = self._failed() | self._few()
+        for one in self._tables[place]:
+            given = tuple((who, value) for who, value in one.given.items() if who not in excluded)
+            yield one.number, {**one.row, _GIVEN: given}
+
+    def _failed(self) -> set[str]:
+        return {who for who, passed in self._checks.items() if passed.count(False) > self.rules.failures}
+
+    def _few(self) -> set[str]:
+        failed = self._failed()
+        counts = Counter(who for table in self._tables for one in table for who in one.given if who not in failed)
+        return {who for who, n in counts.items() if n < self.rules.min_per_rater}
+
+    def said(self) -> Iterator[str]:
+        """Yield what was read and what was left out, a sentence a fact."""
+        counts = Counter(who for table in self._tables for one in table for who in one.given)
+        failed, few = self._failed(), self._few()
+        kept = counts.keys() - failed - few
+        yield f"{sum(counts[who] for who in kept):,} ratings by {len(kept):,} raters, scale {self.rules.scale}"
+        if self.rules.attention:
+            yield _excluded(failed, counts, "who failed an attention check")
+        if self.rules.min_per_rater:
+            yield _excluded(few, counts, f"with fewer than {self.rules.min_per_rater} ratings")
+        if self.n_missing:
+            yield f"{self.n_missing:,} rows without a rating"
+
+
+def _excluded(raters: set[str], counts: Counter[str], why: str) -> str:
+    plural = "rater" if len(raters) == 1 else "raters"
+    return f"excluded: {len(raters):,} {plural} {why} ({sum(counts[who] for who in raters):,} ratings)"
