@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,6 +88,39 @@ def chosen_methods(
                 f"{_why_not(prompt, kinds)}"
             )
     return Chosen(methods=tuple(asked), notes=tuple(notes))
+
+
+def with_samples(
+    names: Sequence[str], n_samples: int, temperature: float, *, prompts: Sequence[str | Path] = ()
+) -> list[str]:
+    """Return methods of which those that write their answers are sampled; the others stay as they are.
+
+    Args:
+        names: the methods.
+        n_samples: answers to draw to each prompt.
+        temperature: of the draws.
+        prompts: files with prompts of the user's own.
+
+    Raises:
+        ScoringError: none of them writes its answers.
+        UnknownNameError: a method that does not exist.
+
+    >>> with_samples(["direct", "rating_7_free"], 10, 0.7)
+    ['direct', 'rating_7_free@10samples@t0.7']
+    """
+    parts = {name: MethodName.parsed(name) for name in names}
+    known = prompts_of(prompts, asked=[one.id for name, one in parts.items() if name not in FAMILIES])
+    in_order(names, known)
+    writes = [name for name, one in parts.items() if one.id in known and known[one.id].readout == "generation"]
+    if not writes:
+        raise ScoringError(
+            f"--samples draws answers that the model writes, and {', '.join(names)} reads probabilities; add a method "
+            "that ends in _free, as in -m rating_7_free or -m yes_no_free"
+        )
+    return [
+        str(replace(one, n_samples=n_samples, temperature=temperature)) if name in writes else name
+        for name, one in parts.items()
+    ]
 
 
 def methods_as_before(items: datasets.Dataset, names: Sequence[str], *, prompts: Sequence[str | Path] = ()) -> Chosen:

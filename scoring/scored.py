@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pairbank.errors import BankError, ScoringError
 from pairbank.files import n_rows_of, read_parquet, sha256_of_file
-from pairbank.scoring.api.layout import SIDES, ScoreColumns
+from pairbank.scoring.api.layout import SIDES, MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.api.requests import token_spans
 from pairbank.scoring.signature import METADATA_KEY, signature_problems
@@ -129,6 +129,39 @@ class Scored:
             raise ScoringError(f"{self.corpus} by {self.model}: no token has a place in its text (encoder-decoders)")
         names = ["item_id", "side", "token_number", "token", "start", "end", "logprob_nats", "rank"]
         return pd.DataFrame(rows, columns=names).astype({"rank": "Int32"})
+
+    def ratings(self) -> pd.DataFrame:
+        """Return one row per sampled answer, as people's individual ratings stand: the model as a rater.
+
+        The columns are those of a table of ratings (item_id, side, rater, value, scale), then model and method. A
+        rater is a draw; under several presentations of a side, each has raters of its own.
+
+        Raises:
+            ScoringError: no method with sampled answers.
+        """
+        import pandas as pd
+
+        sampled = [layout for layout in map(MethodLayout.from_dict, self.layouts) if layout.samples]
+        if not sampled:
+            raise ScoringError(
+                f"{self.corpus} by {self.model}: no sampled answers; score with --samples N (a method NAME@Nsamples)"
+            )
+        ids, frames = self.dataset["item_id"][:], []
+        for layout in sampled:
+            place: dict[str, int] = dict.fromkeys(SIDES, 0)
+            draws = self.dataset[ScoreColumns(layout.method).draws][:]
+            for number, side in enumerate(layout.sides_shown):
+                at = slice(number * layout.samples, (number + 1) * layout.samples)
+                rows = [
+                    (item_id, side, place[side] * layout.samples + nth, value)
+                    for item_id, values in zip(ids, draws, strict=True)
+                    for nth, value in enumerate((values or ())[at])
+                    if value == value  # noqa: PLR0124 - NaN
+                ]
+                place[side] += 1
+                frame = pd.DataFrame(rows, columns=["item_id", "side", "rater", "value"])
+                frames.append(frame.assign(scale=layout.scale_of_draws, model=self.model, method=layout.method))
+        return pd.concat(frames, ignore_index=True).astype({"rater": "int32", "value": "float64"})
 
     def __repr__(self) -> str:
         shown = self.methods if len(self.methods) <= MOST_SHOWN else (*self.methods[:MOST_SHOWN], "…")

@@ -37,6 +37,7 @@ FLAG_MEANINGS: Mapping[str, str] = {
     "unparsed": "no valid answer in what the model wrote, in one presentation or more",
     "near_tie": "a token was written that hardly led the second",
     "top_logprobs": "read from the most probable first tokens that an API tells, not from the whole option",
+    "outside_top": "an option is not among the tokens that an API tells: its log-probability is an upper bound, or NaN",
     "half_empty": "an imported file has some of the numbers of this item, not all; the scores are null",
 }
 """Flag -> meaning; those of a corpus alone (what was mended in it, say) are not among them."""
@@ -112,6 +113,10 @@ MEANINGS: Mapping[str, tuple[str, str]] = {
     "argmax_bad": ("points", "most probable rating of the worse side"),
     "first_choice": ("share", "of the presentations, those in which the option shown first is the more probable"),
     "answers": ("", "the option found in what the model wrote, one a presentation"),
+    "draws": (
+        "answer",
+        "each sampled answer as a number, presentations x draws: 1 (yes, the better side), 0, or points",
+    ),
     "texts": ("", "what the model wrote, one a presentation"),
     "unparsed": ("presentations", "answered without a valid answer"),
     "flags": ("", "why a score needs care; empty = nothing to say"),

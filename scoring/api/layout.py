@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
+from pairbank.builders.ratings import FORCED_CHOICE
 from pairbank.errors import BankError
 from pairbank.scoring.api.requests import Edge
 
@@ -67,6 +68,7 @@ _SUFFIXES: dict[str, ColumnKind] = {
     "argmax_bad": "float64",
     "first_choice": "float64",
     "answers": "list<string>",
+    "draws": "list<float64>",
     "texts": "list<string>",
     "unparsed": "int32",
     "flags": "list<string>",
@@ -129,6 +131,11 @@ class ScoreColumns:
     def texts(self) -> str:
         """What the model wrote, a presentation."""
         return f"{self.method}_texts"
+
+    @property
+    def draws(self) -> str:
+        """Each sampled answer as a number, presentations x draws: 1 (yes, the better side), 0, or points; else NaN."""
+        return f"{self.method}_draws"
 
     @property
     def unparsed(self) -> str:
@@ -244,6 +251,9 @@ class MethodLayout:
     """Whether the options' log-probabilities are read, the model writes its answer, or only its decision is known."""
     orders: Literal["known", "unknown"] = "known"
     """Whether it is known which option a presentation shows first; if not, there is no position bias to measure."""
+    samples: int = 0
+    """Answers drawn to each presentation, which stand one after the other in the columns of answers and texts; 0 = one
+    answer, greedily."""
     unit: str = ""
     """What scores and differences are measured in, where that does not follow from name, kind and readout."""
     label: str = ""
@@ -289,6 +299,30 @@ class MethodLayout:
     def n_of_a_sentence(self) -> int:
         """How many presentations a single sentence is asked in: those of the better side, one half where both are."""
         return self.sides.count("good") if self.sides else len(self.presentations) // 2
+
+    @property
+    def sides_shown(self) -> tuple[str, ...]:
+        """The side that each presentation shows; of a forced choice the better one, as in the table of ratings."""
+        if self.sides or self.kind not in ("judgment", "rating"):
+            return self.sides or ("good",) * len(self.presentations)
+        half = len(self.presentations) // 2
+        return ("good",) * (len(self.presentations) - half) + ("bad",) * half
+
+    @property
+    def scale_of_draws(self) -> str:
+        """The scale of sampled answers as numbers, named as in the table of ratings.
+
+        >>> scale = MethodLayout(method="m", kind="rating", presentations=("a",), options=("1", "2", "3"), correct=(),
+        ...                      sides=("good",))
+        >>> scale.scale_of_draws
+        'likert3'
+        """
+        if self.kind == "forced_choice":
+            return FORCED_CHOICE
+        if self.kind == "judgment":
+            return "binary"
+        is_likert = self.options == tuple(str(point) for point in range(1, len(self.options) + 1))
+        return f"likert{len(self.options)}" if is_likert else f"{self.options[0]} to {self.options[-1]}"
 
     @property
     def has_logprobs(self) -> bool:
@@ -389,6 +423,8 @@ class MethodLayout:
                 "method, kind, unit and label; lists of strings for presentations, options and sides, of integers for "
                 "correct and first"
             )
+        if type(n := table.get("samples", 0)) is not int or n < 0:
+            raise BankError(f"method layout {table['method']!r}: samples is {n!r}; expected a whole number from 0")
         for name, choices in _CHOICES.items():
             if name in table and table[name] not in choices:
                 raise BankError(f"method layout {table['method']!r}: {name} is {table[name]!r}; expected {choices}")

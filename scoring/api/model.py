@@ -5,6 +5,7 @@ In: requests, prompts or texts. Out: log-probabilities in nats, continuations, h
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -189,6 +190,33 @@ class Divisible(Protocol):
         """Return what `token_logprobs` would, of the values that this share's passes give; NaN in place of others."""
 
 
+@runtime_checkable
+class Noting(Protocol):
+    """What a scorer has that knows something of an answer only once it has it."""
+
+    def flags_of(self, request: EncodedRequest) -> tuple[str, ...]:
+        """Return the flags of an answered request, beside those that it had when it was asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draw:
+    """How an answer is sampled: each step's token by a number of its own, so that no batch moves it."""
+
+    temperature: float
+    """What logits are divided by; above 0."""
+    seed: int
+    """Of this one answer."""
+
+    def uniform(self, step: int) -> float:
+        """Return the number in [0, 1) that chooses the token of a step.
+
+        >>> round(Draw(temperature=1.0, seed=3).uniform(0), 6), round(Draw(temperature=1.0, seed=3).uniform(1), 6)
+        (0.806484, 0.530294)
+        """
+        digest = hashlib.sha256(f"{self.seed} {step}".encode()).digest()
+        return (int.from_bytes(digest[:8]) >> 11) / 2**53
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """A prompt as the model reads it; `where` names the item in errors."""
@@ -197,6 +225,8 @@ class Ask:
     chat: bool = False
     """Rendered with a chat template, which brings its own BOS."""
     where: str = ""
+    draw: Draw | None = None
+    """How the answer is sampled; None = greedily."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,11 +252,20 @@ class Writer(Protocol):
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
     ) -> list[Continuation]:
-        """Return what follows each prompt; all are different.
+        """Return what follows each prompt, sampled where it has a `draw`; all are different.
 
         Raises:
             ScoringError: a prompt that leaves no room for so many tokens, where that is an error, or NaN.
         """
+
+
+@runtime_checkable
+class Sampler(Protocol):
+    """What a writer has that heeds an ask's `draw`."""
+
+    @property
+    def samples_answers(self) -> Literal[True]:
+        """True; a writer without it would answer greedily, each draw alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

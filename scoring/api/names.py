@@ -45,6 +45,9 @@ NEAR_TIE = "near_tie"
 """Flag: some token was written that led the second by less than `NEAR_TIE_NATS`."""
 TOP_LOGPROBS = "top_logprobs"
 """Flag: read from the most probable first tokens that a chat API tells, not from the whole option's probability."""
+OUTSIDE_TOP = "outside_top"
+"""Flag: an option is not among the tokens that a chat API tells; its log-probability is an upper bound, and NaN where
+that holds of all options of a question."""
 HALF_EMPTY = "half_empty"
 """Flag: an imported file has some of the numbers that the method needs of the item, not all; the scores are null."""
 
@@ -54,7 +57,12 @@ TIE = 1e-9
 TIE_ANSWER = "tie"
 """A decision that prefers neither side."""
 
-_NAME = re.compile(rf"(?P<id>[^@]+)(?P<chat>@chat)?(@(?P<shots>[1-{MOST_SHOTS}])shot)?")
+MOST_SAMPLES = 1_000
+"""Most answers that are drawn to one prompt."""
+_NAME = re.compile(
+    rf"(?P<id>[^@]+)(?P<chat>@chat)?(@(?P<shots>[1-{MOST_SHOTS}])shot)?"
+    r"(@(?P<samples>[1-9][0-9]{0,3})samples(@t(?P<temperature>[0-9]{1,2}(\.[0-9]{1,4})?))?)?"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +74,10 @@ class MethodName:
     """Sent through the model's chat template although the prompt is plain text."""
     n_shots: int = 0
     """Answered examples before the question."""
+    n_samples: int = 0
+    """Answers that are drawn to each prompt; 0 = one, greedily."""
+    temperature: float = 1.0
+    """Of the draws."""
 
     @classmethod
     def parsed(cls, name: str) -> MethodName:
@@ -73,12 +85,22 @@ class MethodName:
 
         >>> MethodName.parsed("meta_question_simple@4shot").n_shots
         4
+        >>> str(MethodName.parsed("rating_7_free@10samples@t0.70")), str(MethodName.parsed("rating_7_free@5samples"))
+        ('rating_7_free@10samples@t0.7', 'rating_7_free@5samples')
         """
         found = _NAME.fullmatch(name)
         if found is None:
             return cls(id=name)
-        return cls(id=found["id"], in_chat=bool(found["chat"]), n_shots=int(found["shots"] or 0))
+        return cls(
+            id=found["id"],
+            in_chat=bool(found["chat"]),
+            n_shots=int(found["shots"] or 0),
+            n_samples=int(found["samples"] or 0),
+            temperature=float(found["temperature"] or 1),
+        )
 
     def __str__(self) -> str:
         shots = f"@{self.n_shots}shot" if self.n_shots else ""
-        return f"{self.id}{'@chat' if self.in_chat else ''}{shots}"
+        samples = f"@{self.n_samples}samples" if self.n_samples else ""
+        heat = f"@t{self.temperature:g}" if self.n_samples and self.temperature != 1 else ""
+        return f"{self.id}{'@chat' if self.in_chat else ''}{shots}{samples}{heat}"

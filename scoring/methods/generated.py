@@ -9,6 +9,9 @@ m_unparsed, in how many presentations that were asked there is none; m_flags; an
 - judgment: of each side, the share of its parsed answers that say yes (the option of the larger weight);
 - rating: the mean rating of each side, in points of the scale.
 
+With `@10samples` ten answers are drawn to each presentation, at a temperature of 1 or of `@t0.7`; texts and answers are
+then presentations x draws, row-major, and the scores are of all of them; m_draws has each answer as a number.
+
 A score that rests on no answer at all is null, never 0. Thinking is no answer: what a model writes up to the end of a
 thinking block is left aside, and a text that ends inside of one is flagged `truncated` and has no answer.
 """
@@ -17,14 +20,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.api.model import Ask, Continuation
-from pairbank.scoring.api.names import OVER_LENGTH, TRUNCATED, UNPARSED
+from pairbank.scoring.api.model import Ask, Continuation, Draw
+from pairbank.scoring.api.names import OVER_LENGTH, TRUNCATED, UNPARSED, MethodName
 from pairbank.scoring.api.thinking import thinking_characters
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.prompts.prompt import fill, slot_values
@@ -36,20 +40,59 @@ if TYPE_CHECKING:
     from pairbank.scoring.prompts.prompt import Presentation
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled:
+    """How answers are drawn."""
+
+    n: int
+    """To each presentation."""
+    temperature: float
+    seed: int
+
+    def draws(self, prompt: str, model: str) -> list[Draw]:
+        """Return the draws of answers to a prompt: as many more leave the first ones as they are.
+
+        Models and prompts have draws of their own: with common numbers, models that know nothing would agree.
+        """
+        seeds = (sha256_of_text(str(self.seed), model, prompt, str(number)) for number in range(self.n))
+        return [Draw(temperature=self.temperature, seed=int(seed[:16], 16)) for seed in seeds]
+
+
+@dataclass(frozen=True)
 class Generated(Prompted):
     """A prompt that the model answers in its own words."""
 
+    sampled: Sampled | None = None
+    """How answers are drawn; None = one to each presentation, greedily."""
+
+    @property
+    def name(self) -> str:
+        """The prompt's id, and what is asked differently."""
+        drawn = self.sampled
+        more = {} if drawn is None else {"n_samples": drawn.n, "temperature": drawn.temperature}
+        return str(MethodName(id=self.prompt.id, in_chat=self.in_chat, **more))
+
     @property
     def definition(self) -> dict[str, Any]:
-        """Paper, hash and layout, which says that the answers are written."""
+        """Paper, hash and layout, which says that the answers are written, and how many are drawn."""
         found = super().definition
-        return found | {"layout": found["layout"] | {"readout": "generation"}}
+        found |= {"layout": found["layout"] | {"readout": "generation"}}
+        if self.sampled is None:
+            return found
+        layout, drawn = found["layout"], self.sampled
+        layout |= {"samples": drawn.n}
+        if self.prompt.label:
+            heat = f", T = {drawn.temperature:g}" if drawn.temperature != 1 else ""
+            layout |= {"label": f"{self._label()}, {drawn.n} samples{heat}"}
+        how = asdict(drawn)
+        return found | {"sha256": sha256_of_text(found["sha256"], repr(how)), "sampled": how, "layout": layout}
 
     @property
     def columns(self) -> dict[str, ColumnKind]:
         """Scores, answers, texts, the number of texts without an answer, flags."""
         c = ScoreColumns(self.name)
-        return c.kinds(c.good, c.bad, c.delta, c.answers, c.texts, c.unparsed, c.flags)
+        drawn = (c.draws,) if self.sampled else ()
+        return c.kinds(c.good, c.bad, c.delta, c.answers, *drawn, c.texts, c.unparsed, c.flags)
 
     @property
     def max_new_tokens(self) -> int:
@@ -59,16 +102,19 @@ class Generated(Prompted):
     @property
     def sought(self) -> str:
         """What counts as the answer."""
-        return f"up to {self.max_new_tokens} tokens; the first match of {self.prompt.pattern} is the answer"
+        drawn = f"; {self.sampled.n} answers are drawn" if self.sampled else ""
+        return f"up to {self.max_new_tokens} tokens; the first match of {self.prompt.pattern} is the answer{drawn}"
 
     def asks(self, row: Row, scorer: Scorer) -> list[Ask]:
         """Return a prompt for each presentation that is asked of the item; none where it lacks a text for a slot."""
         if self.missing(row):
             return []
         chat, of = self.uses_chat(scorer), f"{row['item_id']} ({self.name},"
+        model = f"{scorer.info.model_id}@{scorer.info.revision}"
         return [
-            Ask(text=context, chat=chat, where=f"{of} {p.name})")
+            Ask(text=context, chat=chat, where=f"{of} {p.name})", draw=draw)
             for context, p in zip(self.contexts(row, scorer), self._shown(row), strict=True)
+            for draw in (self.sampled.draws(context, model) if self.sampled else [None])
         ]
 
     def written(self, texts: Sequence[Continuation], row: Row) -> dict[str, Any]:
@@ -82,11 +128,18 @@ class Generated(Prompted):
         if n_unparsed:
             flags[UNPARSED] = None
         given = [None if answer is None else options[answer] for answer in answers]
-        good, bad = (np.nan, np.nan) if OVER_LENGTH in flags else self._scores(self._shown(row), given)
+        n = self.sampled.n if self.sampled else 1
+        shown = [p for p in self._shown(row) for _ in range(n)]
+        good, bad = (np.nan, np.nan) if OVER_LENGTH in flags else self._scores(shown, given)
         of_presentation = zip(answers, (t.text for t in texts), strict=True)
-        both = [next(of_presentation) if is_asked else (None, None) for is_asked in self.asked_of(row)]
+        both = [
+            next(of_presentation) if is_asked else (None, None) for is_asked in self.asked_of(row) for _ in range(n)
+        ]
         c = ScoreColumns(self.name)
+        values = iter([self._value(p, option) for p, option in zip(shown, given, strict=True)])
+        drawn = [next(values) if is_asked else np.nan for is_asked in self.asked_of(row) for _ in range(n)]
         return {
+            **({c.draws: drawn} if self.sampled else {}),
             c.good: good,
             c.bad: bad,
             c.delta: None if good is None or bad is None else good - bad,
@@ -121,6 +174,14 @@ class Generated(Prompted):
         right = [option == p.correct for p, option in zip(shown, given, strict=True)]
         wrong = [option not in (None, p.correct) for p, option in zip(shown, given, strict=True)]
         return float(np.mean(right)), float(np.mean(wrong))
+
+    def _value(self, p: Presentation, option: str | None) -> float:
+        """Return what an answer says of the side shown; of a forced choice, whether it is the better side."""
+        if option is None:
+            return np.nan
+        if self.prompt.kind == "forced_choice":
+            return float(option == p.correct)
+        return self._yes(p, option) if self.prompt.kind == "judgment" else _points(p, option)
 
     def _yes(self, p: Presentation, option: str) -> float:
         """Return 1 if an option says yes of the sentence shown, 0 if it says no."""

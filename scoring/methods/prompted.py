@@ -319,4 +319,4 @@ def prompt_of_definition(name: str, definition: Mapping[str, Any]) -> Prompt | N
     if ours is None:
         return None
     plain = sha256_of_text(ours.sha256, str(parts.in_chat), repr({})) if parts.in_chat else ours.sha256
-    return ours if parts.n_shots or definition["sha256"] == plain else None
+    return ours if parts.n_shots or parts.n_samples or definition["sha256"] == plain else None

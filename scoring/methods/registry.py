@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pairbank.errors import ScoringError, unknown_name
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.api.model import Scorer
-from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, REGIONS, MethodName
+from pairbank.scoring.api.names import DIRECT, DIRECT_WB, MOST_SAMPLES, PMI, REGIONS, MethodName
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.fewshot import Pool, Shots
-from pairbank.scoring.methods.generated import Generated
+from pairbank.scoring.methods.generated import Generated, Sampled
 from pairbank.scoring.methods.linking import Linked, bound
 from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
 from pairbank.scoring.methods.pmi import Pmi
@@ -78,7 +78,14 @@ def method_named(name: str, *, per_token: bool = False, options: MethodOptions |
     if prompt is None:
         raise unknown_name("method", name, [*FAMILIES, *options.prompts])
     if prompt.readout == "generation":
-        return _generated(prompt, asked)
+        return _generated(prompt, asked, options.seed)
+    if asked.n_samples:
+        free = f"{asked.id}_free"
+        instead = f"use {free}" if free in options.prompts else "use one that lets the model write (`pairbank methods`)"
+        raise ScoringError(
+            f"method {name!r}: answers are drawn where the model writes them, and {asked.id} reads the probabilities "
+            f"of its options; {instead}"
+        )
     shots = Shots(n_shots=asked.n_shots, seed=options.seed, pool=options.pool) if asked.n_shots else None
     if shots and (prompt.kind not in ("forced_choice", "judgment") or prompt.is_fixed_order):
         raise ScoringError(
@@ -102,13 +109,19 @@ def cites_of(name: str) -> tuple[str, ...]:
     return () if prompt is None else prompt.cites
 
 
-def _generated(prompt: Prompt, asked: MethodName) -> Method:
+def _generated(prompt: Prompt, asked: MethodName, seed: int) -> Method:
     """Return the method that lets the model write its answer."""
     if asked.n_shots:
         raise ScoringError(
             f"method {str(asked)!r}: generated answers take no examples; leave @{asked.n_shots}shot away"
         )
-    return Generated(prompt, in_chat=asked.in_chat)
+    if asked.n_samples > MOST_SAMPLES or not asked.temperature > 0:
+        raise ScoringError(
+            f"method {str(asked)!r}: {asked.n_samples} samples at temperature {asked.temperature:g}; expected 1 to "
+            f"{MOST_SAMPLES:,} and a temperature above 0 (without samples, the answer is greedy)"
+        )
+    drawn = Sampled(n=asked.n_samples, temperature=asked.temperature, seed=seed) if asked.n_samples else None
+    return Generated(prompt, in_chat=asked.in_chat, sampled=drawn)
 
 
 def in_order(methods: Iterable[str], known: Mapping[str, Prompt] | None = None) -> list[str]:
@@ -123,4 +136,5 @@ def in_order(methods: Iterable[str], known: Mapping[str, Prompt] | None = None) 
     for name, asked in sorted(parts.items()):
         if asked.id not in places or (asked.id in FAMILIES and name != asked.id):
             raise unknown_name("method", name, names)
-    return sorted(parts, key=lambda name: (places[parts[name].id], parts[name].in_chat, parts[name].n_shots))
+    how = {name: (one.in_chat, one.n_shots, one.n_samples, one.temperature) for name, one in parts.items()}
+    return sorted(parts, key=lambda name: (places[parts[name].id], *how[name]))

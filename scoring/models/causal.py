@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +64,8 @@ last bit of a score, goes by the requests and `batch_tokens` alone."""
 
 class CausalScorer:
     """Scores with a causal transformers model. Build it with `pairbank.load_model`."""
+
+    samples_answers: ClassVar[Literal[True]] = True
 
     def __init__(
         self,

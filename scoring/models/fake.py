@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,8 @@ class FakeScorer:
     1
     (2,)
     """
+
+    samples_answers: ClassVar[Literal[True]] = True
 
     name: str = "fake"
     """Decides the numbers."""
@@ -115,10 +117,11 @@ class FakeScorer:
         over_length: OverLength,  # noqa: ARG002 - it takes any
         progress: Progress,
     ) -> list[Continuation]:
-        """Return an answer with a digit from 1 to 5, or now and then none, by a hash of name and prompt."""
+        """Return an answer with a digit from 1 to 5, or now and then none, by a hash of name, prompt and draw."""
         found = []
         for ask in prompts:
-            digest = hashlib.sha256(f"{self.name} writes {ask.text}".encode()).digest()
+            drawn = f" {ask.draw.temperature} {ask.draw.seed}" if ask.draw else ""
+            digest = hashlib.sha256(f"{self.name} writes {ask.text}{drawn}".encode()).digest()
             text = (" {}", " {}.", "The answer is {}", "I cannot say.")[digest[0] % 4].format(digest[1] % 5 + 1)
             found.append(Continuation(text=text[:max_new_tokens], n_tokens=min(len(text), max_new_tokens)))
         progress(len(found))

@@ -1,4 +1,4 @@
-"""Generation: prompts in, what the model writes after each out; greedy, so that nothing is drawn at random.
+"""Generation: prompts in, what the model writes after each out: greedily, or sampled where an ask has a `draw`.
 
 Each prompt goes on as it would alone: many go through the model together, padded on the left, with a key-value
 cache; a model that padding would disturb (its states or its rotary embeddings follow the batch) gets prompts of
@@ -6,7 +6,9 @@ equal length together. Writing ends at the model's end-of-sequence tokens or aft
 a checkpoint brings for chatting (sampling, penalties, forbidden words) are not used.
 
 Greedy decoding takes the most probable token however small its lead. Where the lead was less than `NEAR_TIE_NATS`,
-about what rounding differs by between two batches or machines, the text is flagged `near_tie`.
+about what rounding differs by between two batches or machines, the text is flagged `near_tie`. A sampled token is that
+whose share of the cumulated probabilities, in the order of token ids, holds the draw's number of that step: it depends
+on nothing else in the batch, and the text is flagged `near_tie` where the number lies within `NEAR_EDGE` of an end.
 """
 
 from __future__ import annotations
@@ -21,7 +23,17 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.model import Ask, Continuation, ModelInfo, OverLength, Progress, Scorer, Writer
+from pairbank.scoring.api.model import (
+    Ask,
+    Continuation,
+    Draw,
+    ModelInfo,
+    OverLength,
+    Progress,
+    Sampler,
+    Scorer,
+    Writer,
+)
 from pairbank.scoring.api.names import NEAR_TIE, OVER_LENGTH
 from pairbank.scoring.api.thinking import BLOCKS
 from pairbank.scoring.engine.batching import in_batches, padded
@@ -32,6 +44,7 @@ if TYPE_CHECKING:
     from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 NEAR_TIE_NATS = 1e-3
+NEAR_EDGE = 1e-5
 BATCH_TOKENS_CPU, BATCH_TOKENS_ACCELERATOR = 4_096, 32_768
 """Prompt and answer tokens, pads included, that go through the model together."""
 MOVING_ROPES = ("dynamic", "longrope")
@@ -86,13 +99,18 @@ def write(
             "ask for a method that reads probabilities"
         )
     tell = progress or (lambda _n: None)
-    first: dict[tuple[str, bool], Ask] = {}
+    if any(ask.draw is not None for ask in prompts) and not isinstance(model, Sampler):
+        raise ScoringError(
+            f"{model.info.name} ({model.info.backend}) answers greedily alone; leave the samples away (--samples, "
+            "@…samples)"
+        )
+    first: dict[tuple[str, bool, Draw | None], Ask] = {}
     for ask in prompts:
-        first.setdefault((ask.text, ask.chat), ask)
+        first.setdefault((ask.text, ask.chat, ask.draw), ask)
     distinct = list(first.values())
     written = model.write(distinct, max_new_tokens=max_new_tokens, over_length=over_length, progress=tell)
     by_prompt = dict(zip(first, written, strict=True))
-    return [by_prompt[ask.text, ask.chat] for ask in prompts]
+    return [by_prompt[ask.text, ask.chat, ask.draw] for ask in prompts]
 
 
 def greedy(
@@ -120,7 +138,10 @@ def greedy(
                 width=lambda i: len(inputs[i]) + max_new_tokens,
                 budget_tokens=1 if model.one_at_a_time else budget_tokens,
                 model_name=model.info.name,
-                compute=lambda batch: (batch, _batch(model, [inputs[i] for i in batch], settings)),
+                compute=lambda batch: (
+                    batch,
+                    _batch(model, [inputs[i] for i in batch], settings, [prompts[i].draw for i in batch]),
+                ),
             ):
                 for i, text in zip(batch, texts, strict=True):
                     found[i] = text
@@ -225,13 +246,15 @@ def _of_length(settings: GenerationConfig, max_new_tokens: int) -> GenerationCon
     return changed
 
 
-def _batch(model: Decoder, inputs: Inputs, settings: GenerationConfig) -> list[Continuation]:
+def _batch(
+    model: Decoder, inputs: Inputs, settings: GenerationConfig, draws: Sequence[Draw | None]
+) -> list[Continuation]:
     network: Any = model.model
     if model.goes_on:
         padded_inputs = _padded_left(inputs, settings, network)
     else:
         padded_inputs = padded(inputs, pad_id=settings.pad_token_id, device=input_device(network))
-    watch = _Watch()
+    watch = _Watch(draws)
     made = _generated(network, padded_inputs, settings, watch)
     if watch.is_broken:
         raise ScoringError(
@@ -265,9 +288,10 @@ def _decoded(model: Decoder, tokens: list[int]) -> str:
 
 
 class _Watch:
-    """Sees the logits of every step go by, and changes nothing."""
+    """Sees the logits of every step go by, and changes nothing but those of drawn answers: the drawn token is left."""
 
-    def __init__(self) -> None:
+    def __init__(self, draws: Sequence[Draw | None] = ()) -> None:
+        self.draws = {row: draw for row, draw in enumerate(draws) if draw is not None}
         self.leads_nats: list[torch.Tensor] = []
         self.first_scores = torch.empty(0)
         self.is_broken = False
@@ -277,8 +301,28 @@ class _Watch:
             self.first_scores = scores.clone()
         self.is_broken |= bool(torch.isnan(scores).any())
         top = scores.float().topk(2, dim=-1).values
-        self.leads_nats.append(top[:, 0] - top[:, 1])
+        leads = top[:, 0] - top[:, 1]
+        if self.draws and not self.is_broken:
+            scores, leads = self._drawn(scores, leads, step=len(self.leads_nats))
+        self.leads_nats.append(leads)
         return scores
+
+    def _drawn(self, scores: torch.Tensor, leads: torch.Tensor, *, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return logits that leave the drawn tokens alone, and leads of 0 where a draw is near another token's."""
+        rows = list(self.draws)
+        heat = torch.tensor([[draw.temperature] for draw in self.draws.values()], dtype=torch.float64)
+        shares = torch.softmax(scores[rows].cpu().double() / heat, dim=-1).cumsum(dim=-1)
+        numbers = torch.tensor([[draw.uniform(step)] for draw in self.draws.values()], dtype=torch.float64)
+        numbers *= shares[:, -1:]
+        tokens = torch.searchsorted(shares, numbers, right=True).clamp(max=shares.shape[1] - 1)
+        ends = torch.cat([shares.gather(1, tokens), shares.gather(1, (tokens - 1).clamp(min=0))], dim=1)
+        ends[:, 1:] *= tokens > 0
+        is_near = ((ends - numbers).abs() < NEAR_EDGE).any(dim=1)
+        scores, leads = scores.clone(), leads.clone()
+        scores[rows] = torch.finfo(scores.dtype).min
+        scores[rows, tokens[:, 0].to(scores.device)] = 0.0
+        leads[rows] = torch.where(is_near, 0.0, NEAR_TIE_NATS).to(leads)
+        return scores, leads
 
 
 def _generated(

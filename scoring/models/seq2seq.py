@@ -26,7 +26,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -84,6 +84,8 @@ class _Row:
 
 class Seq2SeqScorer:
     """Scores with an encoder-decoder of transformers. Build it with `pairbank.load_model`."""
+
+    samples_answers: ClassVar[Literal[True]] = True
 
     def __init__(
         self,

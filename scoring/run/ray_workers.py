@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pairbank.errors import ModelLoadError, PairbankError, ScoringError
 from pairbank.scoring.api.model import (
@@ -158,6 +158,8 @@ class Entry:
 
 class RayModel:
     """A model in Ray actors. A `Scorer`, and what `score` shares its units out with; use it in a `with` block."""
+
+    samples_answers: ClassVar[Literal[True]] = True
 
     def __init__(
         self,

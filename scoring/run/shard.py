@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pairbank.errors import ModelChangedError, ScoringError
 from pairbank.scoring.api.method import Answered, Method, WritingMethod, answered
-from pairbank.scoring.api.model import Divisible
+from pairbank.scoring.api.model import Divisible, Noting
 from pairbank.scoring.methods.generated import generated_records
 from pairbank.scoring.run.store import read_shard, schema_of, shard_key, write_shard
 
@@ -92,7 +92,7 @@ class Run:
         n_read = len(methods) - len(written)
         asked = self.asked(rows, methods[:n_read])
         logprobs = self._logprobs(asked.requests, lambda share: tell(share * n_read / len(methods)))
-        yield from asked.tables(logprobs)
+        yield from self._noted(asked).tables(logprobs)
         for n_before, method in enumerate(written, start=n_read):
 
             def told(share: float, n_before: int = n_before) -> None:
@@ -101,6 +101,13 @@ class Run:
             records = generated_records(method, rows, self.writer, over_length=self.over_length, tell=told)
             found = [record or method.unasked(row) for record, row in zip(records, rows, strict=True)]
             yield pa.Table.from_pylist(found, schema=schema_of(method))
+
+    def _noted(self, asked: Asked) -> Asked:
+        """Return what was asked, with the flags that the answers brought."""
+        reader = self.reader
+        if not isinstance(reader, Noting):
+            return asked
+        return replace(asked, encoded=[replace(e, flags=(*e.flags, *reader.flags_of(e))) for e in asked.encoded])
 
     def asked(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> Asked:
         """Return what these methods, none of which lets the model write, ask about these items.

@@ -310,7 +310,7 @@ def _unparsed(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
     if "task" in frame.columns and layout.kind != "forced_choice":
         n_asked[(frame["task"] == SENTENCE).to_numpy(dtype=np.bool_)] = layout.n_of_a_sentence
     columns = ScoreColumns(layout.method)
-    shares: FloatArray = number_column(frame, columns.unparsed) / n_asked
+    shares: FloatArray = number_column(frame, columns.unparsed) / (n_asked * max(1, layout.samples))
     shares[flagged(frame, columns.flags, OVER_LENGTH)] = np.nan
     return shares
 
@@ -443,3 +443,68 @@ def not_compared(biased: pd.DataFrame) -> str:
         f"Not compared because of position bias: {shown}. These models pick the same option throughout, so their "
         "accuracy is near one half whatever they know."
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerShares:
+    """A method's distributions of answers about single sides."""
+
+    shares: FloatArray
+    """Of each answer, shape (2 x rows, answers), both sides of a row one after the other; NaN where there is none."""
+    points: FloatArray
+    """The answers in points, ascending: of a judgment 0 (no) and 1 (yes)."""
+    n_draws: int
+    """Of answers that the shares are of; 0 = they are probabilities."""
+
+
+def answer_shares(scores: MethodScores, frame: pd.DataFrame) -> AnswerShares | None:
+    """Return a method's distribution of answers about each side; None of a method that has none.
+
+    Options' probabilities are renormalised over the options; presentations of one side are averaged. A single greedy
+    answer is no distribution.
+
+    Args:
+        scores: the method's numbers.
+        frame: the same rows.
+    """
+    layout = scores.layout
+    if layout.kind not in ("judgment", "rating") or not (layout.samples or layout.has_logprobs):
+        return None
+    is_rating = layout.kind == "rating"
+    points = np.array([float(option) for option in layout.options] if is_rating else [0.0, 1.0])
+    order = np.argsort(points)
+    if layout.samples:
+        of_presentations = _drawn_shares(frame, layout, points[order])
+    else:
+        nats = scores.logprobs_nats
+        weights = np.exp(nats - nats.max(axis=2, keepdims=True))
+        of_presentations = weights / weights.sum(axis=2, keepdims=True)
+        if not is_rating:
+            yes = [
+                option if side == "good" else 1 - option
+                for option, side in zip(layout.correct, layout.sides_shown, strict=True)
+            ]
+            said = of_presentations[:, np.arange(len(yes)), yes]
+            of_presentations = np.stack([1 - said, said], axis=2)
+        of_presentations = of_presentations[:, :, order]
+    shares = np.full((len(frame), 2, points.size), np.nan)
+    for nth, side in enumerate(("good", "bad")):
+        mine = of_presentations[:, [shown == side for shown in layout.sides_shown]]
+        known = ~np.isnan(mine).any(axis=2, keepdims=True)
+        n = known.sum(axis=1)
+        np.divide(np.where(known, mine, 0.0).sum(axis=1), n, out=shares[:, nth], where=n > 0)
+    return AnswerShares(shares=shares.reshape(-1, points.size), points=points[order], n_draws=layout.samples)
+
+
+def _drawn_shares(frame: pd.DataFrame, layout: MethodLayout, points: FloatArray) -> FloatArray:
+    """Return the share of each answer among the parsed draws, shape (rows, presentations, answers); NaN of none."""
+    shape = (len(layout.presentations), layout.samples)
+    found = np.full((len(frame), shape[0], points.size), np.nan)
+    for row, cell in enumerate(frame[ScoreColumns(layout.method).draws].to_list()):
+        if cell is None:
+            continue
+        draws = np.asarray(cell, dtype=np.float64).reshape(shape)
+        counts = (draws[:, :, np.newaxis] == points).sum(axis=1)
+        n = counts.sum(axis=1, keepdims=True)
+        np.divide(counts, n, out=found[row], where=n > 0)
+    return found

@@ -3,7 +3,9 @@
 In: prompts, sent as messages; the stem of an answer ends the question, for no answer can be begun for the model. Out:
 written answers; and of a question whose options are all among the most probable first tokens (20 at most) their
 log-probabilities, flagged `top_logprobs`. An option's probability is that of all tokens that are the option beside
-spaces. Where an option is not among them, that is an error: nothing is known of it but that it is less probable.
+spaces. Where an option is not among them, no token that is it can be more probable than the least of them, nor than
+what they leave: the smaller one is its value, an upper bound, flagged `outside_top`. Where that holds of all options
+of a question, nothing is known: NaN.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
@@ -29,12 +31,12 @@ from pairbank.scoring.api.model import (
     Progress,
     ScoringStats,
 )
-from pairbank.scoring.api.names import NEAR_TIE, TOP_LOGPROBS, TRUNCATED
+from pairbank.scoring.api.names import NEAR_TIE, OUTSIDE_TOP, TOP_LOGPROBS, TRUNCATED
 from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.api.thinking import BLOCKS, SWITCH, Thinking, thinking_characters
 from pairbank.scoring.models.generation import NEAR_TIE_NATS
 from pairbank.scoring.models.server.client import Client, ServerError
-from pairbank.scoring.models.server.ways import first_choice
+from pairbank.scoring.models.server.ways import draw_settings, first_choice
 from pairbank.scoring.models.tokens.tokenizing import base_prompt
 
 CHAT = "/chat/completions"
@@ -42,6 +44,8 @@ MOST_TOP = 20
 """Most probable first tokens that APIs of this kind tell."""
 
 
+LEAST_LEFT = 1e-12
+"""Probability that the told tokens leave at least: their sum may be rounded above 1."""
 FIRST_TOKENS = 16
 """Tokens of the first answer, which some APIs refuse to be fewer."""
 
@@ -52,6 +56,7 @@ class ChatSettings:
 
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     takes_temperature: bool = True
+    takes_seed: bool = True
     thinking: Thinking = "auto"
     """Sent to the server's chat template, unless auto."""
     effort: str = ""
@@ -62,6 +67,7 @@ class ChatSettings:
         return [
             *([self.limit] if self.limit != "max_tokens" else []),
             *(["no temperature"] if not self.takes_temperature else []),
+            *(["no seed"] if not self.takes_seed else []),
         ]
 
     def body(self, n_tokens: int, *, temperature: float) -> dict[str, Any]:
@@ -82,11 +88,12 @@ def negotiated(client: Client, served: str, settings: ChatSettings) -> tuple[Cha
     """
     question = [{"role": "user", "content": "Respond with 1 or 2 as your answer."}]
     refusal: ServerError | None = None
-    for limit, takes_temperature, logprobs in product(
-        ("max_tokens", "max_completion_tokens"), (True, False), (True, False)
+    for limit, takes_temperature, takes_seed, logprobs in product(
+        ("max_tokens", "max_completion_tokens"), (True, False), (True, False), (True, False)
     ):
-        tried = replace(settings, limit=cast("Any", limit), takes_temperature=takes_temperature)
+        tried = replace(settings, limit=cast("Any", limit), takes_temperature=takes_temperature, takes_seed=takes_seed)
         body = {"model": served, "messages": question, **tried.body(FIRST_TOKENS, temperature=0.0)}
+        body |= {"seed": 0} if takes_seed else {}
         try:
             return tried, client.post(CHAT, body | ({"logprobs": True, "top_logprobs": 2} if logprobs else {}))
         except ServerError as error:
@@ -108,6 +115,8 @@ def shows_thinking(choice: Mapping[str, Any]) -> bool:
 class ChatScorer:
     """Asks a model through a chat API. Build it with `pairbank.load_model(URL, api="chat")`."""
 
+    samples_answers: ClassVar[Literal[True]] = True
+
     client: Client
     served: str
     """What the server calls the model."""
@@ -120,6 +129,8 @@ class ChatScorer:
     _options: dict[tuple[int, str], int] = field(default_factory=dict)
     _asked: dict[tuple[int, int], tuple[str, str, str]] = field(default_factory=dict)
     """(context, option) of an encoded request -> the context, the option, and the item's name."""
+    _outside: set[tuple[int, int]] = field(default_factory=set)
+    """Encoded requests whose option was not told."""
 
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
         """Return the messages, as JSON."""
@@ -158,10 +169,10 @@ class ChatScorer:
         return found
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        """Return the log-probability in nats of each option as the first thing written.
+        """Return the log-probability in nats of each option as the first thing written: a bound of one not told.
 
         Raises:
-            ScoringError: an option that is not among the most probable tokens.
+            ServerError: an answer without its most probable tokens.
         """
         began = time.perf_counter()
         by_context: dict[int, list[int]] = {}
@@ -174,24 +185,32 @@ class ChatScorer:
         bodies = ({"model": self.served, "messages": messages_of(text, chat=True), **settings} for text, _, _ in first)
         found: dict[int, FloatArray] = {}
         for number, choice in self.client.post_all(CHAT, bodies, lambda _, answer: first_choice(answer)):
+            members = groups[number]
             top = top_tokens(choice, 0)
-            for member in groups[number]:
-                _, option, where = self._asked[requests[member].ids[0], requests[member].ids[1]]
-                found[member] = np.array([self._nats(top, option, where)])
-            progress(len(groups[number]))
+            if not top:
+                raise ServerError(
+                    f"{first[number][2] or 'request'}: {self.info.name} told no log-probabilities; ask for written "
+                    "answers (methods that end in _free)"
+                )
+            values = self._nats(top, [requests[member] for member in members])
+            found |= {member: np.array([nats]) for member, nats in zip(members, values, strict=True)}
+            progress(len(members))
         self.stats.seconds += time.perf_counter() - began
         return [found[number] for number in range(len(requests))]
 
-    def _nats(self, top: Mapping[str, float], option: str, where: str) -> float:
-        nats = [value for token, value in top.items() if token.strip() == option]
-        if not nats:
-            raise ScoringError(
-                f"{where or 'request'}: the option {option!r} is not among the {len(top)} most probable tokens that "
-                f"{self.info.name} tells ({', '.join(map(repr, list(top)[:5]))} …), so its probability is not known; "
-                "ask for written answers (methods that end in _free), or use a server that gives prompt "
-                "log-probabilities"
-            )
-        return math.log(math.fsum(math.exp(value) for value in nats))
+    def _nats(self, top: Mapping[str, float], requests: Sequence[EncodedRequest]) -> list[float]:
+        """Return the values of the options of one question."""
+        keys = [(request.ids[0], request.ids[1]) for request in requests]
+        told = [[nats for token, nats in top.items() if token.strip() == self._asked[key][1]] for key in keys]
+        self._outside.difference_update(keys)
+        self._outside.update(key for key, nats in zip(keys, told, strict=True) if not nats)
+        left = max(1 - math.fsum(map(math.exp, top.values())), LEAST_LEFT)
+        bound = min(math.log(left), *top.values()) if any(told) else math.nan
+        return [math.log(math.fsum(map(math.exp, nats))) if nats else bound for nats in told]
+
+    def flags_of(self, request: EncodedRequest) -> tuple[str, ...]:
+        """Return the flag of an option that was not told."""
+        return (OUTSIDE_TOP,) if request.ids in self._outside else ()
 
     def write(
         self,
@@ -201,18 +220,38 @@ class ChatScorer:
         over_length: OverLength,  # noqa: ARG002 - only the server knows how long a prompt is; it refuses one too long
         progress: Progress,
     ) -> list[Continuation]:
-        """Return what the model answers, greedily."""
+        """Return what the model answers: greedily, or with the temperature and seed of a prompt's draw.
+
+        Raises:
+            ScoringError: draws at another temperature than 1 from an API that takes none.
+        """
         settings = self.settings.body(max_new_tokens, temperature=0.0)
         if self.tells_top:
             settings |= {"logprobs": True, "top_logprobs": 2}
         bodies = (
-            {"model": self.served, "messages": messages_of(ask.text, chat=ask.chat), **settings} for ask in prompts
+            {"model": self.served, "messages": messages_of(ask.text, chat=ask.chat), **settings, **self._drawn(ask)}
+            for ask in prompts
         )
         found: dict[int, Continuation] = {}
-        for number, made in self.client.post_all(CHAT, bodies, lambda _, answer: _continuation(answer)):
+
+        def read(number: int, answer: Mapping[str, Any]) -> Continuation:
+            return _continuation(answer, is_drawn=prompts[number].draw is not None)
+
+        for number, made in self.client.post_all(CHAT, bodies, read):
             found[number] = made
             progress(1)
         return [found[number] for number in range(len(prompts))]
+
+    def _drawn(self, ask: Ask) -> dict[str, Any]:
+        """Return the parameters of a sampled answer, of those that the API takes."""
+        found = draw_settings(ask.draw)
+        if ask.draw is not None and ask.draw.temperature != 1 and not self.settings.takes_temperature:
+            raise ScoringError(
+                f"{ask.where or 'prompt'}: {self.info.name} takes no temperature, so draws at {ask.draw.temperature:g} "
+                "cannot be had; leave --temperature away"
+            )
+        dropped = {"temperature": not self.settings.takes_temperature, "seed": not self.settings.takes_seed}
+        return {name: value for name, value in found.items() if not dropped[name]}
 
 
 def messages_of(text: str, *, chat: bool) -> list[dict[str, str]]:
@@ -232,7 +271,7 @@ def top_tokens(choice: Mapping[str, Any], place: int) -> dict[str, float]:
         return {}
 
 
-def _continuation(answer: Mapping[str, Any]) -> Continuation:
+def _continuation(answer: Mapping[str, Any], *, is_drawn: bool) -> Continuation:
     """Return what was written; an answer that is thinking alone has no text, and is flagged where it was cut."""
     choice = first_choice(answer)
     message = choice.get("message")
@@ -242,7 +281,7 @@ def _continuation(answer: Mapping[str, Any]) -> Continuation:
     is_cut = choice.get("finish_reason") == "length" and (not text or thinking_characters(text) is None)
     n_places = len((choice.get("logprobs") or {}).get("content") or ())
     leads = [sorted(top_tokens(choice, place).values())[-2:] for place in range(n_places)]
-    is_near = any(len(two) == 2 and two[1] - two[0] < NEAR_TIE_NATS for two in leads)
+    is_near = not is_drawn and any(len(two) == 2 and two[1] - two[0] < NEAR_TIE_NATS for two in leads)
     n_tokens = (answer.get("usage") or {}).get("completion_tokens", n_places)
     flags = (*([NEAR_TIE] if is_near else []), *([TRUNCATED] if is_cut else []))
     return Continuation(text=text, n_tokens=int(n_tokens), flags=flags)

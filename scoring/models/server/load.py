@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 
@@ -32,7 +32,15 @@ from pairbank.scoring.models.options import LoadOptions, name_at, refuse_others
 from pairbank.scoring.models.server.chat import ChatScorer, ChatSettings, negotiated, shows_thinking, top_tokens
 from pairbank.scoring.models.server.client import Client, ServerError, client_for
 from pairbank.scoring.models.server.known_answers import Probes, identity_of, known_answers, moved_nats
-from pairbank.scoring.models.server.ways import COMPLETIONS, PLAIN, TOKEN_ID, Asking, Way, first_choice
+from pairbank.scoring.models.server.ways import (
+    COMPLETIONS,
+    PLAIN,
+    TOKEN_ID,
+    Asking,
+    Way,
+    draw_settings,
+    first_choice,
+)
 from pairbank.scoring.models.tokens.causal_tokens import CausalTokens
 from pairbank.scoring.models.tokens.tokenizing import bos_id_for, prompt_format_for, thinking_for
 from pairbank.scoring.models.tokens.vocabulary import tokenizer_named, vocabulary_of
@@ -43,6 +51,8 @@ if TYPE_CHECKING:
 
 class ServerScorer:
     """Scores with a model that a server runs. Build it with `pairbank.load_model`."""
+
+    samples_answers: ClassVar[Literal[True]] = True
 
     def __init__(
         self,
@@ -106,7 +116,7 @@ class ServerScorer:
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
     ) -> list[Continuation]:
-        """Return what the model writes after each prompt, greedily.
+        """Return what the model writes after each prompt: greedily, or with the temperature and seed of its draw.
 
         Raises:
             ScoringError: a prompt that is too long or has no token, a server that is gone or refuses.
@@ -123,9 +133,15 @@ class ServerScorer:
             "logprobs": 2,
             "return_tokens_as_token_ids": True,
         }
-        bodies = ({"model": self.served, **settings, "prompt": list(inputs[i])} for i in asked)
-        read = self._continuation
-        for number, made in self.client.post_all(COMPLETIONS, bodies, lambda _, answer: read(first_choice(answer))):
+        bodies = (
+            {"model": self.served, **settings, "prompt": list(inputs[i]), **draw_settings(prompts[i].draw)}
+            for i in asked
+        )
+
+        def read(number: int, answer: object) -> Continuation:
+            return self._continuation(first_choice(answer), is_drawn=prompts[asked[number]].draw is not None)
+
+        for number, made in self.client.post_all(COMPLETIONS, bodies, read):
             found[asked[number]] = made
             progress(1)
         if asked:
@@ -148,7 +164,7 @@ class ServerScorer:
                 "which model the server runs, and run the same command again"
             )
 
-    def _continuation(self, choice: Mapping[str, Any]) -> Continuation:
+    def _continuation(self, choice: Mapping[str, Any], *, is_drawn: bool) -> Continuation:
         """Return the text of the tokens written, up to the one that ends a text, as the models here are read."""
         logprobs = choice.get("logprobs") or {}
         names = logprobs.get("tokens")
@@ -162,8 +178,8 @@ class ServerScorer:
         n = next((i for i, token in enumerate(tokens) if token in ends), len(tokens))
         text = self.tokenizer.decode(tokens[:n], skip_special_tokens=True, clean_up_tokenization_spaces=False)
         leads = [_lead_nats(top) for top in logprobs.get("top_logprobs") or [] if top]
-        flags = (NEAR_TIE,) if min(leads[: n + 1], default=NEAR_TIE_NATS) < NEAR_TIE_NATS else ()
-        return Continuation(text=str(text), n_tokens=n, flags=flags)
+        is_near = not is_drawn and min(leads[: n + 1], default=NEAR_TIE_NATS) < NEAR_TIE_NATS
+        return Continuation(text=str(text), n_tokens=n, flags=(NEAR_TIE,) if is_near else ())
 
 
 def ended(choice: Mapping[str, Any], tokens: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from pairbank.arrays import FloatArray
+from pairbank.scoring.api.model import Draw
 from pairbank.scoring.api.requests import EncodedRequest
 from pairbank.scoring.models.server.client import Client, ServerError
 
@@ -35,10 +36,17 @@ PLAIN: Mapping[str, Any] = {**STANDARD, "top_k": 0, "min_p": 0.0, "repetition_pe
 """The model's own distribution, whatever the server's defaults are; `STANDARD`: the part that every server knows."""
 MOST_LAST_TOKENS = 20
 """Of one question: servers give so many log-probabilities of a place."""
+MOST_SEED = 2**31 - 1
+"""Servers take seeds up to it."""
 FLOOR_NATS = -9_999.0
 """What vLLM writes for minus infinity."""
 CEILING_NATS = 1e-4
 """Rounding may lift a certain token this much above 0."""
+
+
+def draw_settings(draw: Draw | None) -> dict[str, Any]:
+    """Return the parameters of an answer that is sampled; none of one that is not."""
+    return {} if draw is None else {"temperature": draw.temperature, "seed": draw.seed & MOST_SEED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

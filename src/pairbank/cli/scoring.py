@@ -106,9 +106,24 @@ def score(
         bool,
         typer.Option("--per-token", help="Store the log-probability and string of each token.", rich_help_panel=MORE),
     ] = False,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1_000,
+            help="Sampled answers per prompt, for methods that let the model write (…_free). The draws are "
+            "also written as a table of ratings: NAME.ratings.parquet beside --out.",
+            show_default=False,
+            rich_help_panel=MORE,
+        ),
+    ] = None,
+    temperature: Annotated[
+        float,
+        typer.Option(min=0.0001, max=99.0, help="Temperature of sampled answers.", rich_help_panel=MORE),
+    ] = 1.0,
     seed: Annotated[
         int,
-        typer.Option(min=0, help="Seed for the examples that few-shot (@…shot) methods draw.", rich_help_panel=MORE),
+        typer.Option(min=0, help="Seed of few-shot (@…shot) examples and of sampled answers.", rich_help_panel=MORE),
     ] = 0,
     unigrams: UnigramFiles = None,
     part: PartOption = None,
@@ -146,6 +161,7 @@ def score(
         if which["limit"] is not None or which["sample"] is not None:
             say(f"{len(items):,} items to score{_of_groups(items, which['limit'])}")
         wanted = multiverse_of(items, method, with_unigrams=bool(unigrams)) if multiverse else method
+        wanted = _sampled(items, wanted, samples, temperature, prompts or [])
         methods, prompts = _methods_and_prompts(corpus, items, wanted, prompts or [])
         for text in methods.notes:
             warn(f"note: {text}")
@@ -166,6 +182,7 @@ def score(
         return
     for path in out:
         scored.save(path, bom=bom)
+    _save_draws(scored, out[0])
     say_report(pairbank.report([scored], analyses=["multiverse"] if multiverse else []))
     say_wrong([scored], wrong, wrong_by)
     computed = _with_scores(scored)
@@ -221,6 +238,36 @@ def _save_ratings(ratings: datasets.Dataset | None, out: Sequence[Path]) -> None
     by = f"{len(ratings):,} ratings by {len(set(ratings['rater'][:])):,} raters"
     answer(ratings=beside)
     say(f"{', '.join(map(str, beside))}: {by}, which `pairbank bank` and `report` read")
+
+
+def _sampled(
+    items: datasets.Dataset,
+    asked: Sequence[str] | None,
+    samples: int | None,
+    temperature: float,
+    prompts: Sequence[Path],
+) -> Sequence[str] | None:
+    """Return the methods, with sampled answers where they are written and --samples was given."""
+    from pairbank.scoring.applicability import chosen_methods, with_samples
+
+    if samples is None:
+        return asked
+
+    return with_samples(asked or chosen_methods(items, None).methods, samples, temperature, prompts=prompts)
+
+
+def _save_draws(scored: Scored, out: Path) -> None:
+    """Write the sampled answers, if there are any, as a table of ratings beside the scored table."""
+    import pyarrow as pa
+
+    from pairbank.files import write_parquet
+
+    if not any(layout.get("samples") for layout in scored.layouts):
+        return
+    path, ratings = out.with_name(f"{out.stem}.ratings.parquet"), scored.ratings()
+    write_parquet(path, pa.Table.from_pandas(ratings, preserve_index=False))
+    answer(ratings=[{"out": path, "n_ratings": len(ratings), "n_raters": ratings["rater"].nunique()}])
+    say(f"{path}: {len(ratings):,} sampled answers as ratings, a rater per draw")
 
 
 def _with_scores(scored: Scored) -> list[str]:

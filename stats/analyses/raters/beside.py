@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pairbank.builders.ratings import FORCED_CHOICE
 from pairbank.errors import BankError
 from pairbank.stats.analyses.raters.judgments import (
     OF_SENTENCES,
@@ -21,6 +23,7 @@ from pairbank.stats.analyses.raters.judgments import (
 )
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import accuracy
+from pairbank.stats.measures.people.distributions import distribution_distance
 from pairbank.stats.measures.people.human_agreement import (
     LEAST_ITEMS,
     AlternativeAnnotator,
@@ -36,10 +39,12 @@ from pairbank.stats.measures.people.raters import (
     rater_accuracy,
     with_others,
 )
+from pairbank.stats.scored_table.method_scores import answer_shares
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray, IntArray
     from pairbank.scoring.api.layout import MethodLayout
+    from pairbank.stats.estimates.estimate import Estimate
     from pairbank.stats.scored_table.scored_table import ScoredTable
 
 ICC_SHOWN = ("agreement_single", "consistency_mean")
@@ -56,6 +61,8 @@ class Judged:
     table: ScoredTable
     choices: Choices | None
     sides: SideRatings | None
+    rated: pd.DataFrame
+    """Ratings of single sides of these items, as they were given; those of raters who always gave one value too."""
 
     @property
     def chosen(self) -> ScoredTable:
@@ -85,7 +92,9 @@ def judged(table: ScoredTable, ratings: pd.DataFrame) -> Judged | None:
     if mine.empty:
         return None
     choices, sides = choices_of(mine, known.item_ids), side_ratings_of(mine, known.item_ids)
-    return None if choices is None and sides is None else Judged(table=known, choices=choices, sides=sides)
+    if choices is None and sides is None:
+        return None
+    return Judged(table=known, choices=choices, sides=sides, rated=mine[mine["scale"] != FORCED_CHOICE])
 
 
 def people_rows(found: Judged) -> Iterator[dict[str, Any]]:
@@ -228,3 +237,49 @@ def reliability_rows(found: Judged) -> Iterator[dict[str, Any]]:
 def _long(choices: Choices) -> pd.DataFrame:
     item, rater = np.nonzero(~np.isnan(choices.made))
     return pd.DataFrame({"item_id": item, "side": "good", "rater": rater, "value": choices.made[item, rater]})
+
+
+def distance_rows(found: Judged) -> Iterator[dict[str, Any]]:
+    """Yield how far each method's distributions of answers are from people's, where both are on one scale."""
+    scales = found.rated["scale"].unique()
+    if len(scales) != 1:
+        return
+    row = pd.Index(found.table.item_ids).get_indexer(pd.Index(found.rated["item_id"]))
+    things = 2 * row + (found.rated["side"] == "bad").to_numpy(dtype=np.int64)
+    raters = np.unique(found.rated["rater"].to_numpy(), return_inverse=True)[1]
+    values = found.rated["value"].to_numpy(dtype=np.float64)
+    paradigms = _paradigms(found.table)
+    for scores in found.table.methods:
+        answers = answer_shares(scores, found.table.frame)
+        if answers is None or not _same_scale(str(scales[0]), values, answers.points):
+            continue
+        distance = distribution_distance(
+            things,
+            raters,
+            values,
+            answers.shares,
+            answers.points,
+            n_draws=answers.n_draws,
+            paradigms=None if paradigms is None else np.repeat(paradigms, 2),
+        )
+        place = {"corpus": found.table.corpus, "model": found.table.model, "method": scores.layout.method}
+        for what in ("model", "constant", "nearer"):
+            one: Estimate = getattr(distance, what)
+            low, high = one.low, one.high
+            if one.n_paradigms:
+                low, high = min(low, one.low_paradigms), max(high, one.high_paradigms)
+            yield place | {
+                "of": DISTANCES[what], "value": one.value, "low": low, "high": high, "n": one.n, "scale": scales[0],
+                "floor": distance.floor, "n_raters": distance.n_raters, "reason": one.reason,
+            }  # fmt: skip
+
+
+DISTANCES = {"model": "model", "constant": "one distribution for all", "nearer": "model - one distribution"}
+"""Distances by name, as tables have them."""
+
+
+def _same_scale(scale: str, values: FloatArray, points: FloatArray) -> bool:
+    """Return whether ratings are on the scale of a method's answers: `likert7` is from 1 to 7, others from 0 to 1."""
+    steps = re.fullmatch(r"[a-z]+([1-9][0-9]*)", scale)
+    low, high = (1.0, float(steps[1])) if steps else (0.0, 1.0)
+    return bool(points[0] == low and points[-1] == high and values.min() >= low and values.max() <= high)

@@ -13,8 +13,10 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.raters.beside import (
+    DISTANCES,
     Judged,
     alternative_rows,
+    distance_rows,
     judged,
     model_rows,
     people_rows,
@@ -92,12 +94,15 @@ def questions_of(beside: pd.DataFrame, *, means: Means) -> str:
     return ASKED + " ".join(parts)
 
 
-def answer_of(beside: pd.DataFrame, tests: pd.DataFrame, *, epsilon: float, means: Means) -> str:
+def answer_of(
+    beside: pd.DataFrame, tests: pd.DataFrame, distances: pd.DataFrame, *, epsilon: float, means: Means
+) -> str:
     """Return the questions, what raters, majorities and models reach, and which models stand beside people."""
     said = list(_length_said(beside))
     if (~beside["corpus"].isin(list(means))).any():
         said.insert(0, _verdict(tests, epsilon))
-    parts = [questions_of(beside, means=means), _people_said(beside), " ".join(said), *_means_said(means)]
+    parts = [questions_of(beside, means=means), _people_said(beside), " ".join(said), *_distances_said(distances)]
+    parts += _means_said(means)
     return "\n\n".join(part for part in parts if part)
 
 
@@ -133,6 +138,23 @@ def _people_said(beside: pd.DataFrame) -> str:
             said.append(f"on {corpus} models go with people's mean ratings at r = {_by_method(models, 'r_with_means')}")
     sentences = [f"{text[0].upper()}{text[1:]}." for text in said]
     return sentences[0] if len(sentences) == 1 else "\n".join(f"- {sentence}" for sentence in sentences)
+
+
+def _distances_said(distances: pd.DataFrame) -> Iterator[str]:
+    """Yield, for each corpus, whose answers are distributed more as people's are than one distribution for all."""
+    for corpus, part in distances.groupby("corpus", sort=False):
+        known = part[part["value"].notna()]
+        if known.empty:
+            continue
+        models, constant = (known[known["of"] == DISTANCES[name]] for name in ("model", "constant"))
+        nearer = known[(known["of"] == DISTANCES["nearer"]) & (known["high"] < 0)]
+        named = [f"{row['model']} by `{row['method']}`" for row in nearer.to_dict("records")]
+        more = f" and {len(named) - MOST_SAID} more" if len(named) > MOST_SAID else ""
+        who = f"nearer than that: {', '.join(named[:MOST_SAID])}{more}" if named else "no model is shown to be nearer"
+        yield (
+            f"Distributions of answers on {corpus} (Wasserstein distance from people's, in points): models "
+            f"{_ends(models['value'])}, one distribution for all sentences {_ends(constant['value'])}; {who}."
+        )
 
 
 def _by_method(models: pd.DataFrame, column: str) -> str:
@@ -196,10 +218,16 @@ def _passed_said(row: Mapping[Any, Any]) -> str:
 
 
 def text_of(
-    beside: pd.DataFrame, tests: pd.DataFrame, reliability: pd.DataFrame, *, epsilon: float, means: Means
+    beside: pd.DataFrame,
+    tests: pd.DataFrame,
+    reliability: pd.DataFrame,
+    distances: pd.DataFrame,
+    *,
+    epsilon: float,
+    means: Means,
 ) -> str:
     """Return the text: questions and answer, agreement among raters, phenomena."""
-    parts = [answer_of(beside, tests, epsilon=epsilon, means=means)]
+    parts = [answer_of(beside, tests, distances, epsilon=epsilon, means=means)]
     for corpus, part in reliability.groupby("corpus", sort=False):
         said = "; ".join(
             f"{row['measure']} of {row['of']} {_interval(row)}"
@@ -275,6 +303,12 @@ DEFINITIONS = """\
   same with paradigms as draws (ten or more). Raters with fewer than 30 items are not tested.
 - **mean ratings** (corpora that publish no single ones): accuracy is the share of pairs whose better side has the
   higher mean; `r_with_means` is Pearson r of a model's scores of single sentences with their means, both sides pooled.
+- **distances** (ratings of single sides, on the scale that the model answers on): Wasserstein distance of the first
+  order between the model's distribution of answers (probabilities of the options, or sampled answers) and people's, in
+  points, averaged over sentences. **One distribution for all**: the distance of the single distribution that suits
+  these sentences best; a model that ignores the sentence cannot be nearer. **floor**: about the distance of a model
+  that had people's own distributions, given as many people (from people split into halves). Intervals: jackknife over
+  sentences and raters, the wider of it and one over paradigms where there are ten.
 - **reliability**: Krippendorff's alpha (nominal for choices, interval for ratings); intraclass correlations of
   absolute agreement of one rater and of consistency of all raters' mean; **ceiling of r**: root of the reliability of
   mean ratings, by the variance of items, raters and the rest (ICC(C,k), for tables with gaps ICC(1,k)).
@@ -327,15 +361,17 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, epsil
         *(row for t in first_means.values() for row in mean_reliability_rows(t)),
     ]
     reliability = pd.DataFrame(agreed, columns=RELIABILITY)
+    distances = pd.DataFrame([row for one in found for row in distance_rows(one)], columns=DISTANCE)
     means = {corpus: how_many_rated(table) for corpus, table in first_means.items()}
     return Section(
         id="raters",
         title="Is a model as good as one more person?",
-        text=text_of(beside, tests, reliability, epsilon=epsilon, means=means),
-        answer=answer_of(beside, tests, epsilon=epsilon, means=means),
+        text=text_of(beside, tests, reliability, distances, epsilon=epsilon, means=means),
+        answer=answer_of(beside, tests, distances, epsilon=epsilon, means=means),
         main_table="beside",
         definitions=DEFINITIONS,
-        tables={"beside": beside_table(beside, tests), "each": beside, "test": tests, "reliability": reliability},
+        tables={"beside": beside_table(beside, tests), "each": beside, "test": tests, "reliability": reliability}
+        | ({"distances": distances} if len(distances) else {}),
         figures=tuple(_figures(beside)),
         references=(
             "Calderon, Reichart & Dror 2025: the alternative annotator test, section 3",
@@ -348,6 +384,9 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, epsil
 TEST = [
     "corpus", "model", "method", "phenomenon", "winning_rate", "winning_rate_beyond", "advantage", "rater_advantage",
     "n_raters", "n", "reason",
+]  # fmt: skip
+DISTANCE = [
+    "corpus", "model", "method", "of", "value", "low", "high", "floor", "scale", "n", "n_raters", "reason",
 ]  # fmt: skip
 RELIABILITY = ["corpus", "of", "measure", "value", "low", "high", "n", "n_ratings", "n_raters", "reason"]
 

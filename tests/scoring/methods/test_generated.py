@@ -37,6 +37,18 @@ pattern = '\\b[ABab]\\b'
 max_new_tokens = 12
 
 [[prompts]]
+id = "pick"
+design = "both_orders"
+paper = "none"
+tasks = ["sentence_pair"]
+languages = ["en"]
+options = ["1", "2"]
+template = "1: {first} 2: {second}"
+readout = "generation"
+pattern = '[12]'
+max_new_tokens = 20
+
+[[prompts]]
 id = "scale"
 design = "rating"
 paper = "none"
@@ -191,3 +203,94 @@ def test_items_of_another_kind_are_left_alone() -> None:
     assert table["ewok24_likert_free_delta"].isna().all()
     assert table["ewok24_likert_free_texts"].isna().all()
     assert np.isnan(table["ewok24_likert_free_unparsed"]).all()
+
+
+DRAWN = ["pick@5samples", "scale@5samples@t0.5"]
+
+
+def drawn(items: datasets.Dataset, file: Path, methods: Sequence[str] = DRAWN, **more: Any) -> pairbank.Scored:  # noqa: ANN401
+    return pairbank.score(items, FakeScorer(), methods=methods, prompts=[file], **more)
+
+
+def test_draws_are_kept_one_by_one_and_scores_are_their_means(items: datasets.Dataset, prompt_file: Path) -> None:
+    row = drawn(items, prompt_file, methods=["scale@20samples"])[0]
+    values = np.array(row["scale@20samples_draws"]).reshape(2, 20)
+    said = [None if np.isnan(value) else str(int(value)) for value in values.ravel()]
+    assert said == row["scale@20samples_answers"]
+    assert len(row["scale@20samples_texts"]) == 40
+    assert [row["scale@20samples_good"], row["scale@20samples_bad"]] == np.nanmean(values, axis=1).tolist()
+    assert row["scale@20samples_unparsed"] == np.isnan(values).sum() > 0
+    assert len(set(said)) > 2
+
+
+def test_a_seed_gives_the_same_draws_and_more_draws_leave_the_first_ones_as_they_are(
+    items: datasets.Dataset, prompt_file: Path
+) -> None:
+    def of_first(n: int, **more: Any) -> list[list[str]]:  # noqa: ANN401
+        found = drawn(items, prompt_file, methods=[f"scale@{n}samples"], **more)
+        texts = found[f"scale@{n}samples_texts"]
+        return [row[start : start + 3] for row in texts for start in (0, n)]
+
+    assert of_first(3) == of_first(7)
+    assert of_first(3, seed=1) != of_first(3)
+    alone = drawn(items.select([2]), prompt_file, methods=["scale@3samples"])["scale@3samples_texts"][:]
+    assert alone == drawn(items, prompt_file, methods=["scale@3samples"])["scale@3samples_texts"][2:]
+
+
+def test_models_draw_by_numbers_of_their_own(items: datasets.Dataset) -> None:
+    method = method_named("yes_no_free@3samples")
+    assert isinstance(method, Generated)
+    asks = [ask for name in ("a", "b") for ask in method.asks(items[0], FakeScorer(name=name))]
+    assert len({ask.draw for ask in asks}) == len(asks) == 12
+
+
+def test_the_model_is_a_rater_of_the_table_of_ratings(items: datasets.Dataset, prompt_file: Path) -> None:
+    found = drawn(items, prompt_file)
+    ratings = found.ratings()
+    assert [*ratings.columns] == ["item_id", "side", "rater", "value", "scale", "model", "method"]
+    scale = ratings[ratings["method"] == DRAWN[1]]
+    assert set(scale["scale"]) == {"likert3"}
+    means = scale.groupby(["item_id", "side"])["value"].mean()
+    for row in found.dataset:
+        assert means.get((row["item_id"], "good")) == row[f"{DRAWN[1]}_good"]
+    choice = ratings[ratings["method"] == DRAWN[0]]
+    assert set(choice["scale"]) == {"forced-choice"}
+    assert set(choice["rater"]) <= set(range(10))  # both orders of each of five draws
+    assert set(choice["side"]) == {"good"}
+    assert pairbank.score(items, FakeScorer()).methods == ("direct",)
+    with pytest.raises(ScoringError, match="no sampled answers; score with --samples N"):
+        pairbank.score(items, FakeScorer()).ratings()
+
+
+def test_draws_are_stored_under_their_temperature_and_seed(items: datasets.Dataset, prompt_file: Path) -> None:
+    keys = [
+        drawn(items, prompt_file, [name], seed=seed).signature["methods"][name]["sha256"]
+        for name, seed in (
+            ("scale@5samples", 0),
+            ("scale@5samples@t0.5", 0),
+            ("scale@5samples", 1),
+            ("scale@6samples", 0),
+        )
+    ]
+    assert len(set(keys)) == 4
+
+
+def test_a_report_reads_draws(items: datasets.Dataset, prompt_file: Path) -> None:
+    report = pairbank.report([drawn(items, prompt_file)])
+    rows = report.summary.set_index(["method", "metric"])
+    share = float(rows.loc[(DRAWN[1], "unparsed"), "value"])
+    assert 0 < share < 1
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("yes_no@5samples", "reads the probabilities of its options; use yes_no_free"),
+        ("meta_question_simple@5samples", "use one that lets the model write"),
+        ("rating_7_free@5samples@t0", "a temperature above 0"),
+        ("rating_7_free@2000samples", "expected 1 to 1,000"),
+    ],
+)
+def test_draws_that_cannot_be_had_are_refused(name: str, message: str) -> None:
+    with pytest.raises(ScoringError, match=message):
+        method_named(name)

@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 import torch
+from scipy import stats
 
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.model import Ask
+from pairbank.scoring.api.model import Ask, Continuation, Draw
 from pairbank.scoring.api.names import NEAR_TIE, OVER_LENGTH
 from pairbank.scoring.models import generation
 from pairbank.scoring.models.causal import CausalScorer
@@ -186,3 +188,76 @@ def test_the_fake_model_writes_the_same_each_time() -> None:
     other = write(FakeScorer(name="other"), asks, max_new_tokens=20)
     assert other != first
     assert all(text.n_tokens <= 4 for text in write(FakeScorer(), asks, max_new_tokens=4))
+
+
+DRAWS = [
+    Ask(text=prompt, draw=Draw(temperature=heat, seed=seed))
+    for prompt in PROMPTS[:4]
+    for seed, heat in ((1, 1.0), (2, 0.5))
+]
+
+
+def drawn(model: LoadedModel, ask: Ask) -> list[int]:
+    """Write one answer token by token, without cache and batch; tokens by numpy's cumulated probabilities."""
+    network: Any = model.model
+    tokenizer: Any = model.tokenizer
+    draw = ask.draw
+    assert draw is not None
+    ids = tokenizer(ask.text, add_special_tokens=not isinstance(model, CausalScorer))["input_ids"]
+
+    def following(written: list[int]) -> int:
+        if isinstance(model, CausalScorer):
+            logits = network(torch.tensor([[model.info.bos_id, *ids, *written]]), use_cache=False).logits
+        else:
+            decoder = torch.tensor([[network.config.decoder_start_token_id, *written]])
+            logits = network(input_ids=torch.tensor([ids]), decoder_input_ids=decoder, use_cache=False).logits
+        heated = logits[0, -1].double().numpy() / draw.temperature
+        shares = np.cumsum(np.exp(heated - heated.max()))
+        return int(np.searchsorted(shares, draw.uniform(len(written)) * shares[-1], side="right"))
+
+    with torch.inference_mode():
+        return greedy(following, [tokenizer.eos_token_id])
+
+
+def check_draws(model: LoadedModel) -> None:
+    tokenizer: Any = model.tokenizer
+    asks = [*DRAWS, Ask(text=PROMPTS[0])]
+    texts = write(model, asks, max_new_tokens=N_NEW)
+    expected = [tokenizer.decode(drawn(model, ask), skip_special_tokens=True) for ask in DRAWS]
+    assert [text.text for text in texts[:-1]] == expected
+    assert len({text.text for text in texts}) > 4
+    assert [one.text for one in write(model, asks[1::3], max_new_tokens=N_NEW)] == [t.text for t in texts[1::3]]
+    assert texts[-1] == write(model, asks[-1:], max_new_tokens=N_NEW)[0]
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("name", ["gpt2", "gemma2", "mamba2"])
+def test_a_drawn_answer_is_the_one_that_its_seed_gives_alone_whatever_the_batch(name: str, tmp_path: Path) -> None:
+    check_draws(load_model(saved_model(ARCHITECTURES[name], tmp_path), device="cpu"))
+
+
+def test_encoder_decoders_draw_too(tmp_path: Path) -> None:
+    network, tokenizer = t5_model(seed=1)
+    check_draws(load_model(saved(network, tokenizer, tmp_path), device="cpu"))
+
+
+def test_the_numbers_of_draws_are_uniform_and_go_with_no_others() -> None:
+    numbers = np.array([[Draw(temperature=1.0, seed=seed).uniform(step) for step in range(3)] for seed in range(700)])
+    assert stats.kstest(numbers.ravel(), "uniform").pvalue > 0.01
+    assert np.abs(np.corrcoef(numbers.T) - np.eye(3)).max() < 0.12
+
+
+class GreedyAlone:
+    """A writer of somebody else's that knows nothing of draws."""
+
+    info = FakeScorer().info
+
+    def write(self, prompts: Sequence[Ask], **_: object) -> list[Continuation]:
+        return [Continuation(text=" 1", n_tokens=1) for _ in prompts]
+
+
+def test_a_writer_that_would_answer_every_draw_alike_is_refused() -> None:
+    model: Any = GreedyAlone()
+    assert write(model, [Ask(text="A dog")], max_new_tokens=1)[0].text == " 1"
+    with pytest.raises(ScoringError, match="answers greedily alone; leave the samples away"):
+        write(model, DRAWS, max_new_tokens=1)

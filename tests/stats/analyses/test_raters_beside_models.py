@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.analyses.raters.section import section
@@ -178,3 +179,65 @@ def test_a_file_of_ratings_is_given_as_text_and_what_is_wrong_is_said(tmp_path: 
         made(tables, forced(rated_table(30, corpus="other")))
     with pytest.raises(BankError, match="no such file"):
         ratings_given([str(tmp_path / "none.parquet")])
+
+
+RATED = MethodLayout(
+    method="rating", kind="rating", presentations=("good", "bad"), options=tuple("1234567"), correct=(),
+    sides=("good", "bad"),
+)  # fmt: skip
+DRAWN = MethodLayout(
+    method="free@8samples", kind="rating", presentations=("good", "bad"), options=tuple("1234567"), correct=(),
+    sides=("good", "bad"), readout="generation", samples=8,
+)  # fmt: skip
+YES = MethodLayout(
+    method="yes", kind="judgment", presentations=("good", "bad"), options=("Yes", "No"), correct=(0, 1)
+)  # fmt: skip
+
+
+def with_answers(model: str, *, knows: bool) -> ScoredFrame:
+    """A model that rates both sides as people do, or all alike: by probabilities, draws, and a yes or no."""
+    table, rng = rated_table(60, model=model), np.random.default_rng(7)
+    means = 4 + table.frame[["human_good", "human_bad"]].to_numpy(dtype=np.float64) * knows
+    nats = -((np.arange(1, 8) - means[:, :, np.newaxis]) ** 2) / 2
+    shares = np.exp(nats) / np.exp(nats).sum(axis=2, keepdims=True)
+    draws = [[float(rng.choice(7, p=one) + 1) for side in both for one in [side] * 8] for both in shares]
+    draws[5][:8] = [np.nan] * 8
+    yes = np.log(np.stack([np.full((60, 2), 0.75), np.full((60, 2), 0.25)], axis=2))
+    frame = table.frame.assign(
+        rating_good=means[:, 0], rating_bad=means[:, 1], rating_delta=means[:, 0] - means[:, 1],
+        rating_argmax_good=4.0, rating_argmax_bad=4.0, rating_logprobs=nats.reshape(60, -1).tolist(), yes_good=0.0,
+        yes_bad=0.0, yes_delta=0.0, yes_logprobs=yes.reshape(60, -1).tolist(),
+    )  # fmt: skip
+    name = DRAWN.method
+    frame[[f"{name}_good", f"{name}_bad", f"{name}_delta", f"{name}_unparsed"]] = [4.0, 4.0, 0.0, 0]
+    frame[f"{name}_draws"] = draws
+    return replace(table, frame=frame, layouts=(*table.layouts, RATED, DRAWN, YES))
+
+
+def test_distributions_of_answers_are_held_against_peoples_and_against_one_for_all() -> None:
+    tables = [with_answers("knows", knows=True), with_answers("guesses", knows=False)]
+    found = made(tables, likert(tables[0], n_raters=6))
+    rows = found.tables["distances"].set_index(["model", "method", "of"])
+    assert set(rows.index.get_level_values("method")) == {"rating", DRAWN.method}, "yes or no is no scale of seven"
+    assert rows.loc[("knows", DRAWN.method, "model"), "n"] == 2 * 59 - 1
+    for method in ("rating", DRAWN.method):
+        nearer = rows.xs((method, "model - one distribution"), level=("method", "of"))
+        assert nearer.loc["knows", "high"] < 0 < nearer.loc["guesses", "high"]
+        of_model = rows.loc[("knows", method, "model")]
+        assert of_model["value"] == pytest.approx(of_model["floor"], rel=0.25)
+    assert f"nearer than that: knows by `rating`, knows by `{DRAWN.method}`." in found.answer
+    alone = made(tables[1:], likert(tables[0], n_raters=6))
+    assert "no model is shown to be nearer." in alone.answer
+    assert "Wasserstein distance of the first" in found.definitions
+
+
+def test_judgments_are_held_against_binary_ratings_and_other_scales_are_not_compared() -> None:
+    table = with_answers("guesses", knows=False)
+    rated = likert(table, n_raters=6)
+    binary = rated.assign(value=(rated["value"] > 4).astype(float), scale="binary")
+    distances = made([table], binary).tables["distances"]
+    assert set(distances["method"]) == {"yes"}
+    accepted = binary[binary["item_id"] != table.frame["item_id"].iloc[0]].groupby(["item_id", "side"])["value"].mean()
+    [row] = distances[distances["of"] == "model"].to_dict("records")
+    assert row["value"] == pytest.approx((accepted - 0.75).abs().mean())
+    assert "distances" not in made([table], rated.assign(scale="magnitude-estimation-z")).tables

@@ -102,11 +102,46 @@ def test_a_choice_among_the_most_probable_tokens_has_their_probability_and_a_fla
     assert there.stats.seconds > 0
 
 
-def test_an_option_that_is_not_told_is_refused(serve: Serve, tmp_path: Path) -> None:
+def test_an_option_that_is_not_told_is_a_bound_with_a_flag(here: dict[str, CausalScorer], serve: Serve) -> None:
+    there = pairbank.load_model(serve("llama").url, api="chat")
+    assert isinstance(there, ChatScorer)
+    question = "A: A dog barks. B: A dog bark."
+    known = first_tokens(here["llama"], question)
+    word = next(token.strip() for token in known if token.strip().isalnum())
+    context = there.render_prompt(system="", user=question, stem="")
+    pair = there.encode([Request(context=context, target=one, chat=True) for one in (word, "Antananarivo")])
+    told, outside = (float(values.sum()) for values in there.token_logprobs(pair, progress=lambda _n: None))
+    assert told == pytest.approx(math.log(sum(math.exp(v) for t, v in known.items() if t.strip() == word)), abs=1e-4)
+    left = math.log(1 - sum(map(math.exp, known.values())))
+    assert outside == pytest.approx(min(left, *known.values()), abs=1e-4)
+    assert outside <= told
+    assert [there.flags_of(request) for request in pair] == [(), ("outside_top",)]
+
+
+def test_a_question_none_of_whose_options_is_told_has_no_score_and_the_run_goes_on(
+    serve: Serve, tmp_path: Path
+) -> None:
     (tmp_path / "mine.toml").write_text(BOTH_ORDERS.replace('["A", "B"]', '["Antananarivo", "Bratislava"]'))
     there = pairbank.load_model(serve("llama").url, api="chat")
-    with pytest.raises(ScoringError, match=r"'Antananarivo' is not among the .*so its probability is not known"):
-        pairbank.score(items(tmp_path), there, methods=["mine@chat"], prompts=[tmp_path / "mine.toml"])
+    table = pairbank.score(items(tmp_path), there, methods=["mine@chat"], prompts=[tmp_path / "mine.toml"])
+    assert all(math.isnan(value) for value in table["mine@chat_delta"])
+    assert all(flags == ["top_logprobs", "outside_top"] for flags in table["mine@chat_flags"])
+    assert table.signature["n_by_flag"]["mine@chat"] == {"top_logprobs": 2, "outside_top": 2}
+    assert "mine@chat" not in set(pairbank.report([table]).accuracy["method"])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_draws_of_a_chat_have_a_temperature_and_a_seed_each(name: str, serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "free.toml").write_text(FREE)
+    server = serve(name)
+    there = pairbank.load_model(server.url, api="chat")
+    server.log.clear()
+    method = "free@3samples@t0.7"
+    scored = pairbank.score(items(tmp_path), there, methods=[method], prompts=[tmp_path / "free.toml"])
+    assert {body["temperature"] for body in server.log} == {0.7}
+    assert len({body["seed"] for body in server.log}) == len(server.log) == 2 * 2 * 3
+    assert all(0 <= body["seed"] < 2**31 for body in server.log)
+    assert all(len(texts) == 6 for texts in scored[f"{method}_texts"][:])
 
 
 def test_direct_scores_and_apis_without_log_probabilities_are_refused(serve: Serve, tmp_path: Path) -> None:

@@ -1,0 +1,56 @@
+"""Distances between a model's and people's distributions: coverage, floor, and the error rate of "nearer".
+
+    PYTHONPATH=src:tests/support python tests/simulations/distributions.py [--runs 500]
+
+In: made-up people and models (`distribution_cases`); out, Markdown for docs/validation.md. Sentences and raters are
+drawn anew in each run; coverage is of the mean over all runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from distribution_cases import Design, Model, ends, is_nearer, made
+
+DESIGNS = {
+    "100 sentences, the same 20 raters": Design(),
+    "30 sentences, the same 8 raters": Design(n_things=30, n_raters=8, per_thing=8),
+    "300 sentences, 5 of 60 raters each": Design(n_things=300, n_raters=60, per_thing=5),
+    "200 sentences in 20 paradigms, 10 of 40 raters each": Design(
+        n_things=200, n_raters=40, per_thing=10, n_paradigms=20
+    ),
+}
+MODELS: dict[str, tuple[Model, int]] = {
+    "people's distributions": ("people", 0),
+    "the same, 10 draws": ("people", 10),
+    "one distribution for all (null)": ("constant", 0),
+    "one distribution, 10 draws (null)": ("constant", 10),
+    "30% of the way to people's": ("between", 0),
+}
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=500)
+    n_runs = parser.parse_args().runs
+    print("| data | model | mean distance | floor | coverage: distance | coverage: difference | said to be nearer |")  # noqa: T201
+    print("| --- | --- | --- | --- | --- | --- | --- |")  # noqa: T201
+    for data, design in DESIGNS.items():
+        for who, (model, n_draws) in MODELS.items():
+            runs = [made(np.random.default_rng(seed), design, model, n_draws=n_draws) for seed in range(n_runs)]
+            truth = np.mean([values for _, values in runs], axis=0)
+            covered = [
+                np.mean([low <= true <= high for low, high in (ends(found, name) for found, _ in runs)])
+                for name, true in (("model", truth[0]), ("nearer", truth[2]))
+            ]
+            nearer = np.mean([is_nearer(found) for found, _ in runs])
+            floor = np.mean([found.floor for found, _ in runs])
+            cells = [f"{truth[0]:.3f}", f"{floor:.3f}", *(f"{x:.3f}" for x in covered), f"{nearer:.3f}"]
+            print("|", " | ".join([data, who, *cells]), "|", flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

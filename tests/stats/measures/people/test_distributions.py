@@ -1,0 +1,58 @@
+"""Distances between a model's and people's distributions of answers: against scipy, and what they are held against."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import wasserstein_distance
+
+from distribution_cases import POINTS, Design, ends, is_nearer, made
+from pairbank.errors import BankError
+from pairbank.stats.measures.people.distributions import distribution_distance
+
+
+def test_the_distance_is_scipys_for_any_scale_and_number_of_raters() -> None:
+    rng = np.random.default_rng(1)
+    things = np.repeat(np.arange(15), rng.integers(2, 9, 15))
+    values, raters = rng.integers(0, 11, things.size) / 10, np.arange(things.size) % 9
+    shares = rng.dirichlet(np.ones(4), 15)
+    shares[3] = np.nan
+    points = np.array([0.0, 0.25, 0.7, 1.0])
+    found = distribution_distance(things, raters, values, shares, points)
+    expected = [wasserstein_distance(points, values[things == i], shares[i]) for i in range(15) if i != 3]
+    assert found.model.value == pytest.approx(np.mean(expected), abs=1e-12)
+    assert (found.model.n, found.n_raters) == (14, 9)
+    assert found.nearer.value == pytest.approx(found.model.value - found.constant.value, abs=1e-12)
+
+
+def test_no_constant_is_nearer_than_the_one_that_it_is_held_against() -> None:
+    rng = np.random.default_rng(2)
+    things, raters = np.repeat(np.arange(50), 6), np.tile(np.arange(6), 50)
+    values = rng.integers(1, 8, 50)[things] + rng.integers(-1, 2, things.size)
+    for shares in rng.dirichlet(np.full(7, 0.7), 30):
+        one = distribution_distance(things, raters, np.clip(values, 1, 7), np.tile(shares, (50, 1)), POINTS)
+        assert one.nearer.value >= -1e-12
+
+
+@pytest.mark.ci
+def test_intervals_hold_the_truth_and_models_that_ignore_the_sentence_are_not_nearer() -> None:
+    design = Design(n_things=60, n_raters=12, per_thing=6, n_paradigms=12)
+    for model, n_draws in (("people", 0), ("constant", 0), ("constant", 10)):
+        runs = [made(np.random.default_rng(seed), design, model, n_draws=n_draws) for seed in range(60)]
+        truth = np.mean([values for _, values in runs], axis=0)
+        covered = np.mean([ends(found, "model")[0] <= truth[0] <= ends(found, "model")[1] for found, _ in runs])
+        assert covered >= 0.88
+        nearer = np.mean([is_nearer(found) for found, _ in runs])
+        assert nearer >= 0.9 if model == "people" else nearer <= 0.05
+        if model == "people":
+            assert np.mean([found.floor for found, _ in runs]) == pytest.approx(truth[0], rel=0.15)
+
+
+def test_too_few_people_or_sentences_are_said_and_what_does_not_fit_is_refused() -> None:
+    things, raters, values = np.repeat(np.arange(9), 3), np.tile(np.arange(3), 9), np.tile([1.0, 2.0, 3.0], 9)
+    shares, points = np.full((9, 3), 1 / 3), np.array([1.0, 2.0, 3.0])
+    found = distribution_distance(things, raters, values, shares, points)
+    assert "9 sentences rated by two people or more, 3 people; it takes 10 and 3" in found.model.reason
+    assert np.isnan(found.floor)
+    with pytest.raises(BankError, match="expected ascending answers, a share each"):
+        distribution_distance(things, raters, values, shares, points[::-1])
