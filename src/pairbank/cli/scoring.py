@@ -264,9 +264,9 @@ def _save_draws(scored: Scored, out: Path) -> None:
 
     if not any(layout.get("samples") for layout in scored.layouts):
         return
-    path, ratings = out.with_name(f"{out.stem}.ratings.parquet"), scored.ratings()
+    path, ratings = out.with_name(f"{out.stem}.draws.parquet"), scored.ratings()
     write_parquet(path, pa.Table.from_pandas(ratings, preserve_index=False))
-    answer(ratings=[{"out": path, "n_ratings": len(ratings), "n_raters": ratings["rater"].nunique()}])
+    answer(draws=[{"out": path, "n_ratings": len(ratings), "n_raters": ratings["rater"].nunique()}])
     say(f"{path}: {len(ratings):,} sampled answers as ratings, a rater per draw")
 
 
@@ -400,7 +400,7 @@ def import_(
         answer(imported=[{"out": path, "model": table.model, "n_items": len(table), "methods": table.methods}])
         say(f"{path}: {len(table):,} items with {', '.join(methods)}")
     for path, ratings in judged.items():
-        answer(ratings=[{"out": path, "n_ratings": len(ratings), "n_raters": ratings["rater"].nunique()}])
+        answer(draws=[{"out": path, "n_ratings": len(ratings), "n_raters": ratings["rater"].nunique()}])
         say(f"{path}: {len(ratings):,} ratings of {ratings['rater'].nunique():,} people, for `pairbank bank --ratings`")
     for line in (*found.left_out, *found.stated):
         say(str(line))
