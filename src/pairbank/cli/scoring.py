@@ -112,7 +112,7 @@ def score(
             min=1,
             max=1_000,
             help="Sampled answers per prompt, for methods that let the model write (…_free). The draws are "
-            "also written as a table of ratings: NAME.ratings.parquet beside --out.",
+            "also written as a table of ratings: NAME.draws.parquet beside --out.",
             show_default=False,
             rich_help_panel=MORE,
         ),
