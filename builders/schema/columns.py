@@ -19,6 +19,8 @@ DUPLICATE_PAIR = "duplicate_pair"
 """Flag: the same two strings stand in an earlier row of the corpus."""
 NOT_NFC = "not_nfc"
 """Flag: a text is not in Unicode normal form C (reported, never changed)."""
+KNOWN_ERROR = "known_error"
+"""Flag: a public list says that this pair is faulty (`data/errata.toml`); it is kept, and counts as any other."""
 NO_TRUTH = "no_truth"
 """Flag: `good` is a label and neither side is right, so accuracy means nothing here."""
 

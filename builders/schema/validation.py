@@ -12,6 +12,7 @@ from pairbank.builders.schema.columns import (
     COLUMNS,
     DUPLICATE_PAIR,
     IDENTICAL_SIDES,
+    KNOWN_ERROR,
     NOT_NFC,
     ONE_SIDED_TASKS,
     TASKS,
@@ -20,6 +21,7 @@ from pairbank.builders.schema.columns import (
     Item,
     Scalar,
 )
+from pairbank.builders.schema.errata import digest_of, faulty_pairs
 from pairbank.builders.schema.language_tags import language_tag
 from pairbank.errors import CorpusError, UnknownNameError
 
@@ -133,8 +135,8 @@ def _is_blank(text: str) -> bool:
 class Validator:
     """Watches the items of a corpus go by and, at the end, reports *all* problems at once.
 
-    It also raises the flags that need no knowledge of the corpus: identical sides, a repeated pair, text
-    that is not NFC. Memory: one hash per row.
+    It also raises the flags that need no code of the corpus: identical sides, a repeated pair, a pair that is known
+    to be faulty, text that is not NFC. Memory: one hash per row.
     """
 
     def __init__(self, corpus: str, extra: Sequence[Column] = (), *, shown: int = 20) -> None:
@@ -143,6 +145,7 @@ class Validator:
         self._shown = shown
         self._ids: set[str] = set()
         self._pairs: set[int] = set()
+        self._faulty = faulty_pairs(corpus)
         self._problems: list[Problem] = []
         self._n_problems = 0
 
@@ -188,6 +191,8 @@ class Validator:
         if key in self._pairs:
             found.append(DUPLICATE_PAIR)
         self._pairs.add(key)
+        if self._faulty and digest_of(item.target_good, item.target_bad or "") in self._faulty:
+            found.append(KNOWN_ERROR)
         if any(text is not None and not unicodedata.is_normalized("NFC", text) for text in texts):
             found.append(NOT_NFC)
         return item if len(found) == len(item.flags) else _with_flags(item, found)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FLAG_MEANINGS: Mapping[str, str] = {
     "identical_sides": "both sides are the same string, and no choice can be scored",
     "duplicate_pair": "the same two strings stand in an earlier row of the corpus",
+    "known_error": "a public list of errata reports this pair as faulty; it is kept and counts as any other",
     "not_nfc": "a text is not in Unicode's normal form C (said, never changed)",
     "no_truth": "good is a label and neither side is right: accuracy means nothing here",
     "boundary_merge": "a token spans the join of context and target, and is scored with the target",

@@ -25,6 +25,7 @@ ANALYSES: dict[str, str] = {
     "comparisons": "pairbank.stats.analyses.comparisons",
     "grammaticality": "pairbank.stats.analyses.grammaticality.section",
     "introspection": "pairbank.stats.analyses.introspection.section",
+    "items": "pairbank.stats.analyses.items",
     "language_view": "pairbank.stats.analyses.language_view",
     "languages": "pairbank.stats.analyses.languages.section",
     "mixed": "pairbank.stats.analyses.mixed",

@@ -25,6 +25,7 @@ from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.signature import signature_line, unpinned_note
 from pairbank.shown import spelt_out
 from pairbank.stats.analyses.base import Context, Section
+from pairbank.stats.analyses.items import known_error_notes
 from pairbank.stats.analyses.registry import checked_options, section_or_note
 from pairbank.stats.figures.style import CAPTIONS, ENDINGS, Figure, named, save_figure
 from pairbank.stats.report.cautions import (
@@ -279,7 +280,7 @@ def report(
         warnings=(*warnings, *pairing, *item_set_notes(frames), *_unpinned(scored)),
         cautions=(*cautions(frames), *([places] if places else [])),
         unasked=unasked(frames),
-        notes=(*notes, *([order] if order else [])),
+        notes=(*notes, *([order] if order else []), *map(html_as_text, known_error_notes(frames))),
         sections=(
             *(section_or_note(name, frames, context, options=chosen[name]) for name in analyses),
             *sections,

@@ -1,0 +1,84 @@
+"""How good are the curves and the suspects of `items`? The tables of docs/validation.md.
+
+    PYTHONPATH=src:tests/support python tests/simulations/items.py [--runs 200]
+
+In: made answers to items of known curves, in paradigms on which models differ and from models that are relatives.
+200 runs take about an hour of one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+
+from item_nulls import Design, means
+
+DESIGNS = (
+    ("independent", Design(n_models=12, n_paradigms=10, n_each=10, flat=0.3)),
+    ("independent", Design(n_models=13, n_paradigms=15, n_each=20, flat=0.3)),
+    ("independent", Design(n_models=20, n_paradigms=5, n_each=10, flat=0.3)),
+    ("independent", Design(n_models=40, n_paradigms=20, n_each=10, flat=0.3)),
+    ("vary over paradigms", Design(n_models=40, n_paradigms=20, n_each=10, flat=0.3, paradigm_sd=0.7)),
+    ("in families of 4", Design(n_models=40, n_paradigms=20, n_each=10, flat=0.3, family=4, family_sd=1.0)),
+    (
+        "both",
+        Design(n_models=40, n_paradigms=20, n_each=10, flat=0.3, family=4, family_sd=1.0, paradigm_sd=0.7),
+    ),
+    (
+        "families of equal ability",
+        Design(n_models=40, n_paradigms=20, n_each=10, flat=0.5, family=4, family_sd=1.0, own_sd=0.3),
+    ),
+    (
+        "families of equal ability",
+        Design(n_models=84, n_paradigms=20, n_each=10, flat=0.5, family=4, family_sd=1.0, own_sd=0.3),
+    ),
+)
+"""Items of which none discriminates negatively, and on 30 or 50% ability changes nothing."""
+POWER = (
+    ("independent", Design(n_models=20, n_paradigms=20, n_each=10, reversed_share=0.03)),
+    ("independent", Design(n_models=40, n_paradigms=20, n_each=10, reversed_share=0.03)),
+    (
+        "families of 5, paradigms",
+        Design(n_models=85, n_paradigms=20, n_each=20, reversed_share=0.03, family=5, family_sd=0.7, paradigm_sd=0.5),
+    ),
+)
+"""On 3% of the items ability lowers the log odds by 1.5 per standard deviation."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=200)
+    given = parser.parse_args(arguments)
+    for lines in (nulls(given.runs), power(given.runs)):
+        for line in lines:
+            print(line, flush=True)  # noqa: T201
+        print(flush=True)  # noqa: T201
+
+
+def nulls(n_runs: int) -> Iterator[str]:
+    """Yield the table of coverage and false suspects."""
+    yield "| models | items | kind | difficulty covered | discrimination covered | runs with a false suspect |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for kind, design in DESIGNS:
+        found = means(design, n_runs=n_runs)
+        yield (
+            f"| {design.n_models} | {design.n_paradigms * design.n_each} | {kind} | {found['difficulty']:.3f} | "
+            f"{found['discrimination']:.3f} | {found['any_false']:.3f} |"
+        )
+
+
+def power(n_runs: int) -> Iterator[str]:
+    """Yield the table of how many planted items are found, and the share of false ones among all that are."""
+    yield "| models | items | kind | planted items found | false among suspects | r of discriminations |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for kind, design in POWER:
+        found = means(design, n_runs=n_runs)
+        yield (
+            f"| {design.n_models} | {design.n_paradigms * design.n_each} | {kind} | {found['found']:.3f} | "
+            f"{found['false']:.3f} | {found['r_discrimination']:.3f} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
