@@ -21,7 +21,7 @@ from pairbank.stats.estimates.shares import CLUSTERED, WILSON
 from pairbank.stats.figures.scatters import scatter
 from pairbank.stats.figures.shared import file_name
 from pairbank.stats.figures.style import Figure
-from pairbank.stats.measures.group_intervals import wilson_by_group
+from pairbank.stats.measures.accuracy import wilson_by_group
 from pairbank.stats.measures.item_response import (
     LEAST_ITEMS,
     LEAST_MODELS,
@@ -31,7 +31,7 @@ from pairbank.stats.measures.item_response import (
     fit_items,
     negative_items,
 )
-from pairbank.stats.scored_table.credit import credits_of, not_compared
+from pairbank.stats.scored_table.method_scores import credits_of, not_compared
 from pairbank.stats.scored_table.method_scores import ScoredFrame, flagged
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import number, percent, plural
