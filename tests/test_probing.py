@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import datasets
 import numpy as np
@@ -184,3 +186,27 @@ def test_states_in_half_the_room_give_the_same_probes(items: datasets.Dataset, t
 def test_unknown_folds_are_refused(items: datasets.Dataset, tiny: LoadedModel) -> None:
     with pytest.raises(BankError, match="expected a seed of 0 or more, 2 folds or more, and grouped or plain"):
         probe(items, tiny, folds="other")  # type: ignore[arg-type]
+
+
+def test_the_laboratory_s_recipe_reads_no_full_stop_and_states_as_they_are(
+    items: datasets.Dataset, tiny: LoadedModel
+) -> None:
+    items = items.map(lambda row: {name: f"{row[name]}!" for name in ("target_good", "target_bad")})
+    whole = pairbank.probe(items, tiny, groups="all")
+    own = pairbank.probe(items, tiny, groups="all", cut_stop=True, standardise=False, folds="plain")
+    method = own.signature["method"]
+    assert "without its final punctuation mark" in method["states"]
+    assert method["probe"].startswith("states as they are, logistic regression")
+    assert "without" not in whole.signature["method"]["states"]
+    texts: list[str] = []
+
+    def remember(asked: Sequence[str], *_rest: object, **_options: object) -> object:
+        texts.extend(asked)
+        raise RuntimeError("enough")
+
+    with mock.patch("pairbank.scoring.models.hidden_states.last_token_states", remember):
+        for cut_stop in (True, False):
+            texts.clear()
+            with pytest.raises(RuntimeError, match="enough"):
+                pairbank.probe(items, tiny, groups="all", cut_stop=cut_stop)
+            assert any(text.endswith("!") for text in texts) is not cut_stop

@@ -111,6 +111,8 @@ def probe_cost(
 logger = logging.getLogger(__name__)
 NEURO = "neuro"
 ALL = "all"
+FINAL_MARKS = ".!?…؟۔。！？"
+"""What `cut_stop` takes from the end of a sentence."""
 Folds = Literal["grouped", "plain"]
 FOLDS_IN_WORDS = {
     "grouped": "whole components of pairs with common sentences",
@@ -151,6 +153,8 @@ def probe(
     groups: str | Sequence[str] = "subset",
     n_folds: int = N_FOLDS,
     folds: Folds = "grouped",
+    cut_stop: bool = False,
+    standardise: bool = True,
     precision: Literal["float32", "float16"] = "float32",
     seed: int = 0,
     progress: Progress | None = None,
@@ -166,6 +170,8 @@ def probe(
             `negative_type`), or `all` for one probe of everything.
         n_folds: folds of the cross-validation.
         folds: `grouped` keeps pairs with a common sentence together, `plain` parts sentences at random.
+        cut_stop: read sentences without their final punctuation mark, so that the last token is of the last word.
+        standardise: whether each coordinate of the states gets the mean 0 and the spread 1 of the training rows.
         precision: how hidden states are stored.
         seed: of folds and control labels; the same seed gives the same bytes.
         progress: called after every file of states and every group; the name of the first task says the cost of all.
@@ -184,6 +190,8 @@ def probe(
     tell = progress or (lambda _what, _done, _total: None)
     columns = () if groups == ALL else (groups,) if isinstance(groups, str) else tuple(groups)
     frame, texts, where = _pairs_frame(items, columns)
+    if cut_stop:
+        texts = [text[:-1] if text.endswith(tuple(FINAL_MARKS)) else text for text in texts]
     found = list(_groups(frame, columns))
     n_read, n_texts = 0, len(set(texts))
     cost = _cost(texts, found, model, n_folds=n_folds, precision=precision)
@@ -208,7 +216,7 @@ def probe(
     by_group: list[dict[str, Any]] = []
     for index, pairs in enumerate(found):
         here = replace(place, group=pairs.group)
-        scores = _group_scores(pairs, states, here.rng(seed), n_folds, folds)
+        scores = _group_scores(pairs, states, here.rng(seed), n_folds, folds, standardise=standardise)
         by_layer += layer_rows(scores, here, n_layers=states.n_layers, n_pairs=len(pairs.good))
         by_group += summary_rows(scores, here, n_pairs=len(pairs.good), n_rows=pairs.n_rows)
         tell("probes", index + 1, len(found))
@@ -220,7 +228,15 @@ def probe(
         layers=pd.DataFrame(by_layer, columns=list(LAYER_DTYPES)).astype(LAYER_DTYPES),
         summary=summary,
         signature=_signature(
-            items, model, place.group_by, n_folds=n_folds, folds=folds, precision=precision, seed=seed
+            items,
+            model,
+            place.group_by,
+            n_folds=n_folds,
+            folds=folds,
+            cut_stop=cut_stop,
+            standardise=standardise,
+            precision=precision,
+            seed=seed,
         ),
     )
 
@@ -282,7 +298,7 @@ def _groups(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[_Pairs]:
 
 
 def _group_scores(
-    pairs: _Pairs, states: HiddenStates, rng: np.random.Generator, n_folds: int, kind: Folds
+    pairs: _Pairs, states: HiddenStates, rng: np.random.Generator, n_folds: int, kind: Folds, *, standardise: bool
 ) -> ProbeScores | str:
     """Return the scores of every layer, or why there are none."""
     n_pairs = len(pairs.good)
@@ -295,7 +311,7 @@ def _group_scores(
         folds = np.tile(pair_folds(components, rng=rng, n_folds=n_folds), 2)
     labels = [np.repeat([True, False], n_pairs), exchanged(n_pairs, rng=rng)]
     texts = np.concatenate([pairs.good_text, pairs.bad_text])
-    fitted = partial(_layer_scores, states=states, texts=texts, labels=labels, folds=folds)
+    fitted = partial(_layer_scores, states=states, texts=texts, labels=labels, folds=folds, standardise=standardise)
     by_layer = on_all_cores(fitted, range(states.n_layers))
     real, control = (
         {metric: np.array([getattr(scores[number], metric) for scores in by_layer]) for metric in METRICS}
@@ -305,14 +321,29 @@ def _group_scores(
 
 
 def _layer_scores(
-    layer: int, *, states: HiddenStates, texts: IntArray, labels: list[BoolArray], folds: IntArray
+    layer: int,
+    *,
+    states: HiddenStates,
+    texts: IntArray,
+    labels: list[BoolArray],
+    folds: IntArray,
+    standardise: bool,
 ) -> list[FoldScores]:
     """Return what the probes of one layer score; sent to other processes, which read the states themselves."""
-    return cross_validated(states.layer(layer, texts), labels, folds)
+    return cross_validated(states.layer(layer, texts), labels, folds, standardise=standardise)
 
 
 def _signature(
-    items: Items, model: Scorer, group_by: str, *, n_folds: int, folds: Folds, precision: str, seed: int
+    items: Items,
+    model: Scorer,
+    group_by: str,
+    *,
+    n_folds: int,
+    folds: Folds,
+    cut_stop: bool,
+    standardise: bool,
+    precision: str,
+    seed: int,
 ) -> dict[str, Any]:
     from pairbank.builders.dataset import manifest_of
     from pairbank.scoring.signature import corpus_signature
@@ -324,8 +355,10 @@ def _signature(
         "method": {
             "name": NEURO,
             "paper": "He et al. 2025, XCOMPS, section 4.1",
-            "states": f"last token of each sentence, every layer, stored as {precision}",
-            "probe": "standardised, logistic regression, L2, C = 1; scikit-learn " + version("scikit-learn"),
+            "states": f"last token of each sentence{' without its final punctuation mark' if cut_stop else ''}, every "
+            f"layer, stored as {precision}",
+            "probe": f"{'standardised' if standardise else 'states as they are'}, logistic regression, L2, C = 1; "
+            f"scikit-learn {version('scikit-learn')}",
             "folds": f"{n_folds}, {FOLDS_IN_WORDS[folds]}",
             "control": "labels of each pair exchanged by a fair coin",
             "group_by": group_by,

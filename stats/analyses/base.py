@@ -72,6 +72,10 @@ class Section:
     report's first page; empty = the first paragraph of the text."""
     main_table: str = ""
     """Name of the table that the first page shows; empty = none."""
+    second_table: str = ""
+    """Name of a further table of the first page; empty = none."""
+    second_caption: str = ""
+    """Markdown above it: what it has."""
     footnotes: tuple[str, ...] = ()
     """Sentences under the first page's table: what its marks mean, how its numbers are to be read."""
     main_figure: str = ""

@@ -276,16 +276,18 @@ def _figures(layers: pd.DataFrame) -> tuple[Figure, ...]:
                     f"{corpus} by {model}: F1 of a linear probe of the last token's hidden state at each layer "
                     f"(0 = embedding), mean over {n_groups} groups, against the same probe with exchanged labels."
                 ),
-                draw=partial(curves, by_layer, x="layer", series="labels", x_label="layer", y_label="F1", chance=0.5),
+                draw=partial(curves, by_layer, x="layer", series="labels", x_label="layer", y_label="F1"),
             )
         )
     return tuple(found)
 
 
 DEFINITIONS = """\
-- **Probe**: logistic regression (L2, C = 1) on standardised hidden states of each sentence's last token; the better
-  sentence of a pair is the positive class. Five folds; pairs with a sentence in common stay in one fold, unless plain
-  folds were asked for (the signature says which). Layer 0, the embedding, is never chosen.
+- **Probe**: logistic regression (L2, C = 1) on the hidden states of each sentence's last token, standardised or as
+  they are, of the whole sentence or without its final mark; the better sentence of a pair is the positive class. Five
+  folds; pairs with a sentence in common stay in one fold, unless plain folds were asked for. The signature says which.
+  Layer 0, the embedding, is never chosen.
+- **Chance** of F1 is not 0.50: it is what the control task reaches.
 - **f1**, **accuracy**: the greatest mean over folds among layers 1 and up (He et al. 2025; a maximum, so optimistic);
   `…_chosen`: at the layer that the other folds choose; `…_control`: the maximum with each pair's labels exchanged by a
   fair coin; `…_selectivity`: f1 minus the control at the same layer.

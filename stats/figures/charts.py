@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
     from pairbank.arrays import FloatArray
 
+_DODGE = 0.012
+"""Of the width of a panel: how far the points of two models stand apart, so that no interval hides another."""
 MOST_BANDS = 4
 """More bands than this hide each other."""
 _SMALL = 8
@@ -49,7 +51,7 @@ _SMALL = 8
 def curve_panels(
     table: pd.DataFrame, *, x: str, panel: str, series: str, x_label: str, y_label: str, zero: bool = False
 ) -> Drawing:
-    """Draw a panel a method and in it a line a model, with bands where there are few.
+    """Draw a panel a method and in it a line a model; few have their intervals, beside each other.
 
     Args:
         table: Columns `value`, `low`, `high` and those named by the others.
@@ -71,12 +73,15 @@ def curve_panels(
             grid(axes, axis="y")
             if zero:
                 reference(axes, y=0)
-            for kind, look in looks.items():
+            for nth, (kind, look) in enumerate(looks.items()):
                 part = table[(table[panel] == name) & (table[series] == kind) & table["value"].notna()]
-                axes.plot(part[x], part["value"], label=label(kind), **look)
+                at = part[x].to_numpy(dtype=float)
+                if len(looks) <= MOST_BANDS:
+                    at = at + _DODGE * float(np.ptp(table[x].to_numpy(dtype=float))) * (nth - (len(looks) - 1) / 2)
+                axes.plot(at, part["value"], label=label(kind), **look)
                 if len(looks) <= MOST_BANDS and part[["low", "high"]].notna().any(axis=None):
                     low, high = (part[end].to_numpy(dtype=float) for end in ("low", "high"))
-                    axes.fill_between(part[x], low, high, color=look["color"], alpha=0.15, linewidth=0)
+                    axes.vlines(at, low, high, color=look["color"], linewidth=0.8)
             axes.tick_params(labelsize=_SMALL)
             axes.locator_params(axis="x", integer=pd.api.types.is_integer_dtype(table[x]))
         _name_axes(made, grid_of, x_label, y_label)
@@ -113,7 +118,7 @@ def roc_panels(points: pd.DataFrame, *, title: str = "") -> Drawing:
 
 
 def areas(table: pd.DataFrame, *, x_label: str) -> Drawing:
-    """Draw the area of each corpus and method: an interval for one model, a mark a model for several.
+    """Draw the area of each corpus and method: an interval for one model, a numbered mark a model for several.
 
     Args:
         table: Columns corpus, method, model, value, low, high.
@@ -137,6 +142,9 @@ def areas(table: pd.DataFrame, *, x_label: str) -> Drawing:
             error = np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None)) if one_model else None
             marks: dict[str, Any] = look | {"linestyle": "none", "markersize": 4.5, "alpha": 1 if one_model else 0.65}
             axes.errorbar(value, at, xerr=error, elinewidth=1.3, label=label(method), **marks)
+            for x, y, model in () if one_model else zip(value, at, part["model"], strict=True):
+                text = f"{levels(table, 'model').index(model) + 1}"
+                axes.annotate(text, (x, y), (0, 3), textcoords="offset points", ha="center", fontsize=5, color=INK)
         axes.set_yticks(range(len(corpora)), [label(name) for name in corpora])
         axes.set_ylim(len(corpora) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)

@@ -57,17 +57,18 @@ def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator
         if not mine["value"].notna().any():
             continue
         what, where, n_models = str(distance).replace("_", " "), place_said(corpus, subset), mine["model"].nunique()
-        look: dict[str, Any] = {"x": "bin", "x_label": f"bin of {what}", "y_label": y_label}
+        look: dict[str, Any] = {"x": "bin_median", "x_label": f"{what} (median of bin)", "y_label": y_label}
         if n_models == 1:
             draw = partial(curves, mine, series="method", title=where, chance=0, **look)
         else:
             draw = partial(curve_panels, mine, panel="method", series="model", zero=True, **look)
         lines = "" if n_models == 1 else f"; a line is one of {n_models} models"
-        bands = "; bands are 95% intervals" if n_models <= MOST_BANDS else ""
+        shape = "the band is" if n_models == 1 else "vertical lines are"
+        bands = f"; {shape} 95% intervals" if n_models <= MOST_BANDS else ""
         yield Figure(
             name=file_name(section, "bins", where, distance),
             caption=(
-                f"{y_label} within bins of equal size by the {what} of the two sides, closest pairs left "
+                f"{y_label} within bins of equal size by the {what} of the two sides, at each bin's median "
                 f"({where}, {n_said(mine['n'])} a bin{lines}{bands})."
             ),
             draw=draw,

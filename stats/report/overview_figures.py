@@ -63,11 +63,13 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
     for place, part in chosen.groupby("corpus" if together else "where", sort=False):
         said = "Lines are 95% intervals (Wilson)."
         look: dict[str, Any] = {"x_label": "accuracy", "title": str(place), "chance": 0.5, "limits": (0, 1)}
+        one_definition = not together and min(n_models, n_methods) > MOST_SERIES  # in a map, cells cannot be marked
         if together:
             draw = partial(intervals, part, rows="where", series="method", **look)
-        elif min(n_models, n_methods) > MOST_SERIES:
+        elif one_definition:
             said = _of_people(part[part["method"] == PEOPLE])
             of_models = part[part["method"] != PEOPLE]
+            of_models = of_models.assign(value=of_models["averaged"].fillna(of_models["value"]))
             matrix = of_models.pivot_table(index="model", columns="method", values="value", sort=False)
             ends = _ends(matrix)
             draw = partial(heat_map, matrix, title=str(place), value_label="accuracy", limits=ends, diverging=False)
@@ -79,7 +81,7 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Figure]:
             caption=(
                 f"Accuracy on {place} ({n_said(part['n'])} items), each method's by its paper's definition: share of "
                 f"items whose better side scores higher, or of presentations answered rightly; ties one half. {said}"
-                f"{_one_place_said(part)}"
+                f"{'' if one_definition else _one_place_said(part)}"
             ),
             draw=draw,
         )

@@ -139,15 +139,15 @@ def _short(section: Section, labels: Mapping[str, str]) -> Iterator[str]:
     yield in_words(section.lead, labels)
     if (figure := section.first_figure) is not None:
         yield from _figures([figure], FIGURES, labels)
-    if section.main_table and len(section.tables[section.main_table]):
-        table = section.tables[section.main_table].dropna(axis="columns", how="all")
-        if len(table):
-            yield _table(table.head(MOST_FIRST_ROWS), labels)
+    for name, caption in ((section.main_table, ""), (section.second_table, section.second_caption)):
+        table = section.tables[name].dropna(axis="columns", how="all") if name else pd.DataFrame()
+        if table.empty:
+            continue
+        if caption:
+            yield in_words(caption, labels)
+        yield _table(table.head(MOST_FIRST_ROWS), labels)
         if len(table) > MOST_FIRST_ROWS:
-            yield (
-                f"The first {MOST_FIRST_ROWS} of {len(table):,} lines; all are in "
-                f"`{section.id}_{section.main_table}.csv`."
-            )
+            yield f"The first {MOST_FIRST_ROWS} of {len(table):,} lines; all are in `{section.id}_{name}.csv`."
     if section.footnotes:
         yield "\n\n".join(in_words(note, labels) for note in section.footnotes)
 

@@ -18,7 +18,7 @@ from pairbank.stats.analyses.introspection.model_features import (
     papers,
 )
 from pairbank.study.errors import StudyError
-from pairbank.study.model_list import choice_of, load_list, shipped_list
+from pairbank.study.model_list import choice_of, choices_of, load_list, shipped_list
 
 LIST = """
 [[models]]
@@ -171,3 +171,14 @@ def test_two_models_of_one_server_need_two_names(tmp_path: Path) -> None:
         load_list(_written(tmp_path, entry * 2))
     text = "".join(f'{entry}served_model = "{name}"\n' for name in ("one", "two"))
     assert [choice.name for choice in load_list(_written(tmp_path, text))] == ["one", "two"]
+
+
+def test_the_study_as_published_has_the_models_of_the_list_without_a_bos_where_the_paper_had_none() -> None:
+    from pairbank.study.declaration import load_study
+
+    of_study = choices_of(load_study("introspection-as-published").models, where="study")
+    of_list = shipped_list("song-2025").choices
+    assert [(one.id, one.name) for one in of_study] == [(one.id, one.name) for one in of_list]
+    for own, listed in zip(of_study, of_list, strict=True):
+        bos = {"bos": "none"} if own.name.startswith(("Qwen", "OLMo")) else {}
+        assert own.options == listed.options | bos, own.name

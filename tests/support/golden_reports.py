@@ -233,6 +233,11 @@ GOLDEN: Mapping[str, Golden] = {
         study="introspection",
         items=lambda: [[*made.sentences("blimp-li", 48, subsets=["blimp", "li"])]],
     ),
+    "introspection-as-published": Golden(
+        study="introspection-as-published",
+        items=lambda: [[*made.sentences("blimp-li", 24, subsets=["blimp", "li"])]],
+        models=("north-1b", "north-3b", "south-2b"),
+    ),
     "introspection-2": Golden(
         study="introspection-2",
         items=lambda: [

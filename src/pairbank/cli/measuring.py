@@ -217,6 +217,12 @@ def neuro(
     folds: Annotated[
         str, typer.Option(help="grouped: no sentence on both sides of a split; plain: at random.")
     ] = "grouped",
+    cut_stop: Annotated[
+        bool, typer.Option("--cut-stop/--keep-stop", help="Read sentences without their final punctuation mark.")
+    ] = False,
+    standardise: Annotated[
+        bool, typer.Option("--standardise/--as-they-are", help="Standardise the states, or probe them as they are.")
+    ] = True,
     seed: Annotated[int, typer.Option(min=0, help="Seed for folds and control labels.")] = 0,
     device: Device = "auto",
     dtype: Dtype = "auto",
@@ -224,7 +230,7 @@ def neuro(
     """Probe every layer's hidden states for the acceptable sentence of each pair (He et al. 2025).
 
     Five folds; no sentence or pair is on both sides of a split (--folds plain: at random). Prints F1, its interval
-    and a control task. Default: one probe per subset.
+    and a control task. Default: one probe per subset. The authors' laboratory: --cut-stop --as-they-are --folds plain.
 
     Example: pairbank neuro starter --model demo --out neuro
     """
@@ -245,6 +251,8 @@ def neuro(
                 scorer,
                 groups=chosen[0] if len(chosen) == 1 else chosen,
                 folds="plain" if folds == "plain" else "grouped",
+                cut_stop=cut_stop,
+                standardise=standardise,
                 precision="float16" if precision == "float16" else "float32",
                 seed=seed,
                 progress=tell,

@@ -112,6 +112,10 @@ class Study:
     """Columns by whose values hidden states are probed (`pairbank neuro`); none = no probes."""
     probe_folds: Literal["grouped", "plain"] = "grouped"
     """`grouped`: pairs with a common sentence are in one fold; `plain`: sentences are split at random."""
+    probe_cut_stop: bool = False
+    """Whether probes read sentences without their final punctuation mark: the last token is then of the last word."""
+    probe_standardise: bool = True
+    """Whether the states that probes read are standardised."""
     probe_precision: Literal["float32", "float16"] = "float32"
     """Precision of the stored hidden states."""
     models: tuple[Mapping[str, object], ...] = ()

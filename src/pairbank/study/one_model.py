@@ -173,6 +173,8 @@ def _probe(done: OfModel, chosen: ChosenItems, plan: Plan, scorer: Scorer, progr
                 scorer,
                 groups=study.probe,
                 folds=study.probe_folds,
+                cut_stop=study.probe_cut_stop,
+                standardise=study.probe_standardise,
                 precision=study.probe_precision,
                 seed=study.seed,
                 progress=tell,

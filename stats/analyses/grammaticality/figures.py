@@ -62,8 +62,9 @@ def string_figures(tables: Mapping[str, pd.DataFrame], points: Sequence[pd.DataF
 
 
 def _marks_said(whole: pd.DataFrame) -> str:
-    n_models = whole["model"].nunique()
-    return "Lines are 95% intervals." if n_models == 1 else f"Each mark is one of {n_models} models."
+    models = list(dict.fromkeys(whole["model"]))
+    numbered = ", ".join(f"{nth} {model}" for nth, model in enumerate(models, 1))
+    return "Lines are 95% intervals." if len(models) == 1 else f"Numbers at the marks name the models: {numbered}."
 
 
 def _scatters(points: Sequence[pd.DataFrame], correlations: pd.DataFrame) -> Iterator[Figure]:

@@ -274,7 +274,7 @@ def pair_matrix(pairs: pd.DataFrame, value: str, models: Sequence[str]) -> pd.Da
 
 
 def _pairs(found: Introspection, known: Mapping[str, ModelFeatures | None]) -> Figure:
-    models = by_family(found.models, known)
+    models = by_size(found.models, known)
     panels = {
         _DIRECT_DIRECT: pair_matrix(found.pairs, "direct_direct", models),
         _DIRECT_META: pair_matrix(found.pairs, "meta_direct", models),
@@ -283,8 +283,8 @@ def _pairs(found: Introspection, known: Mapping[str, ModelFeatures | None]) -> F
     return Figure(
         name=file_name("introspection", "pairs", found.items, found.corpus.replace("-", "_")),
         caption=(
-            f"{found.corpus}, {found.items} items (n = {found.n_items:,}): Pearson r of every pair of models, by "
-            "family and size. Left: differences of A and B, both read directly. Right: of A read directly and B asked "
+            f"{found.corpus}, {found.items} items (n = {found.n_items:,}): Pearson r of every pair of models, from "
+            "small to large. Left: differences of A and B, both read directly. Right: of A read directly and B asked "
             f"(mean over prompts), from {span(own)}; the diagonal is a model with itself."
         ),
         draw=partial(matrices, panels, value_label="Pearson r", x_label="B", y_label="A, read directly"),

@@ -32,7 +32,7 @@ from pairbank.stats.analyses.introspection.figures import (
 )
 from pairbank.stats.analyses.introspection.model_features import SELF, ModelFeatures, by_model, find_features
 from pairbank.stats.analyses.introspection.model_pairs import LEAST_SHARE, Disagreement, disagreement
-from pairbank.stats.analyses.introspection.tables import introspection_tables
+from pairbank.stats.analyses.introspection.tables import SIMILARITY_TABLE, introspection_tables
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import DeltaStack, read_table, stack_deltas
@@ -40,6 +40,7 @@ from pairbank.stats.wording import number, percent, span
 
 if TYPE_CHECKING:
     from pairbank.stats.estimates.estimate import Estimate
+    from pairbank.stats.measures.regression import Coefficient
 
 _SAID: dict[Beyond, str] = {
     "beyond relatives": "answers follow own probabilities beyond relatives'",
@@ -87,6 +88,40 @@ def answer_table(done: Sequence[Introspection]) -> pd.DataFrame:
         done: The analyses.
     """
     return pd.DataFrame([_row(found) for found in done])
+
+
+SIMILARITY_CAPTION = (
+    "**Published test** (Song et al. 2025, Table 7a): r of answers with direct differences, by similarity and match "
+    "type; coefficients relative to self, negative where self is better. Three stars: p below .001, two: .01, one: .05."
+)
+
+
+def similarity_table(done: Sequence[Introspection]) -> pd.DataFrame:
+    """Return the paper's Table 7a: a line a corpus and set of items, a column a coefficient, with stars for p.
+
+    Args:
+        done: The analyses.
+    """
+    rows = []
+    for found in done:
+        fit = found.regressions[SIMILARITY_TABLE]
+        cells = {_TERMS.get(one.term, one.term): _starred(one) for one in fit.coefficients}
+        if any(cells.values()):
+            rows.append({"corpus": found.corpus, "items": found.items, "pairs": fit.n} | cells)
+    return pd.DataFrame(rows)
+
+
+_TERMS = {"intercept": "Intercept", "direct_direct": "ΔDirect ~ ΔDirect"}
+
+
+def _starred(coefficient: Coefficient) -> str:
+    """Return a coefficient with the paper's stars; empty where it is not determined."""
+    if np.isnan(coefficient.estimate) or np.isnan(coefficient.p_value):
+        return ""
+    stars = next(
+        (mark for mark, level in (("***", 0.001), ("**", 0.01), ("*", 0.05)) if coefficient.p_value < level), ""
+    )
+    return number(coefficient.estimate, digits=3) + stars
 
 
 def _of_corpora(chosen: Sequence[Introspection]) -> str:
@@ -184,8 +219,8 @@ DEFINITIONS = """\
   prompt is in [0.05, 0.95], both for direct and for prompted differences (section 3.1).
 - **Accuracy and kappa by model**: share of items whose difference is positive, ties one half, and Cohen's kappa of
   the signs with those of `direct`, ties left out (figures 2a, 5 and 8). Models stand by declared size, a vertical line
-  where the next is over 2.5 times as big; in heat maps by family, then size. Where neither side is right there is no
-  accuracy.
+  where the next is over 2.5 times as big, as in heat maps of pairs; a family with seed variants has a map of its own.
+  Where neither side is right there is no accuracy.
 - **Test**: `lm(meta_direct ~ direct_direct + match_type)`, self as the reference, classical standard errors, natural
   logarithms of sizes where there are any (appendix G, Tables 5 to 8). Introspection makes the coefficients negative.
   The similarity of self is exactly 1, so that the line of similarity is extended to where no other pair lies. Without
@@ -276,10 +311,13 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, least
         definitions=DEFINITIONS,
         tables={
             "answers": answer_table(done),
+            "similarity": similarity_table(done),
             "models_and_prompts": shares,
             **introspection_tables(stacks, filters, done, declared),
         },
         main_table="answers",
+        second_table="similarity",
+        second_caption=SIMILARITY_CAPTION,
         draws=f"{context.n_resamples:,} resamples of items",
         main_figure=scatter_name(chosen[0]) if len(chosen) == 1 else SCATTERS,
         figures=(

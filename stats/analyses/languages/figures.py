@@ -20,10 +20,13 @@ from pairbank.stats.analyses.languages.statistics import ORDER
 from pairbank.stats.figures.charts import heat_map
 from pairbank.stats.figures.shared import MOST_SERIES, file_name, n_said
 from pairbank.stats.figures.style import CHANCE, COLOURS, INK, Figure, drawing, grid, label, legend, series_look, styled
+from pairbank.stats.wording import span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+
+    from pairbank.arrays import FloatArray
 
 PAPER_ORDER = (
     "en",
@@ -93,12 +96,15 @@ def measured(cells: pd.DataFrame) -> str:
     return "accuracy (Neuro: F1)" if "f1" in metrics else "accuracy"
 
 
-def language_figures(accuracies: pd.DataFrame, means: pd.DataFrame) -> Iterator[Figure]:
+def language_figures(
+    accuracies: pd.DataFrame, means: pd.DataFrame, controls: pd.DataFrame | None = None
+) -> Iterator[Figure]:
     """Yield means by type, methods against each other, and a heat map a model.
 
     Args:
         accuracies: Long table with `language` and `negative_type`.
         means: What `typology_means` returned.
+        controls: Best F1 of probes with exchanged labels, one row a cell: the chance level of F1.
     """
     cells = accuracies[accuracies["value"].notna()]
     models, methods = list(dict.fromkeys(cells["model"])), methods_in_order(list(cells["method"]))[:MOST_METHODS]
@@ -110,15 +116,22 @@ def language_figures(accuracies: pd.DataFrame, means: pd.DataFrame) -> Iterator[
             name=TYPES,
             caption=(
                 f"Mean {what} of the languages of each morphological type, without English, by method and kind of "
-                f"wrong concept ({n} a language and kind; dashed: chance).{every}"
+                f"wrong concept ({n} a language and kind; dashed: chance, of F1 the mean of probes with exchanged "
+                f"labels).{every}"
+                if (shown["method"] == NEURO).any()
+                else f"wrong concept ({n} a language and kind; dashed: chance).{every}"
             ),
-            draw=partial(type_panels, shown, methods=methods, value_label=what),
+            draw=partial(type_panels, shown, methods=methods, value_label=what, chance_f1=_chance_f1(controls)),
         )
     if cells["language"].nunique() >= FEWEST and len(methods) > 1:
         points = "A point a language" + ("" if len(models) == 1 else " and model") + ", English marked by a ring."
         yield Figure(
             name=PAIRS,
-            caption=f"Two methods over languages, by kind of wrong concept: {what} ({n} a language and kind). {points}",
+            caption=(
+                f"Two methods over languages, by kind of wrong concept: {what} ({n} a language and kind). {points} "
+                "Lines are least-squares fits of each model; r is Pearson's, over several models its range, and "
+                "without English behind the bar."
+            ),
             draw=partial(method_panels, cells[cells["method"].isin(methods)], methods=methods),
         )
     for model, part in cells.groupby("model", sort=False):
@@ -165,13 +178,23 @@ def cell_map(part: pd.DataFrame, *, title: str) -> Drawing:
     return made
 
 
-def type_panels(means: pd.DataFrame, *, methods: Sequence[str], value_label: str) -> Drawing:
+def _chance_f1(controls: pd.DataFrame | None) -> float:
+    """Return the mean of what probes reach with exchanged labels in the languages but English; NaN where none did."""
+    if controls is None or controls.empty:
+        return float("nan")
+    return float(controls.loc[controls["language"] != "en", "value"].mean())
+
+
+def type_panels(
+    means: pd.DataFrame, *, methods: Sequence[str], value_label: str, chance_f1: float = float("nan")
+) -> Drawing:
     """Draw means by morphological type: a panel a method (rows) and kind (columns), a line a model.
 
     Args:
         means: What `typology_means` returned.
         methods: From top to bottom.
         value_label: What the means are of.
+        chance_f1: Chance level of probes, for which one half is none; NaN = not known, and not drawn.
     """
     kinds, models = kinds_in_order(list(means["negative_type"])), list(dict.fromkeys(means["model"]))
     low, high = min(0.4, float(means["value"].min()) - 0.03), max(0.8, float(means["value"].max()) + 0.03)
@@ -180,13 +203,13 @@ def type_panels(means: pd.DataFrame, *, methods: Sequence[str], value_label: str
         for (row, method), (column, kind) in itertools.product(enumerate(methods), enumerate(kinds)):
             axes = made.add_subplot(len(methods), len(kinds), row * len(kinds) + column + 1)
             grid(axes, axis="y")
-            axes.axhline(0.5, color=CHANCE, linestyle="--", linewidth=1)
+            axes.axhline(chance_f1 if method == NEURO else 0.5, color=CHANCE, linestyle="--", linewidth=1)
             for nth, model in enumerate(models):
                 own = means[(means["model"] == model) & (means["method"] == method) & (means["negative_type"] == kind)]
                 by_type = own.set_index("typology")["value"].reindex(list(ORDER))
                 axes.plot(range(len(ORDER)), by_type, markersize=4, label=label(model), **_look(nth, len(models)))
-            names = [name[:5] + "." for name in ORDER] if row == len(methods) - 1 else [""] * len(ORDER)
-            axes.set_xticks(range(len(ORDER)), names, fontsize=7.5)
+            names = list(ORDER) if row == len(methods) - 1 else [""] * len(ORDER)
+            axes.set_xticks(range(len(ORDER)), names, fontsize=7, rotation=30, ha="right")
             axes.set(ylim=(low, high), xlim=(-0.3, len(ORDER) - 0.7))
             axes.tick_params(axis="y", labelsize=7.5, labelleft=column == 0)
             _panel_names(axes, kind if row == 0 else "", label(method) if column == 0 else "")
@@ -217,6 +240,9 @@ def method_panels(cells: pd.DataFrame, *, methods: Sequence[str]) -> Drawing:
                 look = _look(nth, len(models))
                 marker: dict[str, Any] = {"color": look["color"], "marker": look["marker"], "linestyle": "none"}
                 axes.plot(own[a], own[b], markersize=3.2, alpha=0.75, label=label(model), **marker)
+                if (line := _fit(own[a], own[b])) is not None:
+                    axes.plot(*line, color=look["color"], linewidth=0.8, alpha=0.8)
+            axes.text(0.04, 0.96, _r_said(here, a, b), transform=axes.transAxes, va="top", fontsize=6.5, color=INK)
             english = here[here["language"] == "en"]
             axes.plot(english[a], english[b], "o", markersize=7, markerfacecolor="none", color=INK, markeredgewidth=0.8)
             axes.tick_params(labelsize=7)
@@ -225,6 +251,27 @@ def method_panels(cells: pd.DataFrame, *, methods: Sequence[str]) -> Drawing:
         if len(models) <= MOST_SERIES:
             legend(made, made.axes[0], len(models))
     return made
+
+
+def _fit(x: pd.Series[float], y: pd.Series[float]) -> tuple[FloatArray, FloatArray] | None:
+    """Return the ends of the least-squares line through some points, or None where there is none."""
+    both = pd.DataFrame({"x": x, "y": y}).dropna()
+    if len(both) < FEWEST or np.ptp(both["x"].to_numpy(dtype=float)) == 0:
+        return None
+    slope, intercept = np.polyfit(both["x"].to_numpy(dtype=float), both["y"].to_numpy(dtype=float), 1)
+    ends = np.array([both["x"].min(), both["x"].max()], dtype=np.float64)
+    return ends, intercept + slope * ends
+
+
+def _r_said(here: pd.DataFrame, a: str, b: str) -> str:
+    """Return r of two methods over languages, and without English; of several models the smallest and the largest."""
+
+    def of(rows: pd.DataFrame) -> str:
+        found = [part[a].corr(part[b]) for _, part in rows.dropna(subset=[a, b]).groupby("model") if len(part) > 2]
+        return span(pd.Series(found, dtype=float))
+
+    without = here[here["language"] != "en"]
+    return f"r = {of(here)}" + (f" | {of(without)}" if len(without) < len(here) else "")
 
 
 def _panel_names(axes: Axes, above: str, left: str) -> None:

@@ -14,6 +14,7 @@ from pairbank.markdown import html_as_text
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.analyses.languages.figures import (
     FEWEST,
+    NEURO,
     TYPES,
     language_figures,
     languages_in_order,
@@ -24,20 +25,24 @@ from pairbank.stats.analyses.languages.statistics import (
     ENGLISH,
     N_PERMUTATIONS,
     ORDER,
+    RANDOM,
+    Credits,
     complexity_correlations,
     drew,
     method_correlations,
     power_said,
+    random_minus_subtle,
     said,
     typology_means,
 )
 from pairbank.stats.analyses.languages.statistics import said as complexity_said
+from pairbank.stats.estimates.ties import signs
 from pairbank.stats.figures.shared import file_name, n_said
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
-from pairbank.stats.wording import number, p_value
+from pairbank.stats.wording import number, p_value, span, with_interval
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray
@@ -97,29 +102,145 @@ def _rho(found: pd.DataFrame) -> str:
     return f"{number(row['rho'])} ({p_value(row['p'])}, n = {row['n_languages']})"
 
 
-def answer(cells: pd.DataFrame, complexity: pd.DataFrame, unasked: pd.DataFrame) -> str:
-    """Return the answer: how far each method's score moves over languages, and what goes with complexity.
+def answer(
+    cells: pd.DataFrame,
+    complexity: pd.DataFrame,
+    unasked: pd.DataFrame,
+    *,
+    contrasts: pd.DataFrame,
+    controls: pd.DataFrame,
+) -> str:
+    """Return the answer: each method over languages and kinds of wrong concept, and what goes with complexity.
 
     Args:
         cells: One row a cell.
         complexity: What `complexity_correlations` returned.
         unasked: What `unasked_rows` of the section gave.
+        contrasts: What `kind_contrasts` returned.
+        controls: Best F1 of probes with exchanged labels, one row a cell.
     """
     tags = languages_in_order(list(cells["language"]))
     models = list(dict.fromkeys(cells["model"]))
     parts = [_method_said(cells[cells["method"] == name], name) for name in methods_in_order(list(cells["method"]))]
     who = models[0] if len(models) == 1 else f"{len(models)} models"
-    probed = "; F1 is the best layer's, and so optimistic" if (cells["metric"] == "f1").any() else ""
-    rest = (
-        f"(means over kinds of wrong concept, {n_said(cells['n'])} pairs a language and kind; chance is 0.50{probed})"
-    )
+    rest = f"(means over kinds of wrong concept, {n_said(cells['n'])} pairs a language and kind; chance is 0.50)"
     sentences = [f"Over {len(tags)} languages, {who}: {'; '.join(parts)} {rest}."]
+    if controls["value"].notna().any():
+        by_language = controls.groupby(["language", "model"], sort=False)["value"].mean()
+        sentences.append(
+            "F1 is the best layer's, and so optimistic: with exchanged labels (its chance level) it is "
+            f"{span(by_language)}."
+        )
+    sentences += [*_english_said(cells), *_kinds_said(contrasts)]
     if correlations := list(said(complexity)):
         sentences.append(
             f"With morphological complexity (analytic < inflectional < agglutinative; languages permuted): "
             f"{'; '.join(correlations)}; {power_said(complexity)}."
         )
     return html_as_text("\n\n".join([*sentences, *unasked_said(unasked)]))
+
+
+def _english_said(cells: pd.DataFrame) -> Iterator[str]:
+    """Yield how far each method's score in English is from the mean of the other languages (the paper's claim 1)."""
+    said = []
+    for method in methods_in_order(list(cells["method"])):
+        own = cells[cells["method"] == method].groupby(["model", "language"], sort=False)["value"].mean().unstack()
+        if ENGLISH in own.columns and own.shape[1] > 1:
+            ahead = (own[ENGLISH] - own.drop(columns=ENGLISH).mean(axis=1)).dropna()
+            said += [f"`{method}` {_signed_median(ahead)}"] if len(ahead) else []
+    if said:
+        yield f"English minus the mean of the other languages: {'; '.join(said)}."
+
+
+def _kinds_said(contrasts: pd.DataFrame) -> Iterator[str]:
+    """Yield how much more accurate methods are with random than with subtle wrong concepts (the paper's claim 2)."""
+    said = []
+    for method in methods_in_order(list(contrasts["method"])):
+        known = contrasts[(contrasts["method"] == method) & contrasts["value"].notna()]
+        if known.empty:
+            continue
+        first = known.iloc[0]
+        if len(known) == 1:
+            shown = with_interval(first, sign=True)
+        else:
+            shown = _signed_median(known["value"])
+            tested = known[known["low"].notna()]
+            shown += f", interval above 0 in {(tested['low'] > 0).sum()} of {len(tested)}" if len(tested) else ""
+        said.append(f"`{method}` {shown}")
+    if said:
+        yield f"Random minus subtle wrong concepts (taxonomic, overlap, co-occurrence): {'; '.join(said)}."
+
+
+def _signed_median(values: pd.Series[float]) -> str:
+    """Return one value, or the median of several with the smallest and the largest."""
+    middle = number(float(values.median()), sign=True)
+    return middle if len(values) == 1 else f"{middle} (median of {len(values)} models; {span(values)})"
+
+
+def kind_contrasts(tables: Sequence[ScoredFrame], cells: pd.DataFrame) -> pd.DataFrame:
+    """Return, a row a model and method, accuracy with random minus that with subtle wrong concepts, with its interval.
+
+    Of probes, whose pairs have no outcome each, the difference of their F1 stands without an interval.
+
+    Args:
+        tables: Scored tables.
+        cells: One row a cell.
+    """
+    parts: dict[tuple[str, str], list[Credits]] = {}
+    for table in tables:
+        for method, found in _credits(table):
+            parts.setdefault((table.model, method), []).append(found)
+    rows = [
+        {"model": model, "method": method} | random_minus_subtle(_together(found))
+        for (model, method), found in parts.items()
+    ]
+    for model, part in cells[cells["metric"] == "f1"].groupby("model", sort=False):
+        wide = part.pivot_table(index="language", columns="negative_type", values="value", sort=False)
+        if RANDOM in wide.columns and wide.shape[1] > 1:
+            ahead = (wide[RANDOM] - wide.drop(columns=RANDOM).mean(axis=1)).dropna()
+            counts = {"n_languages": len(ahead), "n_higher": int((ahead > 0).sum()), "n": int(part["n"].sum())}
+            f1 = {"value": ahead.mean(), "low": np.nan, "high": np.nan} | counts
+            rows.append({"model": model, "method": NEURO} | f1 | {"reason": "probes have no outcome of single pairs"})
+    return pd.DataFrame(rows, columns=list(_CONTRAST)).astype(_CONTRAST)
+
+
+_CONTRAST = {
+    "model": "string",
+    "method": "string",
+    "value": "float64",
+    "low": "float64",
+    "high": "float64",
+    "n_languages": "int64",
+    "n_higher": "int64",
+    "n": "int64",
+    "reason": "string",
+}
+
+
+def _credits(table: ScoredFrame) -> Iterator[tuple[str, Credits]]:
+    """Yield what each pair of a table counts for each method; pairs of one property, else one sentence, go together."""
+    if "negative_type" not in table.frame.columns:
+        return
+    read = read_table(table)
+    known = read.rows(~read.has_value("phenomenon", INHERITANCE)).choices
+    frame = known.frame
+    names = [name for name in ("property", "target_good", "item_id") if name in frame.columns]
+    cluster = frame[names].astype(object).bfill(axis=1).iloc[:, 0]
+    for layout in known.layouts:
+        delta = known.delta(layout.method)
+        there = ~np.isnan(delta)
+        if there.any():
+            languages, kinds, clusters = (
+                column.astype(str).to_numpy(dtype=object)[there]
+                for column in (frame["language"], frame["negative_type"], cluster)
+            )
+            credit = (signs(delta[there]) + 1) / 2
+            yield layout.method, Credits(credit=credit, language=languages, kind=kinds, cluster=clusters)
+
+
+def _together(parts: Sequence[Credits]) -> Credits:
+    names = ("credit", "language", "kind", "cluster")
+    return Credits(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
 def _method_said(part: pd.DataFrame, name: str) -> str:
@@ -206,14 +327,16 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
     layers = long_table([row for summary in context.probed for row in _probed_cells(summary, "f1_layer")], PLACE)
     complexity = complexity_correlations(cells, layers[layers["value"].notna()], kinds, seed=context.seed)
     unasked = pd.DataFrame([row for table in tables for row in unasked_rows(table)], columns=UNASKED)
-    figures = tuple(language_figures(accuracies, means))
+    contrasts = kind_contrasts(tables, cells)
+    controls = long_table([row for summary in context.probed for row in _probed_cells(summary, "f1_control")], PLACE)
+    figures = tuple(language_figures(accuracies, means, controls))
     one = file_name("languages", accuracies["model"].iloc[0])
     several = cells["model"].nunique() > 1 and any(figure.name == TYPES for figure in figures)
     return Section(
         id="languages",
         title="Languages",
         text=_text(cells, means, correlations, complexity, unasked),
-        answer=answer(cells, complexity, unasked),
+        answer=answer(cells, complexity, unasked, contrasts=contrasts, controls=controls),
         definitions=DEFINITIONS,
         tables={
             "types": first_table(cells, means, complexity),
@@ -223,6 +346,8 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
             "correlation": correlations,
             "unasked": unasked,
             "layers": layers,
+            "contrasts": contrasts,
+            "controls": controls,
         },
         main_table="types",
         draws=f"{N_PERMUTATIONS:,} permutations of languages" if drew(complexity) else "",
@@ -362,6 +487,10 @@ DEFINITIONS = """\
   `least_significant`: the smallest |rho| with p < .05 for these languages; `least_with_power`: the rho seen in four
   samples of five (Fisher's z with variance 1.06 / (n - 3)). Languages of a family are not independent: p is too small
   for a claim about languages at large.
+- **contrasts**: accuracy with random wrong concepts minus the mean of the accuracies with the subtle kinds, in each
+  language, then the mean over languages. The standard error keeps pairs of one property together; that of the mean is
+  the mean of the languages', the largest it can be, since languages share concepts. Student's t.
+- **controls**: the best layer's F1 with exchanged labels, the chance level of `neuro`.
 - **unasked**: items that a question could not be put about, since the corpus does not have its concepts and property.
 - **correlation**: Pearson r of two methods' accuracies over languages, jackknife interval; `without_english`, and the
   lowest and highest r with any one language left out. An r that one language makes says little about the others.

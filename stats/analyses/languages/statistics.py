@@ -27,7 +27,7 @@ from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.wording import number, p_value, span
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from pairbank.arrays import FloatArray
     from pairbank.stats.estimates.estimate import Estimate
@@ -195,6 +195,85 @@ def _check_cells(cells: pd.DataFrame) -> None:
     if cells.duplicated(keys).any():
         twice = cells[cells.duplicated(keys)].iloc[0][keys].to_dict()
         raise BankError(f"the cell {twice} stands twice; expected one number per model, method, type and language")
+
+
+RANDOM = "random"
+"""The kind of wrong concept that differs visibly from the right one; the others are subtle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credits:
+    """Pairs of one model and method: what each counts, and where it belongs; all of shape (pairs,)."""
+
+    credit: FloatArray
+    """1 for a right choice, 0 for a wrong one, 0.5 for a tie."""
+    language: NDArray[np.object_]
+    kind: NDArray[np.object_]
+    cluster: NDArray[np.object_]
+    """What pairs of one language may have in common: the property."""
+
+
+def random_minus_subtle(pairs: Credits, *, level: float = 0.95) -> dict[str, Any]:
+    """Return how much more accurate a method is with random wrong concepts than with subtle ones.
+
+    In each language: accuracy with random concepts minus the mean of the accuracies with each subtle kind, with a
+    standard error that keeps pairs of one property together. Then the unweighted mean over languages. Its standard
+    error is the mean of theirs, which is the largest that the mean can have: languages share concepts and properties,
+    so that they say little that is new.
+
+    Args:
+        pairs: All pairs of a model and method.
+        level: Confidence level, a share.
+
+    Returns:
+        `value`, `low`, `high`, `n_languages`, `n_higher` (languages in which the difference is above 0), `n` pairs and
+        `reason`, where there is no number.
+
+    >>> pairs = Credits(credit=np.array([1.0, 1, 0, 1, 0, 0]), language=np.array(["de"] * 6, dtype=object),
+    ...                 kind=np.array(["random"] * 3 + ["overlap"] * 3, dtype=object),
+    ...                 cluster=np.array(["a", "b", "c"] * 2, dtype=object))
+    >>> found = random_minus_subtle(pairs)
+    >>> round(found["value"], 3), found["n_languages"], found["n_higher"]
+    (0.333, 1, 1)
+    """
+    from scipy.stats import t
+
+    found = [_of_language(pairs, pairs.language == tag) for tag in pd.unique(pairs.language)]
+    known = [one for one in found if one is not None]
+    empty = {"value": math.nan, "low": math.nan, "high": math.nan, "n_higher": 0, "n": 0}
+    if not known:
+        return empty | {"n_languages": 0, "reason": f"no language has pairs of the kind {RANDOM} and of another"}
+    differences, errors, n_clusters, n_pairs = (np.array(column) for column in zip(*known, strict=True))
+    value = float(differences.mean())
+    half = float(t.ppf((1 + level) / 2, max(1, n_clusters.min() - 1)) * errors.mean())
+    return {
+        "value": value,
+        "low": value - half,
+        "high": value + half,
+        "n_languages": len(known),
+        "n_higher": int((differences > 0).sum()),
+        "n": int(n_pairs.sum()),
+        "reason": None,
+    }
+
+
+def _of_language(pairs: Credits, here: NDArray[np.bool_]) -> tuple[float, float, int, int] | None:
+    """Return the difference of one language, its clustered standard error, the number of clusters and of pairs."""
+    kinds = [kind for kind in pd.unique(pairs.kind[here]) if kind != RANDOM]
+    if not kinds or not (pairs.kind[here] == RANDOM).any():
+        return None
+    influence, value = np.zeros(int(here.sum())), 0.0
+    credit, kind = pairs.credit[here], pairs.kind[here]
+    for name, weight in [(RANDOM, 1.0), *((name, -1 / len(kinds)) for name in kinds)]:
+        own = kind == name
+        mean = credit[own].mean()
+        value += weight * mean
+        influence[own] = weight * (credit[own] - mean) / own.sum()
+    codes, _ = pd.factorize(pairs.cluster[here])
+    by_cluster = np.bincount(codes, weights=influence)
+    n = len(by_cluster)
+    error = math.sqrt(n / (n - 1) * float((by_cluster**2).sum())) if n > 1 else math.inf
+    return float(value), error, n, int(here.sum())
 
 
 ORDER = ("analytic", "inflectional", "agglutinative")

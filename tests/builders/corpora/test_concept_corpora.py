@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import pairbank
@@ -47,6 +48,7 @@ def write_comps(folder: Path, **files: list[dict[str, Any]]) -> Path:
 
 
 def write_xcomps(folder: Path, language: str, rows: object) -> Path:
+    folder.mkdir(exist_ok=True)
     (folder / f"comps_{language}.json").write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
     return folder
 
@@ -167,11 +169,9 @@ def test_xcomps_derives_what_the_file_lacks_and_says_so(tmp_path: Path) -> None:
     [
         ("de", "Ein Adler fliegt hoch.", "Eine Kuh fliegt hoch.", ("Adler", "Kuh")),
         ("fr", "L'aigle vole haut.", "La vache vole haut.", ("aigle", "vache")),
-        ("hu", "A sas magasan repül.", "Az egér magasan repül.", ("sas", "egér")),
-        ("el", "Ένας αετός πετά ψηλά.", "Μια αγελάδα πετά ψηλά.", ("αετός", "αγελάδα")),
+        ("ca", "Una àguila vola alt.", "La vaca vola alt.", ("àguila", "vaca")),
+        ("es", "Un águila vuela alto.", "Una vaca vuela alto.", ("águila", "vaca")),
         ("nl", "Een arend vliegt hoog.", "Een koe vliegt hoog.", ("arend", "koe")),
-        ("ru", "Орёл летает высоко.", "Корова летает высоко.", ("Орёл", "Корова")),
-        ("uk", "Орел літає високо.", "Корова літає високо.", ("Орел", "Корова")),
     ],
 )
 def test_derived_concepts_are_bare_as_in_the_question(
@@ -180,7 +180,36 @@ def test_derived_concepts_are_bare_as_in_the_question(
     folder = write_xcomps(tmp_path, language, {"1": xcomps_row(good, bad)})
     (row,) = pairbank.load_corpus("xcomps", language=language, data_dir=folder)
     assert (row["concept_good"], row["concept_bad"]) == concepts
-    assert ("stripped:article" in row["flags"]) == (language not in ("ru", "uk"))
+    assert row["flags"] == ["derived:concepts", "stripped:article"]
+
+
+@pytest.mark.parametrize(
+    ("language", "good", "bad"),
+    [
+        ("ru", "Орёл летает высоко.", "Корова летает высоко."),
+        ("hu", "A sas magasan repül.", "Az egér magasan repül."),
+        ("ko", "독수리는 높이 난다.", "소는 높이 난다."),
+    ],
+)
+def test_where_deriving_was_not_checked_concepts_are_not_derived(
+    tmp_path: Path, language: str, good: str, bad: str
+) -> None:
+    folder = write_xcomps(tmp_path, language, {"1": xcomps_row(good, bad)})
+    (row,) = pairbank.load_corpus("xcomps", language=language, data_dir=folder)
+    assert (row["concept_good"], row["flags"]) == (None, ["no_concepts"])
+
+
+def test_the_copy_on_the_hub_gives_the_rows_of_the_json_files(tmp_path: Path) -> None:
+    rows = {"0": xcomps_row("Un burro rebuzna.", "Un ganso rebuzna."), "1": xcomps_row("Rapa.", "Poma.")}
+    first = pairbank.load_corpus("xcomps", subset="es", data_dir=write_xcomps(tmp_path / "json", "es", rows))
+    folder = tmp_path / "hub" / "xcomps" / "data"
+    folder.mkdir(parents=True)
+    pd.DataFrame(list(rows.values())).to_parquet(folder / "comps_es-00000-of-00001.parquet")
+    second = pairbank.load_corpus("xcomps", subset="es", data_dir=tmp_path / "hub")
+    assert second.to_pandas().equals(first.to_pandas())
+    (folder / "comps_es-00000-of-00001.parquet").write_bytes(b"PAR1 no more")
+    with pytest.raises(CorpusError, match=r"comps_es-00000-of-00001\.parquet: not a readable parquet file"):
+        pairbank.load_corpus("xcomps", subset="es", data_dir=tmp_path / "hub")
 
 
 def test_the_revision_of_the_data_is_a_commit() -> None:

@@ -12,12 +12,19 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from pairbank.builders.languages import typology
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.languages.section import section
-from pairbank.stats.analyses.languages.statistics import leave_one_out, method_correlations, typology_means
+from pairbank.stats.analyses.languages.statistics import (
+    Credits,
+    leave_one_out,
+    method_correlations,
+    random_minus_subtle,
+    typology_means,
+)
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, META, keyed, rated_table
 
@@ -260,7 +267,8 @@ def test_every_model_is_drawn_in_the_figures_of_types_and_methods(n_models: int)
     if n_models < 10:
         np.testing.assert_allclose(np.asarray(first.get_ydata()), FIGURE_4["taxonomic", "meta"], atol=0.011)
     for axes in drawn["languages_methods"].axes:
-        assert len(axes.lines) == n_models + 1  # and the rings of English
+        assert len(axes.lines) == 2 * n_models + 1  # points and a fit of each, and the rings of English
+        assert axes.texts[0].get_text().startswith("r = ")
     assert len(found.tables["types"]) <= 25
     assert set(found.tables["types"]["model"]) == {f"lab/model-{nth}" for nth in range(n_models)}
 
@@ -283,3 +291,57 @@ def test_items_that_a_question_cannot_be_put_about_are_counted_and_said() -> Non
     assert (unasked["zh",]["n_unasked"], unasked["zh",]["n_items"], unasked["de",]["n_unasked"]) == (12, 400, 0)
     assert "`meta` was not asked of 12 of 7,200 items" in found.answer
     assert "zh 12 of 400" in found.text
+
+
+def test_random_minus_subtle_is_the_mean_over_languages_of_differences_of_accuracies() -> None:
+    found = published_section(1)
+    cells = found.tables["accuracy"].query("method == 'direct'")
+    wide = cells.pivot_table(index="language", columns="negative_type", values="value")
+    ahead = wide["random"] - wide.drop(columns="random").mean(axis=1)
+    row = found.tables["contrasts"].set_index("method").loc["direct"]
+    assert row["value"] == pytest.approx(ahead.mean())
+    assert (row["n_languages"], row["n_higher"]) == (len(ahead), (ahead > 0).sum())
+    assert row["low"] < row["value"] < row["high"]
+    assert f"`direct` {row['value']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]" in found.answer
+    assert "Random minus subtle wrong concepts (taxonomic, overlap, co-occurrence): " in found.answer
+    english = cells.groupby("language")["value"].mean()
+    gap = english["en"] - english.drop("en").mean()
+    assert "English minus the mean of the other languages: " in found.answer
+    assert f"`direct` {gap:+.2f}" in found.answer
+    assert "interval above 0 in " in published_section(3).answer
+
+
+def outcomes(rng: np.random.Generator, *, gain: float) -> Credits:
+    """Return pairs of ten languages, which share most of their outcomes, twenty properties with levels of their own."""
+    n_languages, n_properties, per_kind = 10, 20, 3
+    kinds = np.repeat(np.array(["random", "taxonomic", "overlap", "co-occurrence"], dtype=object), per_kind)
+    level = rng.normal(scale=1.0, size=n_properties)[:, None] + 0.4 + gain * (kinds == "random")
+    own = rng.normal(scale=0.7, size=(n_properties, 4)).repeat(per_kind, axis=1)  # a property's level of each kind
+    p = 1 / (1 + np.exp(-(level + own)))
+    shared = rng.random(p.shape) < p
+    parts = [np.where(rng.random(p.shape) < 0.7, shared, rng.random(p.shape) < p) for _ in range(n_languages)]
+    size = p.size
+    return Credits(
+        credit=np.concatenate([part.ravel() for part in parts]).astype(float),
+        language=np.repeat(np.array([f"l{nth}" for nth in range(n_languages)], dtype=object), size),
+        kind=np.tile(np.tile(kinds, n_properties), n_languages),
+        cluster=np.tile(np.repeat(np.array([f"p{nth}" for nth in range(n_properties)], dtype=object), 12), n_languages),
+    )
+
+
+@pytest.mark.ci
+def test_kinds_that_are_alike_are_seldom_said_to_differ_where_languages_share_their_items() -> None:
+    """One in twenty, at most; a t-test over languages, which takes them for independent, is wrong far more often."""
+    rng = np.random.default_rng(11)
+    found, over_languages = [], []
+    for _ in range(200):
+        pairs = outcomes(rng, gain=0.0)
+        row = random_minus_subtle(pairs)
+        found.append(not row["low"] <= 0 <= row["high"])
+        frame = pd.DataFrame({"x": pairs.credit, "language": pairs.language, "random": pairs.kind == "random"})
+        wide = frame.groupby(["language", "random"])["x"].mean().unstack()
+        over_languages.append(stats.ttest_1samp(wide[True] - wide[False], 0).pvalue < 0.05)
+    assert np.mean(found) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+    assert np.mean(over_languages) > 0.3
+    seen = [random_minus_subtle(outcomes(rng, gain=1.2))["low"] > 0 for _ in range(60)]
+    assert np.mean(seen) > 0.6

@@ -139,3 +139,18 @@ def test_choosing_by_the_other_folds_takes_the_optimism_out() -> None:
     honest = [chosen_by_other_folds(table).mean() for table in noise]
     assert np.mean(maxima) > 0.56
     assert np.mean(honest) == pytest.approx(0.5, abs=0.01)
+
+
+def test_states_that_are_not_standardised_give_the_regression_of_scikit_learn() -> None:
+    rng = np.random.default_rng(5)
+    states = rng.normal(size=(2 * N_PAIRS, 40)) * rng.uniform(0.1, 5, size=40) + rng.normal(size=40)
+    better = np.repeat([True, False], N_PAIRS)
+    states[better, :3] += 0.8
+    folds = alone_pairs(N_PAIRS)
+    (found,) = cross_validated(states, [better], folds, standardise=False)
+    expected = []
+    for fold in range(5):
+        test = folds == fold
+        model = LogisticRegression(max_iter=10_000, tol=1e-8).fit(states[~test], better[~test])
+        expected.append(f1_score(better[test], model.predict(states[test])))
+    assert found.f1 == pytest.approx(expected, abs=1e-9)

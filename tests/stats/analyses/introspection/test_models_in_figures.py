@@ -92,7 +92,7 @@ def test_lines_and_matrices_draw_the_numbers_of_the_tables(found: Section) -> No
     drawn = {axes.get_title(loc="left"): axes for axes in figures["introspection_pairs_all_toy"].draw().axes}
     image = np.asarray(drawn["Direct of A, Meta of B"].images[0].get_array())
     pairs = found.tables["pairs"].query("corpus == 'toy'").set_index(["direct_model", "meta_model"])["meta_direct"]
-    rows = by_family(FOUR, PUBLISHED)
+    rows = ordered
     assert image[1, 3] == pytest.approx(pairs[rows[1], rows[3]])
     variants = figures["introspection_seed_variants_OLMo"].draw().axes[0].images[0].get_array()
     assert np.asarray(variants)[0, 1] == pytest.approx(pairs["OLMo 7B", "OLMo 7B-seed1"])
@@ -136,3 +136,16 @@ def test_a_trend_is_that_of_least_squares_through_pairs_of_different_models() ->
     own = pd.DataFrame({"match_type": ["self"] * 5, "direct_direct": 1.0, "meta_direct": 0.9})
     assert trend(pd.concat([pairs, own])) == pytest.approx((0.1, 0.5))
     assert trend(pairs.head(6)) is None
+
+
+def test_the_first_page_has_table_7a_with_its_stars(found: Section) -> None:
+    fits = found.tables["regressions"]
+    own = fits[fits["table"].str.startswith("Table 7a") & (fits["corpus"] == "toy")].set_index("term")
+    (row,) = found.tables["similarity"].query("corpus == 'toy'").to_dict("records")
+    assert row["pairs"] == own["n"].iloc[0]
+    for term, heading in (("direct_direct", "ΔDirect ~ ΔDirect"), ("seed variant", "seed variant")):
+        p = own.loc[term, "p_value"]
+        stars = "*" * sum(p < level for level in (0.05, 0.01, 0.001))
+        assert row[heading] == f"{own.loc[term, 'estimate']:.3f}{stars}".replace("-0.000", "0.000")
+    assert found.second_table == "similarity"
+    assert "Table 7a" in found.second_caption
