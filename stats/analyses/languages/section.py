@@ -36,7 +36,7 @@ from pairbank.stats.analyses.languages.statistics import (
     typology_means,
 )
 from pairbank.stats.analyses.languages.statistics import said as complexity_said
-from pairbank.stats.estimates.ties import signs
+from pairbank.stats.estimates.shares import signs
 from pairbank.stats.figures.shared import file_name, n_said
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
