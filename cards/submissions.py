@@ -24,7 +24,7 @@ from pairbank.cards.submission_check import (
     submission_path,
     tombstone,
 )
-from pairbank.cards.write import package_versions
+from pairbank.cards.write import package_versions, split_of
 from pairbank.errors import BankError, unknown_name
 from pairbank.files import sha256_of_file
 from pairbank.scoring.scored import Scored, read_scored
@@ -161,10 +161,8 @@ def fetch(repo_id: str | Path, *, model: str, corpus: str) -> Scored:
     if corpus not in manifest["scores"]:
         raise unknown_name("scored corpus", corpus, manifest["scores"])
     models = manifest["scores"][corpus]
-    slug = next(
-        (s for s, one in sorted(models.items()) if model in (s, one["model"]["name"], one["model"]["model_id"])), None
-    )
-    if slug is None:
+    slug = split_of(models, model)
+    if not slug:
         raise unknown_name("model", model, models)
     path = scores_path(corpus, slug)
     return read_scored(root / path if folder.is_dir() else download(str(repo_id), path, root.name))

@@ -53,7 +53,7 @@ from pairbank.cards.bank.tables import add_models, read_summary, read_table, sum
 from pairbank.cards.bank.writing import rewritten, written_anew
 from pairbank.cards.card.render import bank_in, card_text, croissant_of
 from pairbank.cards.check import check_locked
-from pairbank.errors import BankError
+from pairbank.errors import BankError, unknown_name
 from pairbank.files import real_path, sha256_of_file, write_json, write_text
 from pairbank.scoring.scored import Scored
 
@@ -270,6 +270,35 @@ def remove_scores(folder: str | Path, which: Iterable[tuple[str, str]]) -> Path:
             (staged / SUMMARY).unlink(missing_ok=True)
         _write(draft, {}, texts="all")
     return root
+
+
+def remove_model(folder: str | Path, model: str, *, corpus: str = "") -> Path:
+    """Remove a model's scores and probes from a bank; results, card and manifest are made anew.
+
+    Reports in the bank stay as they are.
+
+    Args:
+        folder: the bank.
+        model: as the bank names it: its split, its name or its id.
+        corpus: remove it from this corpus only; "" = from all.
+
+    Raises:
+        UnknownNameError: the bank has no such model, or no scores of this corpus.
+    """
+    scores = read_manifest(Path(folder))["scores"]
+    if corpus and corpus not in scores:
+        raise unknown_name("scored corpus", corpus, scores)
+    asked = {corpus: scores[corpus]} if corpus else scores
+    which = [(name, slug) for name, models in asked.items() if (slug := split_of(models, model))]
+    if not which:
+        raise unknown_name("model", model, sorted({slug for models in asked.values() for slug in models}))
+    return remove_scores(folder, which)
+
+
+def split_of(models: Mapping[str, Mapping[str, Any]], model: str) -> str:
+    """Return the split of a model that is named by split, name or id; "" = it is none of these."""
+    known = ((slug, one["model"]) for slug, one in sorted(models.items()))
+    return next((slug for slug, one in known if model in (slug, one["name"], one["model_id"])), "")
 
 
 def package_versions() -> dict[str, str]:

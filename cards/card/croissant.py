@@ -35,8 +35,8 @@ SPDX = {"apache-2.0": "Apache-2.0", "mit": "MIT", "odc-by": "ODC-By-1.0"}
 FILE, SPLIT = "file", "split"
 _VOCABULARY = (
     "citeAs column containedIn data equivalentProperty extract field fileObject fileProperty fileSet format includes",
-    "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate separator",
-    "source subField transform",
+    "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate",
+    "separator source subField transform",
 )
 CONTEXT: Mapping[str, Any] = {
     "@language": "en",

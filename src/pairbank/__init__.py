@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pairbank.cards.store import build_store, review
     from pairbank.cards.submission_check import check_submission
     from pairbank.cards.submissions import fetch, submit, withdraw
-    from pairbank.cards.write import strip_texts, write_bank
+    from pairbank.cards.write import remove_model, strip_texts, write_bank
     from pairbank.probing import probe
     from pairbank.scoring.cut import cut_alike
     from pairbank.scoring.importing.from_logs import Imports, import_logs
@@ -75,6 +75,7 @@ _VERBS = {
     "report": "pairbank.stats.report.report",
     "Report": "pairbank.stats.report.report",
     "write_bank": "pairbank.cards.write",
+    "remove_model": "pairbank.cards.write",
     "strip_texts": "pairbank.cards.write",
     "check_bank": "pairbank.cards.check",
     "export_results": "pairbank.cards.export.every_eval_ever",
@@ -115,6 +116,7 @@ __all__ = [
     "publish",
     "read_scored",
     "read_unigrams",
+    "remove_model",
     "report",
     "review",
     "score",

@@ -31,8 +31,7 @@ from pairbank.stats.measures.item_response import (
     fit_items,
     negative_items,
 )
-from pairbank.stats.scored_table.method_scores import credits_of, not_compared
-from pairbank.stats.scored_table.method_scores import ScoredFrame, flagged
+from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, flagged, not_compared
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import number, percent, plural
 

@@ -37,6 +37,17 @@ def test_every_table_of_a_bank_becomes_a_file_that_reads_back_exactly(three_mode
     assert [json.loads(row["meta_question_simple_logprobs"]) for row in rows] == [
         row["meta_question_simple_logprobs"] for row in table
     ]
+    said = json.loads((tmp_path / f"{SCORES}.csv-metadata.json").read_text())
+    columns = {one["name"]: one["datatype"] for one in said["tableSchema"]["columns"]}
+    assert list(columns) == list(rows[0])
+    assert (columns["direct_delta"], columns["direct_good_n"], columns["flags"]) == ("double", "integer", "json")
+    assert (said["url"], said["dialect"]["delimiter"], said["tableSchema"]["primaryKey"]) == (
+        "fake_1.csv",
+        ",",
+        "item_id",
+    )
+    summary = json.loads((tmp_path / "results/summary.csv-metadata.json").read_text())
+    assert "primaryKey" not in summary["tableSchema"]
     assert json.loads((tmp_path / f"{SCORES}.csv.signature.json").read_text())["model"]["name"] == "fake-1"
     assert not (tmp_path / "results/summary.csv.signature.json").exists()
 
@@ -88,3 +99,27 @@ def test_a_second_export_has_the_same_bytes_and_states_a_time_only_if_asked(kind
     assert exported("second") == first
     dated = exported("dated", "--at", "1700000000")
     assert any(b"1700000000" in data for data in dated.values()) == (kind != "xlsx")
+
+
+def test_a_bank_that_is_to_get_a_doi_states_what_a_citation_needs(tmp_path: Path) -> None:
+    items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=3)
+    bank = pairbank.write_bank(tmp_path / "bank", corpora=[items])
+    command = ["export", str(bank), "--to", "deposit", "--out", str(tmp_path / "deposit"), "--publisher", "OSF"]
+    lacking = CliRunner().invoke(app, command)
+    assert "does not state title, authors, published" in str(lacking.exception)
+    pairbank.write_bank(bank, title="Verbs of Zürich German", authors=["Roe, A."], published="2026-11-24")
+    assert CliRunner().invoke(app, command, catch_exceptions=False).exit_code == 0
+    zenodo = json.loads((tmp_path / "deposit/.zenodo.json").read_text(encoding="utf-8"))
+    assert (zenodo["title"], zenodo["creators"]) == ("Verbs of Zürich German", [{"name": "Roe, A."}])
+    assert (zenodo["upload_type"], zenodo["publication_date"], zenodo["version"]) == ("dataset", "2026-11-24", "1")
+    datacite = json.loads((tmp_path / "deposit/datacite.json").read_text(encoding="utf-8"))
+    needed = {
+        "creators",
+        "titles",
+        "publisher",
+        "publicationYear",
+        "types",
+    }  # mandatory in DataCite 4.5, but for the DOI
+    assert needed <= datacite.keys()
+    assert (datacite["publicationYear"], datacite["publisher"]["name"]) == ("2026", "OSF")
+    pairbank.check_bank(bank)

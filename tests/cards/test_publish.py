@@ -424,7 +424,8 @@ def test_a_dry_run_without_the_hub_says_what_would_be_written(
     assert hub.repos == {}
 
 
-def test_a_version_has_a_tag_that_loads_it_and_never_moves(hub: FakeHub, bank: Path, scored_by: Score) -> None:
+@pytest.mark.usefixtures("hub")
+def test_a_version_has_a_tag_that_loads_it_and_never_moves(bank: Path, scored_by: Score) -> None:
     made = pairbank.publish(bank, REPO, tag="v1")
     assert HfApi().list_repo_refs(REPO, repo_type="dataset").tags[0].target_commit == made.revision
     assert pairbank.publish(bank, REPO, tag="v1").tag == "v1"

@@ -147,6 +147,16 @@ def test_a_withdrawn_submission_gives_way_to_the_next_and_stays_with_its_reason(
     assert all((bank / path).is_file() for path in paths)
 
 
+def test_a_model_is_removed_from_a_bank_and_fetched_from_a_folder(bank: Path, scored_by: Score) -> None:
+    pairbank.write_bank(bank, scored=[scored_by("fake-2")])
+    assert pairbank.fetch(bank, model="pairbank/fake-2", corpus="starter").model == "fake-2"
+    removed = ["remove", str(bank), "--model", "fake-2"]
+    assert CliRunner().invoke(app, [*removed, "--corpus", "blimp"]).exception is not None
+    assert CliRunner().invoke(app, removed, catch_exceptions=False).exit_code == 0
+    assert pairbank.check_bank(bank)["scores"]["starter"].keys() == {"fake_1"}
+    assert isinstance(CliRunner().invoke(app, removed).exception, UnknownNameError)
+
+
 def test_what_is_wrong_is_refused_with_its_reason(bank: Path, scored_by: Score, tmp_path: Path) -> None:
     file = scored_by("fake-2").save(tmp_path / "fake-2.parquet")
     other_method = scored_by("fake-2", methods=("direct",)).save(tmp_path / "other.parquet")

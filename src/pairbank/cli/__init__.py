@@ -89,6 +89,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         publishing.publish,
         publishing.merge,
         publishing.strip,
+        publishing.remove,
         publishing.submit,
         publishing.review,
         publishing.withdraw,

@@ -26,6 +26,7 @@ BENCHMARK = "Also publish eval.yaml: a forced choice per corpus, for Inspect."
 RESCORE = "Score this many random items again with the model that it names, and compare."
 EVERY_EVAL_EVER = "every-eval-ever"
 FOR_R = "r"
+DEPOSIT = "deposit"
 PROPOSE = "Open a pull request with the results on each model's repository; publishes eval.yaml."
 BankFolder = Annotated[Path, typer.Argument(help="Folder of a bank.")]
 
@@ -73,9 +74,13 @@ def export(
     scored: Annotated[list[Path], typer.Argument(help="Bank folders, or parquet files written by pairbank.")],
     out: Annotated[Path, typer.Option(help="Folder to write to.")],
     to: Annotated[
-        str, typer.Option(help="csv, tsv, jsonl or xlsx (one file per table), r (with a script), or every-eval-ever.")
+        str,
+        typer.Option(
+            help="csv, tsv, jsonl or xlsx (one file per table), r (with a script), deposit (DOI), or every-eval-ever."
+        ),
     ] = EVERY_EVAL_EVER,
     organisation: Annotated[str, typer.Option(help="Source organisation, for every-eval-ever.")] = "not stated",
+    publisher: Annotated[str, typer.Option(help="Archive that gives the DOI, for deposit.")] = "",
     at: Annotated[
         int,
         typer.Option(
@@ -93,17 +98,21 @@ def export(
 
     Example: pairbank export demo-bank --to csv --out tables
     Example: pairbank export demo-bank --to r --out for-r
+    Example: pairbank export my-bank --to deposit --out my-bank
     Example: pairbank export scored.parquet --to every-eval-ever --out eee
     """
     import pairbank
     from pairbank.cards.export.copies import KINDS, export_copies
+    from pairbank.cards.export.deposit import export_deposit
     from pairbank.cards.export.for_r import export_for_r
     from pairbank.errors import unknown_name
     from pairbank.study.scored_files import banks_of, scored_files
 
-    if to in {*KINDS, FOR_R}:
+    if to in {*KINDS, FOR_R, DEPOSIT}:
         with quiet_bars(), status("exporting"):
-            if to == FOR_R:
+            if to == DEPOSIT:
+                found = [file for one in scored for file in export_deposit(one, out, publisher=publisher)]
+            elif to == FOR_R:
                 paths = scored_files(scored)
                 found = export_for_r([pairbank.read_scored(path) for path in paths], banks_of(paths), out)
             else:
@@ -113,7 +122,7 @@ def export(
             say(str(path))
         return
     if to != EVERY_EVAL_EVER:
-        raise unknown_name("format", to, [*KINDS, FOR_R, EVERY_EVAL_EVER])
+        raise unknown_name("format", to, [*KINDS, FOR_R, DEPOSIT, EVERY_EVAL_EVER])
     with quiet_bars(), status("exporting"):
         tables = [pairbank.read_scored(path) for path in scored]
         written = pairbank.export_results(tables, out, organisation=organisation, at=at)
@@ -198,6 +207,23 @@ def strip(
         folder = pairbank.strip_texts(bank, out)
     answer(bank=folder)
     hint(f"{folder}: next, pairbank publish {folder} ORG/NAME --dry-run")
+
+
+def remove(
+    bank: BankFolder,
+    model: Annotated[str, typer.Option(help="Model of the bank: split, name or id.")],
+    corpus: Annotated[str, typer.Option(help="Remove it from this corpus only. [default: all]")] = "",
+) -> None:
+    """Remove a model from a bank; results and card are computed anew, reports stay.
+
+    Example: pairbank remove my-bank --model gpt2
+    """
+    import pairbank
+
+    with quiet_bars(), status("removing"):
+        folder = pairbank.remove_model(bank, model, corpus=corpus)
+    answer(bank=folder, removed=model)
+    say(f"{folder}: without {model}")
 
 
 def submit(
