@@ -63,7 +63,7 @@ def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator
         else:
             draw = partial(curve_panels, mine, panel="method", series="model", zero=True, **look)
         lines = "" if n_models == 1 else f"; a line is one of {n_models} models"
-        shape = "the band is" if n_models == 1 else "vertical lines are"
+        shape = "bands are" if n_models == 1 else "vertical lines are"
         bands = f"; {shape} 95% intervals" if n_models <= MOST_BANDS else ""
         yield Figure(
             name=file_name(section, "bins", where, distance),
