@@ -4,8 +4,8 @@ In: the user's authorised copy of a gated dataset, as CSV (one file or one a dom
 is skipped), as the Hub's parquet, or as the encrypted zip archive in which its repository releases the CSV files, with
 the password in the environment (`KEY_VARIABLE`). Out: two rows an item, one a target: the target is the same on both
 sides, the contexts differ, and the better one is the one of the target's number. Human Likert means are taken where
-the copy has them. The terms of use forbid the items in plain text on the internet: nothing here downloads, ships or prints
-them, and an error names the row, never its text.
+the copy has them. The terms of use forbid the items in plain text on the internet: nothing here downloads, ships or
+prints them, and an error names the row, never its text.
 """
 
 from __future__ import annotations
