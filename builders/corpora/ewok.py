@@ -1,16 +1,18 @@
 """EWoK-core 1.0: does a target sentence fit one context better than another? Ivanova et al. 2024, arXiv 2405.09605.
 
 In: the user's authorised copy of a gated dataset, as CSV (one file or one a domain; a first line with the canary
-is skipped) or as the Hub's parquet. Out: two rows an item, one a target: the target is the same on both sides, the
-contexts differ, and the better one is the one of the target's number. Human Likert means are taken where the copy
-has them. The terms of use forbid the items in plain text on the internet: nothing here downloads, ships or prints
-them, and an error names the row, never its text.
+is skipped), as the Hub's parquet, or as the encrypted zip archive in which its repository releases the CSV files, with
+the password in the environment (`KEY_VARIABLE`). Out: two rows an item, one a target: the target is the same on both
+sides, the contexts differ, and the better one is the one of the target's number. Human Likert means are taken where
+the copy has them. The terms of use forbid the items in plain text on the internet: nothing here downloads, ships or
+prints them, and an error names the row, never its text.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,10 +21,13 @@ from typing import Any
 from pairbank.builders.corpora.corpus import BuildOptions, wanted
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item
+from pairbank.builders.sources.archives import locked_members
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 
-CSV_FILE, PARQUET_FILE = "ewok-core-1.0.csv", "ewok-core-1.0.parquet"
+CSV_FILE, PARQUET_FILE, ZIP_FILE = "ewok-core-1.0.csv", "ewok-core-1.0.parquet", "ewok-core-1.0.zip"
+KEY_VARIABLE = "PAIRBANK_EWOK_PASSWORD"
+"""Environment variable with the password of the archive: a command line would be in the shell's history."""
 UNPACKED = {CSV_FILE: "testsuite*.csv", PARQUET_FILE: "test-*.parquet"}
 """Upstream's own names: one CSV a domain, or the Hub's parquet."""
 HOMEPAGE = "https://huggingface.co/datasets/ewok-core/ewok-core-1.0"
@@ -48,15 +53,16 @@ def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[It
         CorpusFileNotFoundError: there is no copy; the message says how to be authorised.
         CorpusError: a file or row that cannot be accepted, named without its text.
     """
-    found = next((files[name] for name in (CSV_FILE, PARQUET_FILE) if name in files), None)
+    found = next((files[name] for name in (CSV_FILE, PARQUET_FILE, ZIP_FILE) if name in files), None)
     if found is None:
         raise CorpusFileNotFoundError(
             f"corpus 'ewok': no copy found; {BY_HAND} and give its folder as data_dir (--data-dir), the file named "
-            f"{CSV_FILE} or {PARQUET_FILE}, or under upstream's names ({', '.join(UNPACKED.values())})"
+            f"{CSV_FILE}, {PARQUET_FILE} or {ZIP_FILE} (encrypted: its password in {KEY_VARIABLE}), or under "
+            f"upstream's names ({', '.join(UNPACKED.values())})"
         )
     seen: Counter[tuple[str, str, str]] = Counter()
-    for path in sorted(found.path.glob(UNPACKED[found.name])) if found.path.is_dir() else [found.path]:
-        for number, row in _parquet_rows(path) if path.suffix == ".parquet" else _csv_rows(path):
+    for path, numbered in _tables(found):
+        for number, row in numbered:
             item = _checked(row, f"{path}, row {number}")
             key = (item["Domain"], item["MetaTemplateID"], item["TemplateID"])
             seen[key] += 1
@@ -65,9 +71,25 @@ def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[It
                 yield from (_pair(item, identity, target, f"{path}, row {number}") for target in (1, 2))
 
 
-def _csv_rows(path: Path) -> Iterator[tuple[int, Row]]:
+def _tables(found: LocatedFile) -> Iterator[tuple[Path, Iterator[tuple[int, Row]]]]:
+    """Yield where each table of a copy stands, and its numbered rows."""
+    if found.name == ZIP_FILE:
+        remedy = (
+            f"set {KEY_VARIABLE} to the password that the README of the release names (read -s {KEY_VARIABLE}; export "
+            f"{KEY_VARIABLE}), and repeat the command"
+        )
+        password = os.environ.get(KEY_VARIABLE, "")
+        for name, data in locked_members(found.path, UNPACKED[CSV_FILE], password=password, remedy=remedy):
+            place = found.path / name
+            yield place, _csv_rows(place, data)
+        return
+    for path in sorted(found.path.glob(UNPACKED[found.name])) if found.path.is_dir() else [found.path]:
+        yield path, _parquet_rows(path) if path.suffix == ".parquet" else _csv_rows(path, path.read_bytes())
+
+
+def _csv_rows(path: Path, data: bytes) -> Iterator[tuple[int, Row]]:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise CorpusError(f"{path}: not UTF-8; take a fresh copy") from None  # the cause would carry the items
     first, _, rest = text.partition("\n")

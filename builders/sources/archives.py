@@ -11,6 +11,7 @@ import gzip
 import re
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, cast
@@ -58,6 +59,47 @@ def open_zip(path: Path) -> zipfile.ZipFile:
     """Open a zip archive; a truncated or broken one is an error that says what to do."""
     with reading(path, CorpusError, saying="not a readable zip archive", remedy=_CUT):
         return zipfile.ZipFile(path)
+
+
+def locked_members(path: Path, pattern: str, *, password: str, remedy: str) -> Iterator[tuple[str, bytes]]:
+    """Yield (name, bytes) of an archive's files, in the order of their names; those that are encrypted with a password.
+
+    Args:
+        path: The archive.
+        pattern: Which of its files, as for `Path.glob`.
+        password: Its password; empty = the user gave none.
+        remedy: How to give one, for the error.
+
+    Raises:
+        CorpusError: no password, a wrong one, an encryption that Python cannot read (AES), or a damaged archive.
+    """
+    with open_zip(path) as archive:
+        _check_size(path, sum(member.file_size for member in archive.infolist()))
+        chosen = sorted(
+            (one for one in archive.infolist() if _fits(one.filename, pattern)), key=lambda one: one.filename
+        )
+        if not chosen:
+            raise CorpusError(f"{path}: holds no file like {pattern}; check the archive, or download it again")
+        for member in chosen:
+            _check_name(path, member.filename)
+            locked = bool(member.flag_bits & 1)
+            if locked and not password:
+                raise CorpusError(f"{path}: encrypted, and no password was given; {remedy}")
+            try:
+                data = archive.read(member, pwd=password.encode() if locked else None)
+            except NotImplementedError:
+                raise CorpusError(
+                    f"{path}: packed in a way that Python cannot unpack (AES); unpack it yourself (7z x {path.name}) "
+                    "and give the folder"
+                ) from None
+            except (
+                RuntimeError,
+                zipfile.BadZipFile,
+                zlib.error,
+            ):  # a wrong password, which one time in 256 is not seen
+                wrong = "the password is wrong, or the file damaged" if locked else "damaged"
+                raise CorpusError(f"{path}:{member.filename}: {wrong}; {remedy}") from None
+            yield member.filename, data
 
 
 def read_zip_member(path: Path, name: str) -> str:

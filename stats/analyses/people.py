@@ -114,7 +114,9 @@ def answer(whole: pd.DataFrame) -> str:
             said.append(f"by {who} r = {middle}{value_range(part, KEYS)} ({n_items(part['n'])} rated pairs)")
     if not said:
         return "The differences of no method vary, so that none correlates with people's."
-    return html_as_text(f"Pearson r of a method's difference (good - bad) with people's: {'; '.join(said)}.")
+    first, *others = said
+    more = "".join(f" {one[0].upper()}{one[1:]}." for one in others)
+    return html_as_text(f"Pearson r of a method's difference (good - bad) with people's: {first}.{more}")
 
 
 DEFINITIONS = """\

@@ -143,8 +143,12 @@ def areas(table: pd.DataFrame, *, x_label: str) -> Drawing:
             marks: dict[str, Any] = look | {"linestyle": "none", "markersize": 4.5, "alpha": 1 if one_model else 0.65}
             axes.errorbar(value, at, xerr=error, elinewidth=1.3, label=label(method), **marks)
             for x, y, model in () if one_model else zip(value, at, part["model"], strict=True):
-                text = f"{levels(table, 'model').index(model) + 1}"
-                axes.annotate(text, (x, y), (0, 3), textcoords="offset points", ha="center", fontsize=5, color=INK)
+                number_of = levels(table, "model").index(model) + 1
+                up = number_of % 2  # odd ones above, even ones below: neighbours hide each other less
+                axes.annotate(
+                    f"{number_of}", (x, y), (0, 3 if up else -3), textcoords="offset points", ha="center",
+                    va="bottom" if up else "top", fontsize=5, color=INK,
+                )  # fmt: skip
         axes.set_yticks(range(len(corpora)), [label(name) for name in corpora])
         axes.set_ylim(len(corpora) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)

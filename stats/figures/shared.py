@@ -62,14 +62,15 @@ def bin_figures(binned: pd.DataFrame, *, section: str, y_label: str) -> Iterator
             draw = partial(curves, mine, series="method", title=where, chance=0, **look)
         else:
             draw = partial(curve_panels, mine, panel="method", series="model", zero=True, **look)
-        lines = "" if n_models == 1 else f"; a line is one of {n_models} models"
-        shape = "the band is" if n_models == 1 else "vertical lines are"
-        bands = f"; {shape} 95% intervals" if n_models <= MOST_BANDS else ""
+        lines = "" if n_models == 1 else f" A line is one of {n_models} models."
+        bands = (
+            f" {'Bands' if n_models == 1 else 'Vertical lines'} are 95% intervals." if n_models <= MOST_BANDS else ""
+        )
         yield Figure(
             name=file_name(section, "bins", where, distance),
             caption=(
                 f"{y_label} within bins of equal size by the {what} of the two sides, at each bin's median "
-                f"({where}, {n_said(mine['n'])} a bin{lines}{bands})."
+                f"({where}, {n_said(mine['n'])} a bin).{lines}{bands}"
             ),
             draw=draw,
         )

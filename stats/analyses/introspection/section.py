@@ -92,7 +92,8 @@ def answer_table(done: Sequence[Introspection]) -> pd.DataFrame:
 
 SIMILARITY_CAPTION = (
     "**Published test** (Song et al. 2025, Table 7a): r of answers with direct differences, by similarity and match "
-    "type; coefficients relative to self, negative where self is better. Three stars: p below .001, two: .01, one: .05."
+    "type; coefficients relative to self, negative where self is better. Three stars: p below 0.001, two: 0.01, one: "
+    "0.05."
 )
 
 

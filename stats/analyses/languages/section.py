@@ -123,7 +123,9 @@ def answer(
     models = list(dict.fromkeys(cells["model"]))
     parts = [_method_said(cells[cells["method"] == name], name) for name in methods_in_order(list(cells["method"]))]
     who = models[0] if len(models) == 1 else f"{len(models)} models"
-    rest = f"(means over kinds of wrong concept, {n_said(cells['n'])} pairs a language and kind; chance is 0.50)"
+    rest = (
+        f"(means over kinds of wrong concept, {n_said(cells['n'])} pairs a language and kind; chance accuracy is 0.50)"
+    )
     sentences = [f"Over {len(tags)} languages, {who}: {'; '.join(parts)} {rest}."]
     if controls["value"].notna().any():
         by_language = controls.groupby(["language", "model"], sort=False)["value"].mean()

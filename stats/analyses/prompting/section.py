@@ -98,9 +98,9 @@ def _mean_consistency(means: pd.DataFrame) -> Figure:
     return Figure(
         name=MEAN_CONSISTENCY,
         caption=(
-            "Pearson r between what models say when asked and their probabilities, averaged over corpora and then over "
-            f"{n_models} models (Hu & Levy 2023, Figure 3), beside the lowest and the highest model: a row a task, a "
-            "column a prompt."
+            "Pearson r between what models say when asked and their probabilities: one row per task, one column per "
+            f"prompt. Means over corpora, then over {n_models} models (Hu & Levy 2023, Figure 3), and the lowest and "
+            "the highest model."
         ),
         draw=partial(matrices, panels, value_label="Pearson r", limits=(-1, 1), n_columns=3),
     )

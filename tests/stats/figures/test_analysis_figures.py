@@ -95,7 +95,7 @@ def test_a_curve_has_the_r_of_each_bin() -> None:
     table = found.tables["by_bin"].query("group_by == 'cosine_distance' and method == 'direct'")
     line = figure.draw().axes[0].lines[0]
     np.testing.assert_allclose(np.asarray(line.get_ydata(), dtype=np.float64), table["value"])
-    assert "n = 19 to 20 a bin; bands are 95% intervals" in figure.caption
+    assert "n = 19 to 20 a bin). Bands are 95% intervals." in figure.caption
 
 
 @pytest.mark.parametrize("n_models", [3, 21])

@@ -144,8 +144,8 @@ def test_the_first_page_has_table_7a_with_its_stars(found: Section) -> None:
     (row,) = found.tables["similarity"].query("corpus == 'toy'").to_dict("records")
     assert row["pairs"] == own["n"].iloc[0]
     for term, heading in (("direct_direct", "ΔDirect ~ ΔDirect"), ("seed variant", "seed variant")):
-        p = own.loc[term, "p_value"]
+        p = float(str(own.loc[term, "p_value"]))
         stars = "*" * sum(p < level for level in (0.05, 0.01, 0.001))
-        assert row[heading] == f"{own.loc[term, 'estimate']:.3f}{stars}".replace("-0.000", "0.000")
+        assert row[heading] == f"{float(str(own.loc[term, 'estimate'])):.3f}{stars}".replace("-0.000", "0.000")
     assert found.second_table == "similarity"
     assert "Table 7a" in found.second_caption
