@@ -88,6 +88,8 @@ def score_columns(methods: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
 def text_columns(features: datasets.Features, methods: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the columns that ids and scores do without: texts, human judgments, and what a model wrote.
 
+    Which option was chosen (`m_answers`) stays: options stand in the signature too, and accuracy is made of them.
+
     Args:
         features: of the table.
         methods: name -> definition, of its signature; none for a table of items.
@@ -95,6 +97,7 @@ def text_columns(features: datasets.Features, methods: Mapping[str, Mapping[str,
     scores, flags = score_columns(methods), {ScoreColumns(method).flags for method in methods}
     stay = {name for name in scores if name in flags or (name in features and _is_number(features[name]))}
     stay |= {MODEL} if methods else set()
+    stay |= {ScoreColumns(name).answers for name, one in methods.items() if (one.get("layout") or {}).get("options")}
     return [name for name in features if name not in stay and name not in LABELS]
 
 

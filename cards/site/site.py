@@ -206,6 +206,7 @@ def _corpus(corpus: str, manifest: Mapping[str, Any], *, is_closed: bool) -> dic
         "tasks": facts.get("tasks") or [],
         "languages": facts.get("languages") or [],
         "n_models": len(signatures),
+        "methods": list(signatures[min(signatures)]["methods"]) if signatures else [],
         "scores": scores_path(corpus, min(signatures)).rsplit("/", 1)[0] if signatures else "",
     }
 

@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank.cli import app
+from pairbank.errors import BankError
+from pairbank.scoring.cut import filled_alike
 from pairbank.scoring.scored import Scored
 from pairbank.study.declaration import load_study
 from pairbank.study.errors import StudyError
@@ -124,10 +126,8 @@ def test_models_and_limits_mean_nothing_to_published_results(tmp_path: Path) -> 
 
 
 def test_one_name_for_two_wordings_or_other_texts_is_refused(copies: Path) -> None:
-    from pairbank.errors import BankError
-    from pairbank.scoring.cut import filled_alike
-
-    one, other = pairbank.import_logs(copies / "kauf-2023", "kauf-2023").tables
+    found = pairbank.import_logs(copies / "kauf-2023", "kauf-2023").tables
+    one, other = sorted(found, key=len, reverse=True)
     methods = {"sentence_ll": {**one.signature["methods"]["sentence_ll"], "sha256": "0" * 64}}
     renamed = other.dataset.rename_columns(
         {name: name.replace("_pll_", "_ll_") for name in other.column_names if "_pll_" in name}

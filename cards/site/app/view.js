@@ -85,10 +85,16 @@ export function resolvedBoard(site, view) {
   return names;
 }
 
+// The corpus that a view of rows starts with: one on which two methods can be compared, where there is one.
+function firstCorpus(site) {
+  const several = site.corpora.filter((one) => one.methods.length > 1);
+  return (several.find((one) => one.methods.includes("direct")) ?? several[0] ?? site.corpora[0]).name;
+}
+
 export async function resolvedRows(bank, view) {
   const names = new Names(view);
   const corpora = bank.site.corpora.map((one) => one.name);
-  const corpus = await bank.corpus(names.oneOf("corpus", corpora, corpora[0]));
+  const corpus = await bank.corpus(names.oneOf("corpus", corpora, firstCorpus(bank.site)));
   const slugs = corpus.slugs();
   const slug = names.oneOf("model", slugs, slugs[0] ?? "");
   const table = await bank.table(corpus, slug);
@@ -153,7 +159,7 @@ export async function link(bank, view) {
     if (view[name] === plain[name]) dropped[name] = "";
   }
   if (view.tab !== "versus") dropped.against = "";
-  if (view.corpus === bank.site.corpora[0].name) dropped.corpus = "";
+  if (view.corpus === firstCorpus(bank.site)) dropped.corpus = "";
   for (const name of ["report", "part", "figure", ...BOARD_FIELDS]) dropped[name] = DEFAULTS[name];
   return toQuery({ ...view, ...dropped });
 }
