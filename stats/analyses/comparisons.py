@@ -18,6 +18,7 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
+from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.figures.charts import heat_map, intervals
 from pairbank.stats.figures.shared import MOST_CELLS, MOST_LINES, MOST_SERIES, file_name, n_said
 from pairbank.stats.figures.style import Figure
@@ -65,6 +66,9 @@ def answer_said(table: pd.DataFrame, *, margin: float) -> str:
         f"{int(differ.sum()):,} of {len(table):,} comparisons of models and of methods on {table['corpus'].nunique()} "
         f"corpora differ on such items (McNemar's mid-p, Holm within each kind and corpus, {SIGNIFICANCE})."
     )
+    if len(known := table[table["p_paradigms"].notna()]):
+        beyond = int((known["p_paradigms_holm"] < SIGNIFICANCE).sum())
+        said += f" {beyond:,} of {len(known):,} differ beyond their paradigms (t test, Holm)."
     tested = table[table["p_mid"].notna()]
     return said + (_named(tested) if len(tested) else "")
 
@@ -99,11 +103,21 @@ def _family_said(corpus: str, compared: str, part: pd.DataFrame, *, margin: floa
 
 
 def _named(tested: pd.DataFrame) -> str:
-    """Name the largest difference; the table has the others, those that differ first."""
-    by_size = tested.loc[tested["difference"].abs().sort_values(ascending=False, kind="stable").index]
+    """Name the largest difference that holds for as much as can be tested; the table has the others.
+
+    That is beyond the paradigms where there are ten, else on such items.
+    """
+    by_size = wider(tested.loc[tested["difference"].abs().sort_values(ascending=False, kind="stable").index])
     differ = by_size[by_size["p_mid_holm"] < SIGNIFICANCE]
-    (most,) = (by_size if differ.empty else differ).head(1).to_dict("records")
-    which = "difference (not significant)" if differ.empty else "significant difference"
+    beyond = differ[differ["p_paradigms"].isna() | (differ["p_paradigms_holm"] < SIGNIFICANCE)]
+    (most,) = next(x for x in (beyond, differ, by_size) if len(x)).head(1).to_dict("records")
+    which = (
+        "significant difference"
+        if len(beyond)
+        else "difference (not significant beyond the paradigms)"
+        if len(differ)
+        else "difference (not significant)"
+    )
     return f" Largest {which}: {_difference_said(most, interval=len(tested) == 1)}."
 
 
@@ -123,14 +137,18 @@ def first_table(found: pd.DataFrame) -> pd.DataFrame:
         p=found["p_mid_holm"].fillna(2.0),
         size=-found["difference"].abs().fillna(0.0),
     ).sort_values(["n_th", "p", "size"], kind="stable")
-    rows = found.loc[order.index]
+    rows = wider(found.loc[order.index])
     kept = rows[["corpus", "within", "a", "b"]].copy()
     kept["difference"] = [with_interval(row, "difference", sign=True) for row in rows.to_dict("records")]
     kept["n"] = rows["n"]
-    kept["Holm's p"] = [
-        "" if pd.isna(p) else p_value(p).removeprefix("p ").removeprefix("= ") for p in rows["p_mid_holm"]
-    ]
+    kept["Holm's p"] = _p_cells(rows["p_mid_holm"])
+    if rows["p_paradigms_holm"].notna().any():
+        kept["Holm's p, paradigms"] = _p_cells(rows["p_paradigms_holm"])
     return kept.reset_index(drop=True)
+
+
+def _p_cells(values: pd.Series[float]) -> list[str]:
+    return ["" if pd.isna(p) else p_value(p).removeprefix("p ").removeprefix("= ") for p in values]
 
 
 def _beyond_said(part: pd.DataFrame) -> str:
@@ -158,6 +176,8 @@ TYPES = {
     "difference": "float64",
     "low": "float64",
     "high": "float64",
+    "low_paradigms": "float64",
+    "high_paradigms": "float64",
     "n": "int64",
     "n_only_a": "int64",
     "n_only_b": "int64",
@@ -313,7 +333,8 @@ def _compared(a: _Earned, b: _Earned, *, margin: float) -> dict[str, Any]:
     if not both.any():
         nothing = {"p_equivalent": np.nan}
         return _cells(no_comparison("they share no scored items")) | nothing | {"n_paradigms": 0, "p_paradigms": np.nan}
-    found = _cells(compare_credits(x[both], y[both])) | {"p_equivalent": no_difference(x[both], y[both], margin=margin)}
+    compared = compare_credits(x[both], y[both], clusters=paradigm[both])
+    found = _cells(compared) | {"p_equivalent": no_difference(x[both], y[both], margin=margin)}
     return found | _beyond(x[both] - y[both], paradigm[both])
 
 
@@ -328,6 +349,8 @@ def _cells(found: Comparison) -> dict[str, Any]:
         "difference": found.difference.value,
         "low": found.difference.low,
         "high": found.difference.high,
+        "low_paradigms": found.difference.low_paradigms,
+        "high_paradigms": found.difference.high_paradigms,
         "n": found.n,
         "n_only_a": found.n_only_a,
         "n_only_b": found.n_only_b,
@@ -342,7 +365,8 @@ def _cells(found: Comparison) -> dict[str, Any]:
 DEFINITIONS = f"""\
 - **difference**: accuracy of A - accuracy of B on the items both have scored, each by the definition of its method's
   paper (sign of the difference, ties one half, or presentations pooled), adjusted Wald interval for pairs at level 0.95
-  (after Bonett & Price 2012).
+  (after Bonett & Price 2012). **low_paradigms**, **high_paradigms**: the same for paradigms like these, where the items
+  are of {LEAST_CLUSTERS} or more (Student's t, cluster-robust). Sentences, figures and the first table have the wider.
 - **position_bias** (table): models that pick the same option in 95% of the presentations or more. They are not
   compared: their accuracy is near one half by construction.
 - **n_only_a**, **n_only_b**: items that only A, or only B, gets right; items on which either ties, or is right in half
@@ -369,12 +393,12 @@ def comparison_figures(found: pd.DataFrame) -> Iterator[Figure]:
     for (corpus, compared), part in found[found["difference"].notna()].groupby(["corpus", "compared"], sort=False):
         note = f"Differences in accuracy between {compared} on {corpus} ({n_said(part['n'])})"
         if len(part) <= MOST_LINES:
-            shown = part.assign(pair=part["a"] + " - " + part["b"], value=part["difference"])
+            shown = wider(part).assign(pair=part["a"] + " - " + part["b"], value=part["difference"])
             few = shown["within"].nunique() <= MOST_SERIES
             shown = shown if few else shown.assign(within="")
             yield Figure(
                 name=file_name("comparisons", corpus, compared),
-                caption=f"{note}; lines are 95% intervals (adjusted Wald, for pairs).",
+                caption=f"{note}; lines are 95% intervals, over items or over paradigms, whichever is wider.",
                 draw=partial(
                     intervals, shown, rows="pair", series="within", x_label="difference in accuracy", chance=0
                 ),

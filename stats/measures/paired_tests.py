@@ -107,12 +107,20 @@ def compare(
     return compare_credits((signs(a) + 1) / 2, (signs(b) + 1) / 2, level=level, power=power)
 
 
-def compare_credits(credit_a: ArrayLike, credit_b: ArrayLike, *, level: float = 0.95, power: float = 0.8) -> Comparison:
+def compare_credits(
+    credit_a: ArrayLike,
+    credit_b: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+    power: float = 0.8,
+) -> Comparison:
     """Compare two accuracies from what each item earns: where presentations are pooled, no delta says it.
 
     Args:
         credit_a: From 0 (wrong) to 1 (right), between them a tie or a mean over presentations, shape (items,).
         credit_b: The other's credits of the same items.
+        clusters: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
         level: As in `compare`.
         power: As in `compare`.
 
@@ -135,7 +143,7 @@ def compare_credits(credit_a: ArrayLike, credit_b: ArrayLike, *, level: float = 
         n_only_a=n_only_a,
         n_only_b=n_only_b,
         n_ties=int(np.sum(~decided)),
-        difference=paired_difference(credit, level=level),
+        difference=paired_difference(credit, clusters=clusters, level=level),
         p_exact=tested.p_exact,
         p_mid=tested.p_mid,
         detectable=detectable_difference(a.size, n_discordant / a.size, alpha=1 - level, power=power),

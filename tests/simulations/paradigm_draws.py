@@ -14,27 +14,43 @@ import itertools
 
 from paradigm_cases import STATISTICS, coverage, robust_coverage
 
-SIZES = ((10, 10), (20, 10), (20, 50), (67, 15), (75, 10))
+SIZES = ((12, 2), (10, 10), (20, 10), (20, 50), (67, 15), (75, 10))
 """Paradigms, items in each."""
+NESTED = ((12, 2), (10, 10), (20, 50))
+"""24, 100 and 1,000 items."""
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=400)
-    runs = parser.parse_args().runs
+    parser.add_argument("--only", default="", help="estimates that hold this text")
+    given = parser.parse_args()
+    runs, names = given.runs, [name for name in STATISTICS if given.only in name]
     print("| estimate | " + " | ".join(f"{a} x {b}" for a, b in SIZES) + " |")  # noqa: T201
     print("| --- |" + " --- |" * len(SIZES))  # noqa: T201
-    for shared in (0.0, 0.5):
-        for name in STATISTICS:
-            held = [coverage(name, a, b, shared=shared, runs=runs) for a, b in SIZES]
-            cells = " | ".join(f"{x.items:.3f} / {x.paradigms:.3f}" for x in held)
-            print(f"| {name}, true r {shared} | {cells} |", flush=True)  # noqa: T201
-    for shared, heavy in itertools.product((0.0, 0.5), (False, True)):
+    for shared, name in itertools.product((0.0, 0.5), names):
+        held = [coverage(name, a, b, shared=shared, runs=runs) for a, b in SIZES]
+        cells = " | ".join(f"{x.items:.3f} / {x.paradigms:.3f}" for x in held)
+        print(f"| {name}, true r {shared} | {cells} |", flush=True)  # noqa: T201
+    for shared, heavy in itertools.product((0.0, 0.5), (False, True)) if not given.only else ():
         held = [robust_coverage(a, b, shared=shared, heavy=heavy, runs=runs) for a, b in SIZES]
         cells = " | ".join(f"{x.items:.3f} / {x.paradigms:.3f}" for x in held)
         tails = ", tails as t (3)" if heavy else ""
         print(f"| robust r, true r {shared}{tails} | {cells} |", flush=True)  # noqa: T201
+    print()  # noqa: T201
+    print("| estimate | tails | " + " | ".join(f"always these {a} x {b}: items" for a, b in NESTED), end=" | ")  # noqa: T201
+    print(" | ".join(f"drawn anew {a} x {b}: paradigms" for a, b in NESTED) + " |")  # noqa: T201
+    print("| --- | --- |" + " --- |" * 2 * len(NESTED))  # noqa: T201
+    for name, heavy in itertools.product(names, (False, True)):
+        cells = [
+            coverage(name, a, b, shared=0.5, runs=runs, heavy=heavy, fixed=fixed)
+            for fixed in (True, False)
+            for a, b in NESTED
+        ]
+        shown = [x.items if nth < len(NESTED) else x.paradigms for nth, x in enumerate(cells)]
+        values = " | ".join(f"{x:.3f}" for x in shown)
+        print(f"| {name} | {'t (3)' if heavy else 'normal'} | {values} |", flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -6,13 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from pingouin.correlation import percbend
 from scipy.stats import multivariate_normal, norm
 
 from pairbank.arrays import FloatArray, IntArray
+from pairbank.stats.analyses.suites.results import model_rows
 from pairbank.stats.estimates.estimate import Estimate
+from pairbank.stats.estimates.shares import share_of_trials
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, percentage_bend, raw_agreement, spearman
+from pairbank.stats.measures.paired_tests import compare_credits
 
 MEAN, SPREAD = 0.6, 0.5
 """Of differences in standard deviations of items: their mean, and the standard deviation between paradigms."""
@@ -31,13 +35,26 @@ class Held:
 
 
 def nested(
-    rng: np.random.Generator, n_paradigms: int, n_items: int, *, shared: float, heavy: bool = False
+    rng: np.random.Generator,
+    n_paradigms: int,
+    n_items: int,
+    *,
+    shared: float,
+    heavy: bool = False,
+    paradigms: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Return the differences of two methods and each item's paradigm; `shared` is their correlation at both levels."""
+    """Return the differences of two methods and each item's paradigm; `shared` is their correlation at both levels.
+
+    Paradigms are drawn anew unless what they shift both methods by is given, shape (2, paradigms), in units of SPREAD.
+    """
     codes = np.repeat(np.arange(n_paradigms), n_items)
-    draws = {"paradigms": rng.normal(size=(2, n_paradigms))}
-    draws["items"] = rng.standard_t(3, size=(2, codes.size)) / np.sqrt(3) if heavy else rng.normal(size=(2, codes.size))
-    both = {level: (x, shared * x + np.sqrt(1 - shared**2) * y) for level, (x, y) in draws.items()}
+    drawn = rng.normal(size=(2, n_paradigms))
+    items = rng.standard_t(3, size=(2, codes.size)) / np.sqrt(3) if heavy else rng.normal(size=(2, codes.size))
+    shifts = drawn if paradigms is None else paradigms
+    both = {
+        level: (x, shared * x + np.sqrt(1 - shared**2) * y)
+        for level, (x, y) in {"paradigms": shifts, "items": items}.items()
+    }
     first, second = (MEAN + SPREAD * both["paradigms"][k][codes] + both["items"][k] for k in (0, 1))
     return first, second, codes
 
@@ -59,12 +76,42 @@ def truths(shared: float) -> dict[str, float]:
 
 
 Statistic = Callable[[FloatArray, FloatArray, IntArray], Estimate]
+LIKING = 0.8
+"""What the order that shows the good side first adds to a difference, and the other takes away."""
+
+
+def pooled_credit(x: FloatArray) -> FloatArray:
+    """Return the credit of both orders of a model that likes a position, shape (items, 2)."""
+    return np.column_stack([x + LIKING > 0, x - LIKING > 0]).astype(np.float64)
+
+
+def _pooled(x: FloatArray, _: FloatArray, codes: IntArray) -> Estimate:
+    credit = pooled_credit(x)
+    return share_of_trials(credit.ravel(), np.repeat(np.arange(x.size), 2), clusters=np.repeat(codes, 2))
+
+
+def _difference(x: FloatArray, y: FloatArray, codes: IntArray) -> Estimate:
+    """Return the difference that `comparisons` prints: by log-probability, and asked with position bias."""
+    return compare_credits((x > 0).astype(np.float64), pooled_credit(y).mean(axis=1), clusters=codes).difference
+
+
+def _suites(x: FloatArray, _: FloatArray, codes: IntArray) -> Estimate:
+    """Return the mean accuracy over suites, each of which is a paradigm."""
+    each, n = np.bincount(codes, weights=x > 0), np.bincount(codes)
+    (row,) = model_rows(pd.DataFrame({"model": "m", "value": each / n, "n": n}))
+    return Estimate(method="suites", **{key: row[key] for key in ROW})
+
+
+ROW = ("value", "low", "high", "n", "low_paradigms", "high_paradigms", "n_paradigms")
 STATISTICS: dict[str, Statistic] = {
     "accuracy": lambda x, _, codes: accuracy(x, clusters=codes),
     "r": lambda x, y, codes: pearson(x, y, clusters=codes),
     "rho": lambda x, y, codes: spearman(x, y, clusters=codes),
     "kappa": lambda x, y, codes: cohens_kappa(x, y, clusters=codes),
     "same choice": lambda x, y, codes: raw_agreement(x, y, clusters=codes),
+    "accuracy pooled, position bias": _pooled,
+    "difference (`comparisons`)": _difference,
+    "mean over suites": _suites,
 }
 
 
@@ -83,10 +130,30 @@ def robust_coverage(n_paradigms: int, n_items: int, *, shared: float, heavy: boo
     )
 
 
-def coverage(name: str, n_paradigms: int, n_items: int, *, shared: float, runs: int, seed: int = 7) -> Held:
-    """Return how often the intervals of one estimate hold its truth."""
-    rng, truth = np.random.default_rng([seed, n_paradigms, n_items, round(100 * shared)]), truths(shared)[name]
-    found = [STATISTICS[name](*nested(rng, n_paradigms, n_items, shared=shared)) for _ in range(runs)]
+def coverage(
+    name: str,
+    n_paradigms: int,
+    n_items: int,
+    *,
+    shared: float,
+    runs: int,
+    heavy: bool = False,
+    fixed: bool = False,
+    seed: int = 7,
+) -> Held:
+    """Return how often the intervals of one estimate hold its truth.
+
+    The truth is that of all paradigms, which are drawn anew in every run; or, where they are fixed, that of these.
+    Where it is not known in closed form, it is that of 200,000 items.
+    """
+    rng = np.random.default_rng([seed, n_paradigms, n_items, round(100 * shared), *[1] * heavy, *[2] * fixed])
+    paradigms = rng.normal(size=(2, n_paradigms)) if fixed else None
+    truth = truths(shared).get(name, np.nan) if not heavy and not fixed else np.nan
+    if np.isnan(truth):
+        size = (n_paradigms, 200_000 // n_paradigms) if fixed else (20_000, 10)
+        truth = STATISTICS[name](*nested(rng, *size, shared=shared, heavy=heavy, paradigms=paradigms)).value
+    draws = (nested(rng, n_paradigms, n_items, shared=shared, heavy=heavy, paradigms=paradigms) for _ in range(runs))
+    found = [one for one in (STATISTICS[name](*drawn) for drawn in draws) if not np.isnan(one.low)]
     over = [one for one in found if one.n_paradigms]
     return Held(
         items=float(np.mean([one.low <= truth <= one.high for one in found])),

@@ -99,7 +99,8 @@ def judged(table: ScoredTable, ratings: pd.DataFrame) -> Judged | None:
 
 def people_rows(found: Judged) -> Iterator[dict[str, Any]]:
     """Yield raters and majorities, a row each: who, accuracy with interval, r with the other raters."""
-    people = rater_accuracy(found.choices.made) if found.choices is not None else None
+    choices = found.choices
+    people = None if choices is None else rater_accuracy(choices.made, paradigms=found.chosen.paradigms)
     others = _with_others(found, None)
     if people is not None:
         together = (("all raters", people.single), ("majority of raters", people.majority))
@@ -118,7 +119,8 @@ def model_rows(found: Judged) -> Iterator[dict[str, Any]]:
         if found.choices is not None:
             delta = found.chosen.delta(layout.method)
             known = ~np.isnan(delta)
-            estimate = accuracy(delta[known]) if known.any() else None
+            own = found.chosen.paradigms[known]
+            estimate = accuracy(delta[known], clusters=own) if known.any() else None
         others = _with_others(found, layout)
         r = float(np.nanmean(others.model)) if others is not None and (~np.isnan(others.model)).any() else math.nan
         if estimate is not None or not math.isnan(r):

@@ -46,9 +46,10 @@ def place_of(
         estimate: Accuracy on the items.
         r: With the other raters' mean.
     """
-    cells = {"value": math.nan, "low": math.nan, "high": math.nan, "n": 0}
+    cells: dict[str, Any] = {"value": math.nan, "low": math.nan, "high": math.nan, "n": 0}
+    cells |= {"low_paradigms": math.nan, "high_paradigms": math.nan, "n_paradigms": 0}
     if estimate is not None:
-        cells = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
+        cells = {name: getattr(estimate, name) for name in cells}
     place = {"corpus": corpus, "kind": kind, "who": who, "method": method}
     return place | cells | {"r_with_others": r, "share_ahead": math.nan, "r_with_means": math.nan, "n_means": 0}
 
@@ -172,7 +173,7 @@ def mean_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
     human = table.human_delta
     known = ~np.isnan(human)
     if known.any():
-        yield place_of(table.corpus, "people", MEANS, estimate=accuracy(human[known]))
+        yield place_of(table.corpus, "people", MEANS, estimate=accuracy(human[known], clusters=table.paradigms[known]))
 
 
 def model_mean_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
@@ -181,7 +182,7 @@ def model_mean_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
     for layout in table.layouts:
         delta = table.delta(layout.method)
         known = ~np.isnan(delta + table.human_delta)
-        estimate = accuracy(delta[known]) if known.any() else None
+        estimate = accuracy(delta[known], clusters=table.paradigms[known]) if known.any() else None
         r, n = _r_with(table, layout, means)
         if estimate is not None or not math.isnan(r):
             row = place_of(table.corpus, "model", table.model, method=layout.method, estimate=estimate)

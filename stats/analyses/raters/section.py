@@ -31,6 +31,7 @@ from pairbank.stats.analyses.raters.judgments import (
     model_mean_rows,
     ratings_given,
 )
+from pairbank.stats.estimates.paradigms import wider
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.shared import MOST_LINES, file_name
 from pairbank.stats.figures.style import Figure
@@ -290,6 +291,9 @@ DEFINITIONS = """\
 - **choice of a rater**: the side that the rater chose, or rated higher; equal ratings are a tie, one half. **Single
   raters**: share of all judgments (interval: items are clusters). **Majority**: of all raters of an item; **without
   one rater**: of the others, averaged over who is left out, which is what a model can fairly be held against.
+- **intervals** (`low`, `high`): for other items of these paradigms. `low_paradigms`, `high_paradigms`: for paradigms
+  like these, where all items have one and there are ten or more (`n_paradigms`). Sentences, figures and the first table
+  have the wider of both. r with raters and the reliabilities are over items alone.
 - **r with other raters**: Pearson r of a rater's ratings (z-scores by rater, of single sides) with the mean of the
   other raters of the same things; a model's is with the same means on the same things, averaged over raters.
   `share_ahead`: raters whose r is lower. Methods that compare both sides score neither and have no r. z-scores are over
@@ -363,16 +367,17 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, epsil
     reliability = pd.DataFrame(agreed, columns=RELIABILITY)
     distances = pd.DataFrame([row for one in found for row in distance_rows(one)], columns=DISTANCE)
     means = {corpus: how_many_rated(table) for corpus, table in first_means.items()}
+    shown = wider(beside)
     return Section(
         id="raters",
         title="Is a model as good as one more person?",
-        text=text_of(beside, tests, reliability, distances, epsilon=epsilon, means=means),
-        answer=answer_of(beside, tests, distances, epsilon=epsilon, means=means),
+        text=text_of(shown, tests, reliability, distances, epsilon=epsilon, means=means),
+        answer=answer_of(shown, tests, distances, epsilon=epsilon, means=means),
         main_table="beside",
         definitions=DEFINITIONS,
-        tables={"beside": beside_table(beside, tests), "each": beside, "test": tests, "reliability": reliability}
+        tables={"beside": beside_table(shown, tests), "each": beside, "test": tests, "reliability": reliability}
         | ({"distances": distances} if len(distances) else {}),
-        figures=tuple(_figures(beside)),
+        figures=tuple(_figures(shown)),
         references=(
             "Calderon, Reichart & Dror 2025: the alternative annotator test, section 3",
             "Benjamini & Yekutieli 2001, Annals of Statistics 29:1165-1188",
@@ -415,7 +420,7 @@ def _figures(beside: pd.DataFrame) -> Iterator[Figure]:
         yield Figure(
             name=file_name("raters", corpus),
             caption=(
-                f"Raters and models on {corpus}: {what} on the same items. Lines are 95% intervals over items."
+                f"Raters and models on {corpus}: {what} on the same items. Lines are 95% intervals (the wider)."
                 if chosen
                 else f"Raters and models on {corpus}: {what} on the same items."
             ),

@@ -14,12 +14,13 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import REGION_TOKENS_DIFFER, REGIONS
-from pairbank.stats.estimates.shares import mean_of_items, share_of_items
+from pairbank.stats.estimates.estimate import Estimate
+from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, share_over
+from pairbank.stats.estimates.shares import mean_of_items, share_of_items, wilson_bounds
 from pairbank.stats.scored_table.method_scores import ScoredFrame, flagged
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray
-    from pairbank.stats.estimates.estimate import Estimate
 
 Region = tuple[int, str]
 """Number of the region, 0 = the whole sentence; and condition."""
@@ -308,6 +309,35 @@ def suite_row(suite: Suite) -> dict[str, Any]:
         "left_out": int((~known).sum()),
         "other_tokens": suite.n_flagged,
     }
+
+
+def model_rows(by_suite: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield each model's mean accuracy over suites, for other items of these suites and, from ten on, for such suites.
+
+    Args:
+        by_suite: Rows of `suite_row`; suites without items are passed over.
+
+    Yields:
+        `value`, `low` and `high` (Wilson's for the effective number of items of a mean that weighs suites equally),
+        `low_paradigms`, `high_paradigms` (Wilson's for suites as draws, Student's quantile) and their number.
+    """
+    for model, part in by_suite[by_suite["n"] > 0].groupby("model", sort=False):
+        shares, n = part["value"].to_numpy(dtype=np.float64), part["n"].to_numpy(dtype=np.float64)
+        mean, n_items = float(shares.mean()), int(n.sum())
+        error = float((shares * (1 - shares) / np.maximum(n - 1, 1)).sum()) / shares.size**2
+        effect = error * n_items / (mean * (1 - mean)) if error else 1.0
+        low, high = wilson_bounds(np.array([mean]), np.array([float(n_items)]), np.array([effect]), level=0.95)
+        estimate = Estimate(value=mean, low=float(low[0]), high=float(high[0]), n=n_items, method="wilson-stratified")
+        if shares.size >= LEAST_PARADIGMS:
+            estimate = share_over(estimate, shares, np.arange(shares.size))
+        yield {
+            "model": model,
+            **_cells(estimate),
+            "low_paradigms": estimate.low_paradigms,
+            "high_paradigms": estimate.high_paradigms,
+            "n_paradigms": estimate.n_paradigms,
+            "suites": shares.size,
+        }
 
 
 def comparison_rows(suite: Suite) -> Iterator[dict[str, Any]]:

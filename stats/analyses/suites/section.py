@@ -14,18 +14,22 @@ import pandas as pd
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import REGIONS
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
-from pairbank.stats.analyses.suites.results import Suite, comparison_rows, suite_row, suites_of
+from pairbank.stats.analyses.suites.results import Suite, comparison_rows, model_rows, suite_row, suites_of
+from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, wider
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.models import FEW, grouped_map
 from pairbank.stats.figures.shared import file_name, n_said
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.wording import number
+from pairbank.stats.wording import number, with_interval
 
 DEFINITIONS = """- **A suite's accuracy** (`value`): share of its items in which every comparison of its formulas holds
   (Hu, Gauthier et al. 2020), with Wilson's 95% interval over items. Guessing is no single number: with three
   comparisons that hold by chance independently it is 0.125, with one .5; comparisons that share a number depend on each
   other.
+- **models** (table): mean accuracy over suites, each weighted equally. `low`, `high`: for other items of these suites
+  (Wilson, effective number of items). `low_paradigms`, `high_paradigms`: for suites like these, from ten suites on
+  (suites are the draws, Student's quantile). A suite is one template: its own interval is about its items alone.
 - **each_alone**: the mean, over the suite's comparisons, of the share of items in which it holds.
 - **Surprisal** of a region: minus the sum of the log-probabilities of its tokens, given all that stands before it, in
   bits. The space before a region counts with it. An empty region has surprisal 0.
@@ -39,17 +43,23 @@ DEFINITIONS = """- **A suite's accuracy** (`value`): share of its items in which
 
 def answer_of(by_suite: pd.DataFrame, comparisons: pd.DataFrame) -> str:
     """Return two sentences: accuracies of all models, and how many differences of differences hold."""
-    means = {str(model): float(part["value"].mean()) for model, part in by_suite.groupby("model", sort=False)}
+    rows = {str(row["model"]): row for row in wider(pd.DataFrame(model_rows(by_suite))).to_dict("records")}
+    means = {model: float(row["value"]) for model, row in rows.items()}
     n_suites, n_items = by_suite["suite"].nunique(), int(by_suite.groupby("model")["n"].sum().max())
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-    first = f"{low}: all predictions of a suite hold in {number(means[low])} of its items"
+    first = f"{low}: all predictions of a suite hold in {with_interval(rows[low])} of its items"
     if len(means) > 1:
         first = (
             f"All predictions of a suite hold in {number(means[low])} ({low}) to {number(means[high])} ({high}) of its "
             f"items, {len(means)} models"
         )
     size = f"{_counted(n_suites, 'suite')}, {n_items:,} items, each suite weighted equally"
-    return f"{first} ({size}).\n\n{_twofold(comparisons)}"
+    about = (
+        "Intervals of a mean over suites are for suites like these, where that is the wider one."
+        if n_suites >= LEAST_PARADIGMS
+        else f"Fewer than {LEAST_PARADIGMS} suites: intervals are for other items of these suites."
+    )
+    return f"{first} ({size}). {about}\n\n{_twofold(comparisons)}"
 
 
 def _twofold(comparisons: pd.DataFrame) -> str:
@@ -62,7 +72,7 @@ def _twofold(comparisons: pd.DataFrame) -> str:
         said.append(f"{model} {above} as predicted and {below} the other way")
     n = part.groupby("model").size().max()
     return (
-        f"Differences of differences ({n}): intervals (95% each) lie beyond 0 in: {'; '.join(said)}. "
+        f"Differences of differences ({n}): intervals (95% each, over items) lie beyond 0 in: {'; '.join(said)}. "
         f"By chance, {number(n / 20)} per model are expected."
     )
 
@@ -143,6 +153,7 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Sect
         definitions=DEFINITIONS,
         tables={
             "by_phenomenon": by_phenomenon,
+            "models": pd.DataFrame(model_rows(by_suite)),
             "accuracy": wide.reset_index(),
             "suites": by_suite,
             "comparisons": comparisons,

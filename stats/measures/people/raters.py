@@ -265,11 +265,12 @@ class RaterAccuracy:
         return float(values.mean()), sd, float(values.min()), float(values.max())
 
 
-def rater_accuracy(choices: FloatArray) -> RaterAccuracy:
+def rater_accuracy(choices: FloatArray, *, paradigms: IntArray | None = None) -> RaterAccuracy:
     """Return the accuracy of individual raters and of majorities.
 
     Args:
         choices: Shape (items, raters): 1, -1, 0 or NaN; every item judged by somebody.
+        paradigms: Number of each item's paradigm, -1 for none (`pairbank.stats.estimates.paradigms`).
 
     Raises:
         BankError: If a choice is something else, or an item or rater has none.
@@ -281,11 +282,13 @@ def rater_accuracy(choices: FloatArray) -> RaterAccuracy:
     check_choices(choices)
     credit = (1 + choices) / 2
     items, raters = np.nonzero(~np.isnan(choices))
+    of = np.full(len(choices), -1, dtype=np.int64) if paradigms is None else paradigms
+    known = ~np.isnan(choices)
     return RaterAccuracy(
-        single=share_of_trials(credit[items, raters], items),
-        each=tuple(share_of_items(column[~np.isnan(column)]) for column in credit.T),
-        majority=share_of_items((1 + np.sign(np.nansum(choices, axis=1))) / 2),
-        majority_of_others=share_of_items(_of_others(choices)),
+        single=share_of_trials(credit[items, raters], items, clusters=of[items]),
+        each=tuple(share_of_items(own[seen], clusters=of[seen]) for own, seen in zip(credit.T, known.T, strict=True)),
+        majority=share_of_items((1 + np.sign(np.nansum(choices, axis=1))) / 2, clusters=of),
+        majority_of_others=share_of_items(_of_others(choices), clusters=of[known.sum(axis=1) > 1]),
     )
 
 

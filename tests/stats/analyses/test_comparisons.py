@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as student
+from statsmodels.regression.linear_model import OLS
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.comparisons import section
@@ -49,6 +51,25 @@ def test_p_values_are_corrected_within_a_kind() -> None:
 
 
 @pytest.mark.ci
+def test_a_difference_has_an_interval_over_paradigms_and_the_wider_one_is_shown() -> None:
+    names = [f"p{i % 12}" for i in range(len(models(1)[0].frame))]
+    tables = [replace(x, frame=x.frame.assign(paradigm=names)) for x in models(2)]
+    found = section(tables)
+    row = keyed(found.tables["comparisons"], "within", "a")["direct", "m0"]
+    gain = np.subtract(*(np.sign(x.frame["direct_delta"].to_numpy()) for x in tables))
+    gain, codes = gain[1:], pd.factorize(np.array(names[1:]))[0]  # the sides of the first item are identical
+    # statsmodels' cluster-robust standard error of a mean, without its correction for one parameter
+    fit = OLS(gain / 2, np.ones(gain.size)).fit(
+        cov_type="cluster", cov_kwds={"groups": codes, "use_correction": False}, use_t=True
+    )
+    error = fit.bse[0] * np.sqrt(12 / 11)
+    assert row["high_paradigms"] - row["difference"] == pytest.approx(student.isf(0.025, 11) * error, rel=1e-9)
+    shown = found.tables["first"].iloc[0]
+    wider = min(row["low"], row["low_paradigms"]), max(row["high"], row["high_paradigms"])
+    assert found.tables["first"]["difference"].str.contains(f"[{wider[0]:+.2f}, {wider[1]:+.2f}]", regex=False).any()
+    assert shown["Holm's p, paradigms"]
+
+
 def test_only_common_items_are_compared() -> None:
     first, second = models(2)
     part = replace(second, frame=second.frame.iloc[50:120])

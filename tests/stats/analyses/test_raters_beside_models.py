@@ -15,6 +15,7 @@ from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.analyses.raters.section import section
 from pairbank.stats.analyses.registry import checked_options, section_or_note
+from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, rated_table
 
@@ -75,6 +76,25 @@ def test_raters_and_models_stand_in_one_table_on_the_same_items() -> None:
     assert found.text.startswith("Asked here: how often is a single person right")
     for figure in found.figures:
         assert figure.draw().get_axes()
+
+
+def test_accuracies_have_the_intervals_of_the_summary_over_items_and_over_paradigms() -> None:
+    tables = models()
+    names = [f"p{i % 15}" for i in range(len(tables[0].frame))]
+    tables = [replace(table, frame=table.frame.assign(paradigm=names)) for table in tables]
+    found = made(tables, forced(tables[0]))
+    rows = found.tables["each"]
+    mine = rows[(rows["kind"] == "model") & (rows["method"] == "meta")].set_index("who").loc[tables[0].model]
+    summary = summarise(tables[0].frame, tables[0].layouts, model=tables[0].model)
+    same = summary[(summary["metric"] == "accuracy") & (summary["method"] == "meta") & (summary["group_by"] == "all")]
+    for name in ("value", "low", "high", "low_paradigms", "high_paradigms", "n_paradigms"):
+        assert mine[name] == same[name].iloc[0]
+    people = rows[rows["kind"] != "model"]
+    assert (people["n_paradigms"] == 15).all()
+    shown = found.tables["beside"].set_index("who").loc["majority of raters", "accuracy"]
+    own = rows.set_index("who").loc["majority of raters"]
+    low, high = min(own["low"], own["low_paradigms"]), max(own["high"], own["high_paradigms"])
+    assert shown == f"{own['value']:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def test_nobody_is_as_good_as_a_person_and_the_answer_says_so() -> None:

@@ -11,7 +11,8 @@ import pytest
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Section
-from pairbank.stats.analyses.suites.section import section
+from pairbank.stats.analyses.suites.results import model_rows
+from pairbank.stats.analyses.suites.section import answer_of, section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 LAYOUT = MethodLayout(method="regions", kind="direct", presentations=(), options=(), correct=())
@@ -72,6 +73,29 @@ def test_models_stand_side_by_side_and_the_answer_has_both() -> None:
     assert list(found.tables["accuracy"].columns) == ["phenomenon", "suite", "clear", "chance"]
     for figure in found.figures:
         assert figure.draw().get_axes()
+
+
+def test_from_ten_suites_on_the_mean_has_an_interval_for_suites_like_these() -> None:
+    shares = np.array([0.2, 0.9, 0.5, 0.6, 1.0, 0.4, 0.7, 0.8, 0.3, 0.6])
+    suites = pd.DataFrame({"model": "m", "value": shares, "n": 20, "suite": [f"s{k}" for k in range(10)]})
+    (row,) = model_rows(suites)
+    (few,) = model_rows(suites.head(9))
+    assert row["value"] == pytest.approx(0.6)
+    # Wilson's interval by hand: of the items whose variance is that of the mean; t with 9 degrees of freedom
+    for error, quantile, low, high in (
+        (np.sqrt((shares * (1 - shares) / 19).sum()) / 10, 1.959964, "low", "high"),
+        (shares.std(ddof=1) / np.sqrt(10), 2.262157, "low_paradigms", "high_paradigms"),
+    ):
+        n = 0.24 / error**2
+        centre, scale = (0.6 + quantile**2 / (2 * n)), 1 + quantile**2 / n
+        half = quantile * np.sqrt(0.24 / n + quantile**2 / (4 * n**2))
+        assert (row[low], row[high]) == pytest.approx(((centre - half) / scale, (centre + half) / scale), abs=1e-4)
+    assert np.isnan(few["low_paradigms"])
+    differences = pd.DataFrame({"kind": []})
+    assert f"in 0.60 [{row['low_paradigms']:.2f}, {row['high_paradigms']:.2f}] of its items" in answer_of(
+        suites, differences
+    )
+    assert "Fewer than 10 suites" in answer_of(suites.head(9), differences)
 
 
 def test_items_that_lack_a_condition_are_left_out_and_counted() -> None:
