@@ -162,8 +162,8 @@ def score(
         if which["limit"] is not None or which["sample"] is not None:
             say(f"{len(items):,} items to score{_of_groups(items, which['limit'])}")
         wanted = multiverse_of(items, method, with_unigrams=bool(unigrams)) if multiverse else method
-        wanted = _sampled(items, wanted, samples, temperature, prompts or [])
-        methods, prompts = _methods_and_prompts(corpus, items, wanted, prompts or [])
+        asked_for = _sampled(items, wanted, samples, temperature, prompts or [])
+        methods, prompts = _methods_and_prompts(corpus, items, asked_for, prompts or [])
         for text in methods.notes:
             warn(f"note: {text}")
         asked: dict[str, Any] = {
