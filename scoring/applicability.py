@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, REGIONS, SENTENCE, MethodName
+from pairbank.scoring.methods.in_template import IN_TEMPLATE
 from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
 from pairbank.scoring.methods.registry import FAMILIES, in_order, method_named
 from pairbank.scoring.prompts.prompt import primary
@@ -34,6 +35,7 @@ USUAL_OF_SENTENCES = (DIRECT, "acceptable_sentence", "rating_7")
 """The same of single sentences, in their own language: a judgment and a rating."""
 _NEEDS = {
     PMI: "items with a context",
+    **dict.fromkeys(IN_TEMPLATE, "English sentences without a context"),
     REGIONS: "single sentences whose regions are known (a column `regions`)",
     DIRECT_WB: "items in a language that separates words by spaces",
 }

@@ -62,6 +62,8 @@ class Imports:
     ratings: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     """Corpus -> people's individual ratings where a source has them, as `write_bank` takes them: item_id, side, rater,
     value, scale."""
+    draws: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    """Model -> its sampled answers where a source has each of them, as `Scored.ratings` gives them."""
 
 
 def import_logs(
@@ -129,7 +131,20 @@ def import_logs(
         left_out=left_out,
         stated=[one for log in logs for one in log.stated],
         ratings=_ratings(tables, [one for log in logs for one in log.judgments]),
+        draws=_draws(tables, by_model),
     )
+
+
+def _draws(tables: Sequence[Scored], by_model: Mapping[str, Sequence[Log]]) -> dict[str, pd.DataFrame]:
+    """Return model -> its sampled answers as ratings: raters by number, the model as the one who rates."""
+    found = {}
+    for table in tables:
+        drawn = [one for log in by_model[table.model] for one in log.draws]
+        for frame in _ratings([table], drawn).values():
+            number = {name: nth for nth, name in enumerate(dict.fromkeys(frame["rater"]))}
+            rater = frame["rater"].map(number).astype("int32")
+            found[table.model] = frame.assign(rater=rater, model=table.model, method="sampled")
+    return found
 
 
 def _ratings(tables: Sequence[Scored], judgments: Sequence[Judgment]) -> dict[str, pd.DataFrame]:

@@ -68,9 +68,8 @@ class Generated(Prompted):
     @property
     def name(self) -> str:
         """The prompt's id, and what is asked differently."""
-        drawn = self.sampled
-        more = {} if drawn is None else {"n_samples": drawn.n, "temperature": drawn.temperature}
-        return str(MethodName(id=self.prompt.id, in_chat=self.in_chat, **more))
+        name, drawn = MethodName(id=self.prompt.id, in_chat=self.in_chat), self.sampled
+        return str(name if drawn is None else replace(name, n_samples=drawn.n, temperature=drawn.temperature))
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -136,8 +135,8 @@ class Generated(Prompted):
             next(of_presentation) if is_asked else (None, None) for is_asked in self.asked_of(row) for _ in range(n)
         ]
         c = ScoreColumns(self.name)
-        values = iter([self._value(p, option) for p, option in zip(shown, given, strict=True)])
-        drawn = [next(values) if is_asked else np.nan for is_asked in self.asked_of(row) for _ in range(n)]
+        numbers = iter([self._value(p, option) for p, option in zip(shown, given, strict=True)])
+        drawn = [next(numbers) if is_asked else np.nan for is_asked in self.asked_of(row) for _ in range(n)]
         return {
             **({c.draws: drawn} if self.sampled else {}),
             c.good: good,

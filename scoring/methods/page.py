@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, PMI, REGIONS
+from pairbank.scoring.methods.in_template import IN_TEMPLATE
 from pairbank.scoring.methods.preview import CLOSE, OPEN
 from pairbank.scoring.methods.prompted import plain_prompt
 from pairbank.scoring.methods.registry import FAMILIES, method_named
@@ -40,6 +41,7 @@ Terms in the sections:
   scored, are between {OPEN} and {CLOSE}. `pairbank methods show METHOD --corpus CORPUS` fills in the slots.
 
 If a paper and its code differ, the notes state how, and which of them an id follows."""
+_TASKS = {PMI: "all with a context", **dict.fromkeys(IN_TEMPLATE, "sentence_pair, sentence")}
 BOTH_SIDES = {"direct": "log P(target_good | context_good) − log P(target_bad | context_bad)"}
 
 
@@ -223,9 +225,9 @@ def _direct_row(name: str) -> dict[str, str]:
     return {
         "id": name,
         "kind": "direct",
-        "tasks": "all with a context" if name == PMI else "all",
+        "tasks": _TASKS.get(name, "all"),
         "languages": "all with spaces" if name == DIRECT_WB else "all",
-        "requests": {DIRECT_WB: "6", PMI: "4", REGIONS: "1 a region"}.get(name, "2"),
+        "requests": {DIRECT_WB: "6", PMI: "4", REGIONS: "1 a region", "in_template": "10"}.get(name, "2"),
         "counterbalanced": "yes",
         "paper": "Hu & Levy 2023, section 2"
         if name == DIRECT

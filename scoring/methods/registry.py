@@ -16,6 +16,7 @@ from pairbank.scoring.api.names import DIRECT, DIRECT_WB, MOST_SAMPLES, PMI, REG
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.fewshot import Pool, Shots
 from pairbank.scoring.methods.generated import Generated, Sampled
+from pairbank.scoring.methods.in_template import IN_TEMPLATE, InTemplate
 from pairbank.scoring.methods.linking import Linked, bound
 from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
 from pairbank.scoring.methods.pmi import Pmi
@@ -53,10 +54,15 @@ def _linked(name: str, options: MethodOptions) -> Method:
     return method if options.scorer is None else bound(method, options.scorer, options.unigrams, options.languages)
 
 
+def _in_template(name: str, _options: MethodOptions) -> Method:
+    return InTemplate(name=name, templates=IN_TEMPLATE[name])
+
+
 FAMILIES: Mapping[str, Callable[[MethodOptions], Method]] = {
     DIRECT: lambda options: Direct(per_token=options.per_token),
     DIRECT_WB: lambda _options: WordProbability(),
     **{name: functools.partial(_linked, name) for name in LINKING_FUNCTIONS},
+    **{name: functools.partial(_in_template, name) for name in IN_TEMPLATE},
     PMI: lambda _options: Pmi(),
     REGIONS: lambda _options: Regions(),
 }

@@ -6,9 +6,9 @@ equal length together. Writing ends at the model's end-of-sequence tokens or aft
 a checkpoint brings for chatting (sampling, penalties, forbidden words) are not used.
 
 Greedy decoding takes the most probable token however small its lead. Where the lead was less than `NEAR_TIE_NATS`,
-about what rounding differs by between two batches or machines, the text is flagged `near_tie`. A sampled token is that
-whose share of the cumulated probabilities, in the order of token ids, holds the draw's number of that step: it depends
-on nothing else in the batch, and the text is flagged `near_tie` where the number lies within `NEAR_EDGE` of an end.
+about what rounding differs by between two batches or machines, the text is flagged `near_tie`. A sampled token is the
+one of the greatest logit / temperature + noise; the noise is the draw's own, whatever the batch, and leads are of these
+sums.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 NEAR_TIE_NATS = 1e-3
-NEAR_EDGE = 1e-5
 BATCH_TOKENS_CPU, BATCH_TOKENS_ACCELERATOR = 4_096, 32_768
 """Prompt and answer tokens, pads included, that go through the model together."""
 MOVING_ROPES = ("dynamic", "longrope")
@@ -288,7 +287,7 @@ def _decoded(model: Decoder, tokens: list[int]) -> str:
 
 
 class _Watch:
-    """Sees the logits of every step go by, and changes nothing but those of drawn answers: the drawn token is left."""
+    """Sees the logits of every step go by, and changes those of drawn answers alone."""
 
     def __init__(self, draws: Sequence[Draw | None] = ()) -> None:
         self.draws = {row: draw for row, draw in enumerate(draws) if draw is not None}
@@ -300,29 +299,19 @@ class _Watch:
         if not self.leads_nats:
             self.first_scores = scores.clone()
         self.is_broken |= bool(torch.isnan(scores).any())
+        if self.draws:
+            scores = self._noisy(scores)
         top = scores.float().topk(2, dim=-1).values
-        leads = top[:, 0] - top[:, 1]
-        if self.draws and not self.is_broken:
-            scores, leads = self._drawn(scores, leads, step=len(self.leads_nats))
-        self.leads_nats.append(leads)
+        self.leads_nats.append(top[:, 0] - top[:, 1])
         return scores
 
-    def _drawn(self, scores: torch.Tensor, leads: torch.Tensor, *, step: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return logits that leave the drawn tokens alone, and leads of 0 where a draw is near another token's."""
-        rows = list(self.draws)
-        heat = torch.tensor([[draw.temperature] for draw in self.draws.values()], dtype=torch.float64)
-        shares = torch.softmax(scores[rows].cpu().double() / heat, dim=-1).cumsum(dim=-1)
-        numbers = torch.tensor([[draw.uniform(step)] for draw in self.draws.values()], dtype=torch.float64)
-        numbers *= shares[:, -1:]
-        tokens = torch.searchsorted(shares, numbers, right=True).clamp(max=shares.shape[1] - 1)
-        ends = torch.cat([shares.gather(1, tokens), shares.gather(1, (tokens - 1).clamp(min=0))], dim=1)
-        ends[:, 1:] *= tokens > 0
-        is_near = ((ends - numbers).abs() < NEAR_EDGE).any(dim=1)
-        scores, leads = scores.clone(), leads.clone()
-        scores[rows] = torch.finfo(scores.dtype).min
-        scores[rows, tokens[:, 0].to(scores.device)] = 0.0
-        leads[rows] = torch.where(is_near, 0.0, NEAR_TIE_NATS).to(leads)
-        return scores, leads
+    def _noisy(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return the scores, of drawn answers divided by the temperature and with their noise."""
+        made, step = scores.float().clone(), len(self.leads_nats)
+        for row, draw in self.draws.items():
+            noise = torch.from_numpy(draw.noise(step, made.shape[1]))
+            made[row] = (made[row].cpu().double() / draw.temperature + noise).to(made)
+        return made
 
 
 def _generated(

@@ -28,6 +28,7 @@ ANALYSES: dict[str, str] = {
     "items": "pairbank.stats.analyses.items",
     "language_view": "pairbank.stats.analyses.language_view",
     "languages": "pairbank.stats.analyses.languages.section",
+    "linking": "pairbank.stats.analyses.linking",
     "mixed": "pairbank.stats.analyses.mixed",
     "multiverse": "pairbank.stats.analyses.multiverse.section",
     "paradigms": "pairbank.stats.analyses.paradigms",

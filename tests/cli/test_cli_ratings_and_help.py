@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import pairbank
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.cli import app
-from pairbank.errors import CorpusError, OutputError
+from pairbank.errors import CorpusError, OutputError, ScoringError
 from pairbank.scoring.models.fake import FakeScorer
 
 
@@ -38,6 +39,25 @@ def test_a_corpus_without_raters_and_a_file_of_no_kind_are_refused(tmp_path: Pat
         run("ratings", "starter", "--out", str(tmp_path / "r.csv"))
     with pytest.raises(OutputError, match=r"from '.sav' what kind"):
         run("ratings", "turblimp", "--out", str(tmp_path / "r.sav"))
+
+
+def test_sampled_answers_are_written_as_ratings_beside_the_scored_table(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("good,bad\nThe hens cluck.,The hens clucks.\nShe left.,She leaved.\n", encoding="utf-8")
+    out = tmp_path / "drawn.parquet"
+    drawn = ("--samples", "6", "--temperature", "0.7", "--seed", "3")
+    words = ("score", str(pairs), "--model", "fake:a", "--out", str(out), "-m", "rating_7_free", "-m", "direct")
+    assert "drawn.ratings.parquet" in run(*words, *drawn)
+    scored = pairbank.read_scored(out)
+    assert scored.methods == ("direct", "rating_7_free@6samples@t0.7")
+    assert scored.signature["methods"]["rating_7_free@6samples@t0.7"]["sampled"] == {
+        "n": 6, "temperature": 0.7, "seed": 3
+    }  # fmt: skip
+    ratings = pd.read_parquet(tmp_path / "drawn.ratings.parquet")
+    pd.testing.assert_frame_equal(ratings, scored.ratings())
+    assert set(ratings["scale"]) == {"likert7"}
+    with pytest.raises(ScoringError, match="--samples draws answers that the model writes, and rating_7 reads"):
+        run("score", str(pairs), "--model", "fake:a", "--out", str(out), "-m", "rating_7", *drawn)
 
 
 def test_help_names_what_to_type_and_begins_with_what_is_needed() -> None:

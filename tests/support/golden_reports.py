@@ -170,6 +170,7 @@ GOLDEN: Mapping[str, Golden] = {
             made.single_sentences("cola", 60, start=2, label=True),
             made.single_sentences("mega-acceptability", 30, start=5, label=False),
         ],
+        options=_of_raters,
         models=("north-1b", "north-3b", "south-2b"),
     ),
     "atlas": Golden(

@@ -149,7 +149,7 @@ def _sentences(paths: Sequence[Path]) -> list[Log]:
                 raise ScoreImportError(f"{file}: {text[:60]!r} has two answers of {model}; leave one of them")
             else:
                 accepted[model][text][score] = answer
-    judgments = _judgments(paths, stimuli, refusals)
+    judgments, drawn = _judgments(paths, stimuli, refusals), _draws(paths, stimuli)
     people = _means(judgments)
     scores = (_ASKED, _ASKED_TEMPLATE, _SAMPLED)
     logs = []
@@ -168,7 +168,8 @@ def _sentences(paths: Sequence[Path]) -> list[Log]:
             for text, numbers in ((text, found[text]) for text in stimuli if text in found)
         ]
         mine = tuple(score for score in scores if score.name in named)
-        logs.append(Log(model=model, tool=TOOL, files=tuple(dict.fromkeys(files[model])), rows=rows, scores=mine))
+        own = tuple(dict.fromkeys(files[model]))
+        logs.append(Log(model=model, tool=TOOL, files=own, rows=rows, scores=mine, draws=drawn[model]))
     logs[0].left_out = refusals.left_out()
     logs[0].judgments = judgments
     return logs
@@ -210,6 +211,18 @@ def _answers(paths: Sequence[Path]) -> Iterator[tuple[Path, str, str, list[tuple
         for model, found in by_model.items():
             shares = [(text, repr(sum(answers) / len(answers))) for text, answers in found.items()]
             yield file, _SAMPLED_MODELS.get(model, model), _SAMPLED.name, shares
+
+
+def _draws(paths: Sequence[Path], stimuli: dict[str, LogRow]) -> dict[str, list[Judgment]]:
+    """Return each model's sampled answers; those to other sentences are counted where their shares are read."""
+    found: dict[str, list[Judgment]] = defaultdict(list)
+    for file in files_in(paths, SAMPLED, expected=SAMPLED):
+        for line, row in _rows(file, "model", "sentence", "condition", "accuracy", "repetition"):
+            if row["sentence"] in stimuli:
+                value = float(_accepts(row, file, line))
+                one = Judgment(text=row["sentence"], rater=row["repetition"], value=value, scale="binary")
+                found[_SAMPLED_MODELS.get(row["model"], row["model"])].append(one)
+    return found
 
 
 def _judgments(paths: Sequence[Path], stimuli: dict[str, LogRow], refusals: Refusals) -> list[Judgment]:

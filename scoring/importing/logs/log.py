@@ -98,6 +98,8 @@ class Log:
     """Of the model: `step`, `family`, `size_billions`."""
     judgments: list[Judgment] = field(default_factory=list)
     """People's individual ratings, in the first log of a source."""
+    draws: list[Judgment] = field(default_factory=list)
+    """The model's sampled answers one by one; a rater is a repetition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -161,8 +161,8 @@ def score(
         if which["limit"] is not None or which["sample"] is not None:
             say(f"{len(items):,} items to score{_of_groups(items, which['limit'])}")
         wanted = multiverse_of(items, method, with_unigrams=bool(unigrams)) if multiverse else method
-        wanted = _sampled(items, wanted, samples, temperature, prompts or [])
-        methods, prompts = _methods_and_prompts(corpus, items, wanted, prompts or [])
+        asked_for = _sampled(items, wanted, samples, temperature, prompts or [])
+        methods, prompts = _methods_and_prompts(corpus, items, asked_for, prompts or [])
         for text in methods.notes:
             warn(f"note: {text}")
         asked: dict[str, Any] = {
@@ -395,6 +395,10 @@ def import_(
         judged = {out / "ratings" / f"{corpus}.parquet": table for corpus, table in found.ratings.items()}
         for path, ratings in judged.items():
             write_parquet(path, pa.Table.from_pandas(ratings, preserve_index=False))
+        slugs = {table.model: table.model_slug for table in found.tables}
+        drawn = {out / "ratings" / f"{slugs[name]}.parquet": table for name, table in found.draws.items()}
+        for path, ratings in drawn.items():
+            write_parquet(path, pa.Table.from_pandas(ratings, preserve_index=False))
     for path, table in zip(paths, found.tables, strict=True):
         methods = (_with_flags(name, table.signature["n_by_flag"].get(name, {})) for name in table.methods)
         answer(imported=[{"out": path, "model": table.model, "n_items": len(table), "methods": table.methods}])
@@ -402,6 +406,9 @@ def import_(
     for path, ratings in judged.items():
         answer(draws=[{"out": path, "n_ratings": len(ratings), "n_raters": ratings["rater"].nunique()}])
         say(f"{path}: {len(ratings):,} ratings of {ratings['rater'].nunique():,} people, for `pairbank bank --ratings`")
+    for path, ratings in drawn.items():
+        answer(ratings=[{"out": path, "n_ratings": len(ratings), "n_raters": ratings["rater"].nunique()}])
+        say(f"{path}: {len(ratings):,} sampled answers, for `pairbank report --set raters.ratings={path}`")
     for line in (*found.left_out, *found.stated):
         say(str(line))
 

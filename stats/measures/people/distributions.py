@@ -21,7 +21,7 @@ from pairbank.stats.estimates.estimate import Estimate, undefined
 from pairbank.stats.estimates.paradigms import draws, with_paradigms
 
 if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
+    from pairbank.arrays import BoolArray, FloatArray, IntArray
 
 LEAST_THINGS, LEAST_RATERS = 10, 3
 MOST_GROUPS = 50
@@ -82,7 +82,7 @@ def distribution_distance(
         raise BankError(
             f"shares of shape {shares.shape} and {points.size} answers; expected ascending answers, a share each"
         )
-    known = ~np.isnan(shares).any(axis=1)
+    known = np.asarray(~np.isnan(shares).any(axis=1), dtype=np.bool_)
     kept = known[things] & (np.bincount(things, minlength=len(shares))[things] > 1)
     which, thing = np.unique(things[kept], return_inverse=True)
     _, rater = np.unique(raters[kept], return_inverse=True)
@@ -120,7 +120,7 @@ class _Cells:
     """Things."""
     grid: FloatArray
 
-    def cumulated(self, chosen: FloatArray | np.ndarray) -> tuple[FloatArray, FloatArray]:
+    def cumulated(self, chosen: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the cumulated shares of each thing among some ratings, NaN of none, and how many there are."""
         k = self.grid.size
         counts = np.bincount(self.thing[chosen] * k + self.column[chosen], minlength=self.n * k).reshape(self.n, k)
@@ -133,7 +133,7 @@ class _Cells:
         return np.asarray(np.abs(a - b)[:, :-1] @ np.diff(self.grid))
 
 
-def _distances(cells: _Cells, model: FloatArray, chosen: np.ndarray) -> FloatArray:
+def _distances(cells: _Cells, model: FloatArray, chosen: BoolArray) -> FloatArray:
     """Return the distances of each thing: of the model, of the best constant, their difference; shape (things, 3)."""
     people, n = cells.cumulated(chosen)
     rated = n > 0
@@ -160,7 +160,8 @@ def _floor(cells: _Cells, n_draws: int) -> float:
     """Return the mean distance that people's own distributions would have, from halves of the people.
 
     The distance of two samples of one distribution goes with the root of 1/a + 1/b; of the distribution itself from n
-    people with that of 1/n, and of a sample of k answers with that of 1/n + 1/k.
+    people with that of 1/n, and of a sample of k answers with that of 1/n + 1/k. With fewer than ten people each
+    the root is too small for rare answers, and the floor up to a sixth too low (docs/validation.md).
     """
     rng, found = np.random.default_rng(0), []
     n = np.bincount(cells.thing, minlength=cells.n)

@@ -101,6 +101,17 @@ def test_sentences_have_labels_people_and_the_answers_of_each_system(made_up: Pa
     assert (numbers["acceptance"], numbers["answer_accuracy"]) == (0.75, 0.75)
 
 
+def test_each_sampled_answer_is_a_rating_of_the_model(made_up: Path) -> None:
+    found = import_logs(made_up, "hu-2024-dgl-sentences")
+    assert [*found.draws] == ["text-davinci-002"]
+    draws = found.draws["text-davinci-002"]
+    assert [*draws.columns] == ["item_id", "side", "rater", "value", "scale", "model", "method"]
+    assert (len(draws), sorted(set(draws["rater"])), set(draws["scale"])) == (16, [0, 1, 2, 3], {"binary"})
+    [table] = [one for one in found.tables if one.model == "text-davinci-002"]
+    shares = dict(zip(table["item_id"][:], table["sampled_good"][:], strict=True))
+    assert draws.groupby("item_id")["value"].mean().to_dict() == pytest.approx(shares)
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
@@ -243,3 +254,16 @@ def test_people_are_raters_as_their_file_has_them(sentences: Imports, published:
     found = each.loc[each["kind"] == "rater", "r_with_others"]
     assert sorted(found) == pytest.approx(sorted(r for r in expected if not np.isnan(r)))
     assert len(expected) - len(found) == 1  # who says the same of every sentence
+
+
+def test_ten_answers_of_each_system_are_rows_and_the_analysis_of_raters_reads_them(sentences: Imports) -> None:
+    assert sorted(sentences.draws) == ["ChatGPT", "text-davinci-002", "text-davinci-003"]
+    for model, draws in sentences.draws.items():
+        assert (len(draws), draws["rater"].nunique(), draws["item_id"].nunique()) == (800, 10, 80)
+        [table] = [one for one in sentences.tables if one.model == model]
+        assert draws["value"].mean() == pytest.approx(np.mean(table["sampled_good"][:]))
+    [table] = [one for one in sentences.tables if one.model == "ChatGPT"]
+    report = pairbank.report([table], analyses=["raters"], ratings=[sentences.draws["ChatGPT"]], n_resamples=10)
+    [section] = [one for one in report.sections if one.id == "raters"]
+    agreed = section.tables["reliability"].set_index("measure")
+    assert 0.2 < float(agreed.loc["Krippendorff's alpha", "value"].item()) < 1

@@ -137,9 +137,9 @@ def test_equal_prompts_are_answered_once_and_progress_counts_them(
     told: list[int] = []
     real = generation._batch
 
-    def counting(model: Any, inputs: Any, settings: Any) -> Any:  # noqa: ANN401
+    def counting(model: Any, inputs: Any, *more: Any) -> Any:  # noqa: ANN401
         batches.append(len(inputs))
-        return real(model, inputs, settings)
+        return real(model, inputs, *more)
 
     monkeypatch.setattr(generation, "_batch", counting)
     write(tiny, [Ask(text=prompt) for prompt in PROMPTS], max_new_tokens=2, progress=told.append)
@@ -198,7 +198,7 @@ DRAWS = [
 
 
 def drawn(model: LoadedModel, ask: Ask) -> list[int]:
-    """Write one answer token by token, without cache and batch; tokens by numpy's cumulated probabilities."""
+    """Write one answer token by token, without cache and batch; tokens by numpy's argmax."""
     network: Any = model.model
     tokenizer: Any = model.tokenizer
     draw = ask.draw
@@ -212,8 +212,7 @@ def drawn(model: LoadedModel, ask: Ask) -> list[int]:
             decoder = torch.tensor([[network.config.decoder_start_token_id, *written]])
             logits = network(input_ids=torch.tensor([ids]), decoder_input_ids=decoder, use_cache=False).logits
         heated = logits[0, -1].double().numpy() / draw.temperature
-        shares = np.cumsum(np.exp(heated - heated.max()))
-        return int(np.searchsorted(shares, draw.uniform(len(written)) * shares[-1], side="right"))
+        return int(np.argmax(heated + draw.noise(len(written), heated.size)))
 
     with torch.inference_mode():
         return greedy(following, [tokenizer.eos_token_id])
@@ -241,10 +240,15 @@ def test_encoder_decoders_draw_too(tmp_path: Path) -> None:
     check_draws(load_model(saved(network, tokenizer, tmp_path), device="cpu"))
 
 
-def test_the_numbers_of_draws_are_uniform_and_go_with_no_others() -> None:
-    numbers = np.array([[Draw(temperature=1.0, seed=seed).uniform(step) for step in range(3)] for seed in range(700)])
-    assert stats.kstest(numbers.ravel(), "uniform").pvalue > 0.01
-    assert np.abs(np.corrcoef(numbers.T) - np.eye(3)).max() < 0.12
+def test_drawn_tokens_have_the_models_probabilities_and_steps_and_seeds_go_with_no_others() -> None:
+    logits = np.array([0.3, -1.0, 2.0, 0.0, 1.2])
+    expected = np.exp(logits / 0.7) / np.exp(logits / 0.7).sum()
+    draws = [Draw(temperature=0.7, seed=seed) for seed in range(4_000)]
+    tokens = np.array([[int(np.argmax(logits / 0.7 + d.noise(step, 5))) for step in range(2)] for d in draws])
+    for step in range(2):
+        assert stats.chisquare(np.bincount(tokens[:, step], minlength=5), 4_000 * expected).pvalue > 0.01
+    both = np.histogram2d(tokens[:, 0], tokens[:, 1], bins=5)[0]
+    assert stats.chi2_contingency(both).pvalue > 0.01
 
 
 class GreedyAlone:

@@ -17,7 +17,7 @@ from pairbank.stats.analyses.raters.section import section
 from pairbank.stats.analyses.registry import checked_options, section_or_note
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from rated_tables import DIRECT, rated_table
+from rated_tables import DIRECT, keyed, rated_table
 
 
 def forced(table: ScoredFrame, *, n_raters: int = 5, right: float = 0.87) -> pd.DataFrame:
@@ -237,13 +237,13 @@ def with_answers(model: str, *, knows: bool) -> ScoredFrame:
 def test_distributions_of_answers_are_held_against_peoples_and_against_one_for_all() -> None:
     tables = [with_answers("knows", knows=True), with_answers("guesses", knows=False)]
     found = made(tables, likert(tables[0], n_raters=6))
-    rows = found.tables["distances"].set_index(["model", "method", "of"])
-    assert set(rows.index.get_level_values("method")) == {"rating", DRAWN.method}, "yes or no is no scale of seven"
-    assert rows.loc[("knows", DRAWN.method, "model"), "n"] == 2 * 59 - 1
+    rows = keyed(found.tables["distances"], "model", "method", "of")
+    assert {method for _, method, _ in rows} == {"rating", DRAWN.method}, "yes or no is no scale of seven"
+    assert rows["knows", DRAWN.method, "model"]["n"] == 2 * 59 - 1
     for method in ("rating", DRAWN.method):
-        nearer = rows.xs((method, "model - one distribution"), level=("method", "of"))
-        assert nearer.loc["knows", "high"] < 0 < nearer.loc["guesses", "high"]
-        of_model = rows.loc[("knows", method, "model")]
+        ends = [rows[name, method, "model - one distribution"]["high"] for name in ("knows", "guesses")]
+        assert ends[0] < 0 < ends[1]
+        of_model = rows["knows", method, "model"]
         assert of_model["value"] == pytest.approx(of_model["floor"], rel=0.25)
     assert f"nearer than that: knows by `rating`, knows by `{DRAWN.method}`." in found.answer
     alone = made(tables[1:], likert(tables[0], n_raters=6))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import wasserstein_distance
 
-from distribution_cases import POINTS, Design, ends, is_nearer, made
+from distribution_cases import POINTS, Design, Model, ends, is_nearer, made
 from pairbank.errors import BankError
 from pairbank.stats.measures.people.distributions import distribution_distance
 
@@ -37,7 +37,8 @@ def test_no_constant_is_nearer_than_the_one_that_it_is_held_against() -> None:
 @pytest.mark.ci
 def test_intervals_hold_the_truth_and_models_that_ignore_the_sentence_are_not_nearer() -> None:
     design = Design(n_things=60, n_raters=12, per_thing=6, n_paradigms=12)
-    for model, n_draws in (("people", 0), ("constant", 0), ("constant", 10)):
+    cases: list[tuple[Model, int]] = [("people", 0), ("constant", 0), ("constant", 10)]
+    for model, n_draws in cases:
         runs = [made(np.random.default_rng(seed), design, model, n_draws=n_draws) for seed in range(60)]
         truth = np.mean([values for _, values in runs], axis=0)
         covered = np.mean([ends(found, "model")[0] <= truth[0] <= ends(found, "model")[1] for found, _ in runs])
@@ -45,14 +46,14 @@ def test_intervals_hold_the_truth_and_models_that_ignore_the_sentence_are_not_ne
         nearer = np.mean([is_nearer(found) for found, _ in runs])
         assert nearer >= 0.9 if model == "people" else nearer <= 0.05
         if model == "people":
-            assert np.mean([found.floor for found, _ in runs]) == pytest.approx(truth[0], rel=0.15)
+            assert np.mean([found.floor for found, _ in runs]) == pytest.approx(truth[0], rel=0.2)
 
 
 def test_too_few_people_or_sentences_are_said_and_what_does_not_fit_is_refused() -> None:
     things, raters, values = np.repeat(np.arange(9), 3), np.tile(np.arange(3), 9), np.tile([1.0, 2.0, 3.0], 9)
     shares, points = np.full((9, 3), 1 / 3), np.array([1.0, 2.0, 3.0])
     found = distribution_distance(things, raters, values, shares, points)
-    assert "9 sentences rated by two people or more, 3 people; it takes 10 and 3" in found.model.reason
+    assert "9 sentences rated by two people or more, 3 people; it takes 10 and 3" in str(found.model.reason)
     assert np.isnan(found.floor)
     with pytest.raises(BankError, match="expected ascending answers, a share each"):
         distribution_distance(things, raters, values, shares, points[::-1])

@@ -1,0 +1,210 @@
+"""Which link between log-probability and ratings suits each model? Scored tables with ratings in, a section out.
+
+MORCELA (Tjuatja et al. 2025) learns what length and word frequency weigh, by cross-validation; SLOR and the mean are
+held against the same sentences. Of pairs, the ensemble of Ide et al. 2025: a majority of in-template scores and yes/no
+questions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairbank.errors import BankError
+from pairbank.scoring.api.layout import SIDES, ScoreColumns
+from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.analyses.base import DEFAULTS, Context, Section
+from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS
+from pairbank.stats.estimates.ties import signs
+from pairbank.stats.measures.accuracy import accuracy
+from pairbank.stats.measures.fitted_linking import LEAST_GROUPS, FittedLinking, RatedSentences, fitted_linking
+from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.scored_table import PARADIGM, ScoredTable, read_table
+from pairbank.stats.wording import number, plural, span, value_range
+
+if TYPE_CHECKING:
+    from pairbank.arrays import IntArray
+    from pairbank.stats.estimates.estimate import Estimate
+
+SLOR = "slor"
+LEAST_VOTERS = 3
+ROWS = {
+    "r": "r (MORCELA, held out)",
+    "r_slor": "r (SLOR)",
+    "r_mean": "r (mean log P)",
+    "over_slor": "Δr (MORCELA − SLOR)",
+    "beta": "β (frequency)",
+    "gamma": "γ (length, nats)",
+}
+"""Numbers of a fit, and their headings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """What was fitted to one model on one corpus."""
+
+    found: FittedLinking
+    n_groups: int
+    """Paradigms or items."""
+
+
+def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS) -> Section:
+    """Return what length and frequency weigh in each model, and r with people by three links.
+
+    Args:
+        tables: Scored tables; used are sentences that people rated, scored by `direct` and `slor`.
+
+    Raises:
+        BankError: If no table has enough such sentences.
+    """
+    read = [read_table(table) for table in tables]
+    fits = [(table, _fitted(table)) for table in read]
+    rows = [row for table, fit in fits if not isinstance(fit, str) for row in _rows(table, fit)]
+    reasons = [f"{table.corpus}, {table.model}: {fit}" for table, fit in fits if isinstance(fit, str)]
+    votes = [row for table in read if (row := _vote(table)) is not None]
+    if not rows and not votes:
+        raise BankError(
+            f"no link can be fitted ({'; '.join(reasons[:3])}); score rated sentences by {DIRECT} and {SLOR}"
+        )
+    found, ensembles = pd.DataFrame(rows), pd.DataFrame(votes)
+    said = [*([_answer(found)] if rows else []), *([_votes_said(ensembles)] if votes else [])]
+    fitted = {"links": _wide(found), "linking": found} if rows else {}
+    return Section(
+        id="linking",
+        title="Which link between log-probability and ratings suits each model?",
+        text="\n\n".join([*said, *(f"- not fitted: {one}" for one in reasons)]),
+        answer="\n\n".join(said),
+        definitions=DEFINITIONS,
+        tables=fitted | ({"ensembles": ensembles} if votes else {}),
+        main_table=next(iter(fitted), "ensembles"),
+        references=(
+            "Tjuatja, Neubig, Linzen & Hao 2025, NAACL: MORCELA",
+            "Pauls & Klein 2012; Lau, Clark & Lappin 2017: SLOR",
+            "Ide et al. 2025, NAACL: in-template LP and its ensemble with yes/no questions",
+        ),
+    )
+
+
+def _fitted(table: ScoredTable) -> Fit | str:
+    """Return what is fitted to one model on one corpus, or why nothing is."""
+    missing = [name for name in (DIRECT, SLOR) if name not in {layout.method for layout in table.layouts}]
+    if missing:
+        return f"not scored by {' and '.join(missing)}"
+    c, parts = ScoreColumns(DIRECT), []
+    for side, n in zip(SIDES, (c.good_n, c.bad_n), strict=True):
+        logprob, slor, tokens = table.side(DIRECT, side), table.side(SLOR, side), table.numbers(n)
+        parts.append(np.column_stack([table.numbers(f"human_{side}"), logprob, logprob - slor * tokens, tokens]))
+    numbers = np.concatenate(parts)
+    known = np.isfinite(numbers).all(axis=1) & (numbers[:, 3] > 0)
+    if not known.any():
+        return "no rated sentence with unigram counts of its language"
+    ratings, logprob, unigram, tokens = numbers[known].T
+    groups = np.tile(_groups(table), 2)[known]
+    found = fitted_linking(
+        RatedSentences(ratings=ratings, logprob_nats=logprob, unigram_nats=unigram, n_tokens=tokens, groups=groups)
+    )
+    return found if isinstance(found, str) else Fit(found=found, n_groups=int(np.unique(groups).size))
+
+
+def _rows(table: ScoredTable, fit: Fit) -> Iterator[dict[str, Any]]:
+    """Yield the numbers of a fit."""
+    for name, metric in ROWS.items():
+        one: Estimate = getattr(fit.found, name)
+        yield {
+            "model": table.model, "corpus": table.corpus, "metric": metric, "value": one.value, "low": one.low,
+            "high": one.high, "n": one.n, "n_groups": fit.n_groups, "reason": one.reason,
+        }  # fmt: skip
+
+
+def _groups(table: ScoredTable) -> IntArray:
+    """Return the number of each row's paradigm where there are enough; else of the row."""
+    if PARADIGM in table.frame.columns and table.frame[PARADIGM].notna().all():
+        codes = pd.factorize(table.frame[PARADIGM])[0]
+        if np.unique(codes).size >= max(LEAST_GROUPS, LEAST_PARADIGMS):
+            return np.asarray(codes, dtype=np.int64)
+    return np.arange(len(table.frame))
+
+
+def _answer(found: pd.DataFrame) -> str:
+    """Return r by both links, and in how many cases the learned one is above SLOR."""
+    by = {name: found[found["metric"] == ROWS[name]] for name in ROWS}
+    gain = by["over_slor"]
+    above, below = int((gain["low"] > 0).sum()), int((gain["high"] < 0).sum())
+    over = ("model", "corpus")
+    said = (
+        f"Held-out MORCELA scores go with people's ratings at r = {value_range(by['r'], over)}, SLOR at r = "
+        f"{value_range(by['r_slor'], over)}. MORCELA is above SLOR in {above} and below in {below} of "
+        f"{plural(len(gain), 'combination')} of model and corpus"
+    )
+    beta = by["beta"]["value"].dropna()
+    weigh = f" (β from {number(beta.min())} to {number(beta.max())}; SLOR has 1)" if len(beta) > 1 else ""
+    return f"{said}{weigh}."
+
+
+def _vote(table: ScoredTable) -> dict[str, Any] | None:
+    """Return the accuracy of the majority of templates and questions, three or more of both kinds; None of fewer."""
+    used = table.rows(table.is_choice & table.has_truth)
+    if not len(used.frame):
+        return None
+    deltas = {layout: used.delta(layout.method) for layout in used.layouts}
+    deltas = {layout: delta for layout, delta in deltas.items() if not np.isnan(delta).all()}
+    voters = {layout: x for layout, x in deltas.items() if layout.kind == "judgment" or _is_template(layout.method)}
+    n_templates = sum(_is_template(layout.method) for layout in voters)
+    n_questions = len(voters) - n_templates
+    if len(voters) < LEAST_VOTERS or not n_templates or not n_questions:
+        return None
+    choices = signs(np.array(list(voters.values())))
+    known = ~np.isnan(choices).any(axis=0)
+    if not known.any():
+        return None
+    estimate = accuracy(np.sign(choices[:, known].sum(axis=0)), clusters=used.paradigms[known])
+    return {
+        "model": table.model, "corpus": table.corpus,
+        "voters": f"{plural(n_templates, 'template')}, {plural(n_questions, 'question')}",
+        "value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n,
+        "best single": max(float((1 + one[known]).mean() / 2) for one in choices),
+    }  # fmt: skip
+
+
+def _is_template(method: str) -> bool:
+    return re.fullmatch(r"in_template_\d+", method) is not None
+
+
+def _votes_said(ensembles: pd.DataFrame) -> str:
+    """Return how often the majority is right, beside the best of its voters."""
+    best = ensembles["best single"]
+    return (
+        "The majority of in-template scores and yes/no questions prefers the acceptable sentence in "
+        f"{value_range(ensembles, ('model', 'corpus'))} of pairs; the best single voter, chosen afterwards, does in "
+        f"{span(best)}."
+    )
+
+
+def _wide(found: pd.DataFrame) -> pd.DataFrame:
+    """Return a line per model and corpus, a column per number with its interval."""
+    rows = []
+    for (model, corpus), part in found.groupby(["model", "corpus"], sort=False):
+        row: dict[str, Any] = {"model": model, "corpus": corpus}
+        for one in part.to_dict("records"):
+            interval = "" if pd.isna(one["low"]) else f" [{number(one['low'])}, {number(one['high'])}]"
+            row[one["metric"]] = "" if pd.isna(one["value"]) else f"{number(one['value'])}{interval}"
+        rows.append(row | {"n": int(part["n"].iloc[0])})
+    return pd.DataFrame(rows)
+
+
+DEFINITIONS = """\
+- **MORCELA** (Tjuatja et al. 2025): (log P − β log P_uni + γ) / N. β and γ come from a linear model of people's mean
+  ratings on log P / N, log P_uni / N and 1 / N, fitted per model and corpus. SLOR is β = 1, γ = 0; mean log P is β = 0,
+  γ = 0. log P_uni is what `slor` subtracts.
+- **r (MORCELA, held out)**: Pearson r of the ratings with predictions of tenfold cross-validation; paradigms (where
+  there are 20 or more, else items) are never split between folds. r of SLOR and of the mean are of the same sentences.
+- **ensembles** (Ide et al. 2025): on pairs, the majority of the methods `in_template_1` to `in_template_5` and of the
+  yes/no judgments that the table has, three or more in all; a tie counts one half. The paper takes five voters at
+  random; here all vote. `best single` is the accuracy of the best voter on the same pairs, which is chosen on them.
+- Intervals of links: jackknife over 50 parts of the paradigms or items, the cross-validation repeated without each.
+"""

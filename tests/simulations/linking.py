@@ -1,0 +1,49 @@
+"""MORCELA: coverage of its weights and correlations, and how often a right SLOR is said to be beaten.
+
+    PYTHONPATH=src:tests/support python tests/simulations/linking.py [--runs 300]
+
+In: made-up sentences (`linking_cases`); out, Markdown for docs/validation.md. Coverage of r is of its mean over runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from linking_cases import sentences
+from pairbank.stats.measures.fitted_linking import fitted_linking
+
+DATA = {
+    "100 sentences": (100, 0),
+    "300 sentences": (300, 0),
+    "300 sentences in 30 paradigms": (300, 30),
+}
+TRUTHS = {"β = 0.6, γ = 8": (0.6, 8.0), "β = 1, γ = 0: SLOR is right (null)": (1.0, 0.0)}
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=300)
+    n_runs = parser.parse_args().runs
+    print("| data | truth | r | r (SLOR) | coverage: β | γ | r | Δr | MORCELA above SLOR | below |")  # noqa: T201
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")  # noqa: T201
+    for data, (n, n_groups) in DATA.items():
+        for name, (beta, gamma) in TRUTHS.items():
+            runs = []
+            for seed in range(n_runs):
+                rng = np.random.default_rng(seed)
+                found = fitted_linking(sentences(rng, beta=beta, gamma=gamma, n=n, n_groups=n_groups))
+                assert not isinstance(found, str)
+                runs.append(found)
+            r, slor, over = (np.mean([getattr(x, k).value for x in runs]) for k in ("r", "r_slor", "over_slor"))
+            truth = {"beta": beta, "gamma": gamma, "r": r, "over_slor": over}
+            held = [np.mean([getattr(x, k).low <= v <= getattr(x, k).high for x in runs]) for k, v in truth.items()]
+            sides = [np.mean([x.over_slor.low > 0 for x in runs]), np.mean([x.over_slor.high < 0 for x in runs])]
+            cells = [data, name, *(f"{x:.3f}" for x in (r, slor, *held, *sides))]
+            print(f"| {' | '.join(cells)} |", flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

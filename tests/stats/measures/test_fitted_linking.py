@@ -1,0 +1,71 @@
+"""MORCELA: weights against statsmodels and against what was planted; held-out r, and the null of SLOR being right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from linking_cases import sentences
+from pairbank.errors import BankError
+from pairbank.stats.measures.fitted_linking import FittedLinking, RatedSentences, fitted_linking
+
+
+def fitted(given: RatedSentences) -> FittedLinking:
+    found = fitted_linking(given)
+    assert not isinstance(found, str), found
+    return found
+
+
+def test_weights_are_the_ratios_of_statsmodels_coefficients() -> None:
+    given = sentences(np.random.default_rng(1), beta=0.6, gamma=8.0)
+    y, n = given.ratings, given.n_tokens
+    ols = sm.OLS(y, sm.add_constant(np.column_stack([given.logprob_nats / n, given.unigram_nats / n, 1 / n])))
+    weights = ols.fit().params
+    found = fitted(given)
+    assert found.beta.value == pytest.approx(-weights[2] / weights[1], abs=1e-6)
+    assert found.gamma.value == pytest.approx(weights[3] / weights[1], abs=1e-6)
+    slor = (given.logprob_nats - given.unigram_nats) / n
+    assert found.r_slor.value == pytest.approx(np.corrcoef(slor, y)[0, 1], abs=1e-12)
+    assert found.r.value == pytest.approx(np.corrcoef(found.scores, y)[0, 1], abs=1e-12)
+    assert found.over_slor.value == pytest.approx(found.r.value - found.r_slor.value, abs=1e-12)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("n_groups", [0, 40])
+def test_intervals_hold_what_was_planted_and_a_right_slor_is_not_beaten(n_groups: int) -> None:
+    held = above = beaten = 0
+    for seed in range(40):
+        found = fitted(sentences(np.random.default_rng(seed), beta=0.6, gamma=8.0, n=240, n_groups=n_groups))
+        held += found.beta.low <= 0.6 <= found.beta.high
+        above += found.over_slor.low > 0
+        null = fitted(sentences(np.random.default_rng(seed + 900), beta=1.0, gamma=0.0, n=240, n_groups=n_groups))
+        beaten += null.over_slor.low > 0
+    assert held >= 34
+    assert above >= 25
+    assert beaten <= 2
+
+
+def test_ratings_of_nothing_are_not_predicted() -> None:
+    rng = np.random.default_rng(5)
+    given = sentences(rng, beta=0.6, gamma=8.0, n=200)
+    assert fitted(replace(given, ratings=rng.normal(size=200))).r.value < 0.15
+
+
+def test_a_group_is_never_fitted_on_and_predicted_at_once() -> None:
+    given = sentences(np.random.default_rng(6), beta=0.6, gamma=8.0, n=200, noise=0.1)
+    given = replace(given, groups=np.arange(200) // 5)
+    mine = given.groups == 7
+    before, after = (fitted(replace(given, ratings=given.ratings + add)).scores for add in (0.0, 1000.0 * mine))
+    assert np.array_equal(before[mine], after[mine])
+    assert not np.allclose(before[~mine], after[~mine])
+
+
+def test_what_cannot_be_fitted_says_why() -> None:
+    given = sentences(np.random.default_rng(7), beta=1.0, gamma=0.0, n=60)
+    assert "19 groups of sentences" in str(fitted_linking(replace(given, groups=np.arange(60) % 19)))
+    assert "cannot be told apart" in str(fitted_linking(replace(given, n_tokens=np.full(60, 7.0))))
+    with pytest.raises(BankError, match="expected finite numbers"):
+        fitted_linking(replace(given, groups=np.arange(59)))
