@@ -20,7 +20,7 @@ from pairbank.scoring.api.layout import SIDES, ScoreColumns
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS
-from pairbank.stats.estimates.ties import signs
+from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.fitted_linking import LEAST_GROUPS, FittedLinking, RatedSentences, fitted_linking
 from pairbank.stats.scored_table.method_scores import ScoredFrame
