@@ -46,6 +46,8 @@ def site(
         folder = pairbank.write_site(bank, out, name=name, texts=texts, features=_features(features))
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     answer(site=folder, n_bytes=n_bytes)
+    if not all_texts and (Path(bank) / "manifest.json").is_file():
+        say_texts_left_out(Path(bank))
     say(f"{folder}: {number(n_bytes / 2**20, digits=1)} MiB; put it on any web server, or look at it with")
     hint(f"  python -m http.server --directory {folder} --bind 127.0.0.1")
 
@@ -83,6 +85,20 @@ def browse(
                 server.serve_forever()
             except KeyboardInterrupt:
                 say("stopped")
+
+
+def say_texts_left_out(bank: Path) -> None:
+    """Say of which corpora a site shows no texts, why, and what shows them."""
+    from pairbank.builders.corpora.registry import CORPORA
+    from pairbank.cards.bank.layout import read_manifest
+    from pairbank.cards.bank.redistribution import locked
+
+    names = locked(read_manifest(bank)["corpora"])
+    answer(texts_left_out=names)
+    own = f"no licence is stated (pairbank bank --out {bank} --licence NAME=cc-by-4.0)"
+    for is_shipped, why in ((False, own), (True, "their terms forbid redistribution")):
+        if kept := [name for name in names if (name in CORPORA) == is_shipped]:
+            say(f"Texts of {', '.join(kept)} are left out: {why}; --all-texts includes them, for your own use")
 
 
 def _features(path: Path | None) -> dict[str, ModelFeatures] | None:

@@ -264,8 +264,9 @@ def say_what_publishing_lacks(bank: Path) -> None:
     names = locked(read_manifest(bank)["corpora"])
     answer(not_publishable=names)
     if own := [name for name in names if name not in CORPORA]:
-        options = " ".join(f"--licence {name}=cc-by-4.0" for name in own)
-        hint(f"Before it can be published, say under what licence your items are: repeat this command with {options}")
+        others = f"{', '.join(own[1:4])}{f' and {len(own) - 4} more' if len(own) > 4 else ''}"
+        more = f" (and one for {others})" if others else ""
+        hint(f"To publish it, state a licence: pairbank bank --out {bank} --licence {own[0]}=cc-by-4.0{more}")
     if theirs := [name for name in names if name in CORPORA]:
         which = ", ".join(theirs)
         hint(f"It holds texts of {which} that may not be passed on; a copy without: pairbank strip {bank} --out PUBLIC")
