@@ -26,7 +26,7 @@ from pairbank.cards.bank.layout import (
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.probes import probe_problems
 from pairbank.cards.bank.redistribution import may_publish, reasons, text_columns
-from pairbank.cards.bank.tables import read_summary
+from pairbank.cards.bank.tables import long_problems, read_summary
 from pairbank.cards.bank.writing import is_unfinished
 from pairbank.cards.card.check_figures import croissant_problems, figure_problems
 from pairbank.cards.card.render import columns_of_configs, configs_of, licences_of
@@ -71,7 +71,7 @@ def check_locked(bank: str | Path, *, depth: Depth = "all", reports: Reports = "
     found = [*table_problems(root, manifest), *rating_problems(root, manifest), *probe_problems(root, manifest)]
     _stop_at(root, [*found, *_card_problems(root, manifest)])
     if depth == "all":
-        _stop_at(root, list(result_problems(root, manifest)))
+        _stop_at(root, [*result_problems(root, manifest), *long_problems(root, manifest)])
     _stop_at(root, list(_croissant_problems(root, manifest)))
     return manifest
 

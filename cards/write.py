@@ -49,7 +49,15 @@ from pairbank.cards.bank.redistribution import (
     may_publish,
     refuse_quoted_texts,
 )
-from pairbank.cards.bank.tables import add_models, read_summary, read_table, summary_of, write_summary, write_table
+from pairbank.cards.bank.tables import (
+    add_models,
+    read_summary,
+    read_table,
+    summary_of,
+    write_long,
+    write_summary,
+    write_table,
+)
 from pairbank.cards.bank.writing import rewritten, written_anew
 from pairbank.cards.card.render import bank_in, card_text, croissant_of
 from pairbank.cards.check import check_locked
@@ -224,6 +232,7 @@ def _write_tables(draft: Draft, summary: pd.DataFrame | None) -> None:
 def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *, command: str = "") -> Path:
     """Write the card and, last, the manifest with the hash of every file; return the folder."""
     add_models(root, manifest)
+    write_long(root, manifest)
     manifest |= {
         "pairbank": version("pairbank"),
         "command": command or manifest.get("command", ""),

@@ -245,8 +245,8 @@ def proposed_map(header: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> st
     sentences = sentences or [name for name in header if _are_texts(texts(rows, name)) and _mean_words(rows, name) > 1]
     sides = likely_sides(header, rows) if len(sentences) > 1 and not rater else None
     if sides is not None and _alike(rows, *sides) >= _LEAST_ALIKE:
-        others = {"phenomenon": _first(header, _CLASS, words), "pair_id": _first(header, _ITEM, words)}
-        return _toml("pairs", {"target_good": sides[0], "target_bad": sides[1], **others}, {}, {})
+        more = {"phenomenon": _first(header, _CLASS, words), "pair_id": _first(header, _ITEM, words)}
+        return _toml("pairs", {"target_good": sides[0], "target_bad": sides[1], **more}, {}, {})
     sentence = max(sentences, key=lambda name: _mean_words(rows, name), default="FILL_IN")
     item = next((name for name in header if _ITEM.search(words[name]) and _repeats(rows, name)), "")
     used = {sentence, rater, item, *raters, cell}

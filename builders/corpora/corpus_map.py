@@ -19,7 +19,7 @@ from pairbank.builders.corpora.cells import kept_in
 from pairbank.builders.corpora.column_map import ColumnMap, Row, ShapedRow, plain_value
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows
 from pairbank.builders.corpora.declared import CorpusFile, OwnFile, facts_of
-from pairbank.builders.corpora.judgments import RatingRules
+from pairbank.builders.corpora.judgments import Judgments, RatingRules
 from pairbank.builders.corpora.map_file import KEYS, map_of
 from pairbank.builders.corpora.tabular_items import LABEL, mapped_item
 from pairbank.builders.ratings import Rated, Raters, judged
@@ -148,6 +148,12 @@ class CorpusMap:
                 with reading(where, CorpusError):
                     data = read()
                 rows = table_rows_of(data, Path(path).suffix, column_map.format, where)
+                if column_map.rater and self.facts.ratings is not None:
+                    judgments = Judgments(rules=self.facts.ratings)
+                    judgments.add(column_map, rows, where, with_commas=False)
+                    for fault in judgments.faults:
+                        raise fault
+                    rows = iter(judgments.rows(0))
                 fields = tables.fields(path) or {}
                 for n, shaped in enumerate(column_map.shaped(rows, where, _refuse), 1):
                     seen |= shaped.good.keys() if n == 1 else set()

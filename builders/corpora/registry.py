@@ -36,6 +36,7 @@ from pairbank.errors import unknown_name
 from pairbank.plugins import plugins, whose
 
 PAIR_MAPS = (
+    "lm-syneval",
     "multiblimp",
     "blimp-nl",
     "rublimp",
@@ -49,8 +50,8 @@ PAIR_MAPS = (
     "morcela",
 )
 """Corpora of pairs that are only a mapping."""
-SENTENCE_MAPS = ("jcola", "rucola", "escola", "colac")
-"""Corpora of labelled sentences that are only a mapping."""
+SENTENCE_MAPS = ("jcola", "rucola", "escola", "colac", "mega-veridicality", "mega-negraising")
+"""Corpora of labelled or rated sentences that are only a mapping."""
 
 OURS: Mapping[str, Corpus] = {
     corpus.name: corpus

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from pairbank.builders.sources.readers import (
 from pairbank.builders.sources.sheets import rows_of_workbook
 from pairbank.errors import CorpusError
 
-FORMATS = (".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx")
+FORMATS = (".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx", ".pickle")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +71,9 @@ def table_rows_of(data: bytes, suffix: str, how: TableFormat, where: str) -> Ite
     if suffix == ".xlsx":
         yield from _with_header(padded(rows_of_workbook(data, where, how.sheet), how.header), how, where)
         return
+    if suffix == ".pickle":
+        yield from _pickled(data, where)
+        return
     text = decode(data, where, how.encoding or "utf-8-sig")
     if suffix == ".jsonl":
         lines = (pair for pair in enumerate(text.split("\n"), 1) if pair[1].strip())
@@ -78,6 +82,30 @@ def table_rows_of(data: bytes, suffix: str, how: TableFormat, where: str) -> Ite
         yield from json_rows(text, where)
     else:
         yield from _delimited(text, how.delimiter or ("," if suffix == ".csv" else "\t"), how, where)
+
+
+class _Plain(pickle.Unpickler):
+    """Reads numbers, texts, lists and dicts; a pickle that names a class or function could run code, and is refused."""
+
+    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 - as its base has it
+        raise pickle.UnpicklingError(f"it names {module}.{name}, and only plain data are read")
+
+
+def _pickled(data: bytes, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows of a pickled dict from a condition to tuples of sentences; columns 0, 1, 2 and `condition`."""
+    try:
+        found = _Plain(io.BytesIO(data)).load()
+    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, IndexError, KeyError, AttributeError) as error:
+        raise CorpusError(f"{where}: not a pickle of plain data ({error}); get the file again") from error
+    if not isinstance(found, dict) or not all(isinstance(rows, list) for rows in found.values()):
+        raise CorpusError(f"{where}: expected a dict from conditions to lists of sentences; get the file again")
+    pairs = ((condition, row) for condition, rows in found.items() for row in rows)
+    for number, (condition, row) in enumerate(pairs, 1):
+        if not isinstance(row, tuple | list) or not all(isinstance(text, str) for text in row):
+            raise CorpusError(
+                f"{where}, row {number}: {str(row)[:80]!r}, expected a tuple of sentences; get the file again"
+            )
+        yield number, {"condition": str(condition)} | {str(place): text for place, text in enumerate(row)}
 
 
 def padded(found: Iterator[tuple[int, list[str]]], header: Sequence[str] = ()) -> Iterator[tuple[int, list[str]]]:

@@ -5,6 +5,7 @@ Any file system, `load_dataset` and the Hub accept them, whatever the names.
 README.md                              the dataset card; its `configs:` are what `load_dataset` reads
 data/<corpus>/items.parquet            config `<corpus>`, split `items`
 scores/<corpus>/<model>.parquet        config `<corpus>_scored`, one split a model
+long/<corpus>/<model>.parquet          config `<corpus>_long`, one split a model: a row per item and method
 probes/<corpus>/{layers,groups}/<model>.parquet   what probes found in hidden states; not among the configs
 prompts/<id>.toml                      what a method asks, word for word
 ratings/<corpus>.parquet               config `<corpus>_ratings`, split `ratings`: individual ratings of its items
@@ -35,9 +36,11 @@ REPORTS = "reports"
 RECORD = ".published.json"
 """What was published last, and where; stays on this machine."""
 RATINGS = "ratings"
+LONG = "long"
+"""Folder, and key of the manifest: whether each scored table has its long view, which banks of before lack."""
 PROBES = "probes"
 PROMPTS = "prompts"
-FOLDERS = ("data", "scores", RATINGS, PROBES, PROMPTS, "results", REPORTS)
+FOLDERS = ("data", "scores", LONG, RATINGS, PROBES, PROMPTS, "results", REPORTS)
 SUBMISSIONS = "submissions"
 INDEX = f"{SUBMISSIONS}/index.json"
 """What became of each submission to a shared bank; it is no part of the bank, and is published with it."""
@@ -76,6 +79,11 @@ def scores_path(corpus: str, slug: str) -> str:
     return f"scores/{config_name(corpus)}/{slug}.parquet"
 
 
+def long_path(corpus: str, slug: str) -> str:
+    """Return where the long view of a model's scores of a corpus stands."""
+    return f"{LONG}/{scores_path(corpus, slug).partition('/')[2]}"
+
+
 def ratings_path(corpus: str) -> str:
     """Return where the ratings of a corpus's items stand."""
     return f"{RATINGS}/{config_name(corpus)}.parquet"
@@ -104,6 +112,7 @@ def data_files(manifest: Mapping[str, Any]) -> list[str]:
     """Return the paths of all parquet files that the manifest says the bank has."""
     files = [items_path(name) for name in manifest["corpora"]]
     files += [scores_path(corpus, slug) for corpus, slug in tables(manifest)]
+    files += [long_path(corpus, slug) for corpus, slug in tables(manifest) if manifest.get(LONG)]
     files += [ratings_path(name) for name in manifest.get(RATINGS, {})]
     return sorted([*files, *([SUMMARY] if manifest["scores"] else [])])
 

@@ -43,6 +43,7 @@ def manifest_problems(manifest: Mapping[str, Any]) -> list[str]:
     if wrong:
         return wrong
     found = [f"{name} is {_short(x)}; expected a text" for name, x in _texts(manifest) if not isinstance(x, str)]
+    found += [f"long is {_short(x)}; expected true" for x in [manifest.get("long", True)] if x is not True]
     for name, facts in corpora.items():
         found += [f"corpus {name[:80]!r}: {problem}" for problem in _corpus_problems(name, facts)]
     for name, models in scores.items():

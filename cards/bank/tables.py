@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from pairbank.cards.bank.layout import SUMMARY, scores_path, tables
+from pairbank.cards.bank.layout import LONG, SUMMARY, long_path, scores_path, tables
 from pairbank.errors import BankError
-from pairbank.files import read_parquet, write_parquet
+from pairbank.files import read_parquet, sha256_of_file, write_parquet
+from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.scored import MODEL, Scored, dataset_of, open_scored, read_scored
 from pairbank.stats.scored_table.summary_row import DTYPES, PARADIGM_DTYPES
 
@@ -41,6 +43,84 @@ def add_models(root: Path, manifest: Mapping[str, Any]) -> None:
         path = root / scores_path(corpus, slug)
         if MODEL not in pq.read_schema(path).names:
             read_scored(path).save(path)
+
+
+LONG_COLUMNS: Mapping[str, str] = {
+    "item_id": "the item, in the config of its corpus",
+    "model": "name of the model whose scores these are",
+    "method": "how the item was scored",
+    "good": "score of the better side, in the method's unit",
+    "bad": "score of the worse side; null where there is none",
+    "delta": "good - bad, or a method's own preference; null of one side",
+}
+"""Columns of the long view -> meaning."""
+_MADE_FROM = b"pairbank_scores_sha256"
+"""Key in the file's metadata: the hash of the scored table that a long view was made from."""
+
+
+def long_table(path: Path, methods: Iterable[str]) -> pa.Table:
+    """Return the long view of a scored table: one row per item and method that gave it a number.
+
+    Args:
+        path: of the scored table.
+        methods: those of its signature.
+    """
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    there = set(pq.read_schema(path).names)
+    text, number = pa.string(), pa.float64()
+    schema = pa.schema([(name, text if at < 3 else number) for at, name in enumerate(LONG_COLUMNS)])
+    parts = []
+    for method in sorted(methods):
+        own = ScoreColumns(method)
+        names = [own.good, own.bad, own.delta]
+        held = [name for name in names if name in there]
+        table = read_parquet(path, ["item_id", MODEL, *held])
+        nothing = pa.nulls(len(table), number)
+        numbers = [table.column(name) if name in there else nothing for name in names]
+        columns = [table.column("item_id"), table.column(MODEL), pa.repeat(method, len(table)), *numbers]
+        has_number = functools.reduce(pc.or_, (pc.is_valid(column) for column in numbers))
+        part = pa.table(columns, names=schema.names).filter(has_number)
+        parts.append(part.select(schema.names).cast(schema))
+    return pa.concat_tables(parts) if parts else schema.empty_table()
+
+
+def write_long(root: Path, manifest: dict[str, Any]) -> None:
+    """Write the long view of each scored table that is new or has changed; remove those of tables that are gone."""
+    import pyarrow.parquet as pq
+
+    wanted = {root / long_path(corpus, slug): (corpus, slug) for corpus, slug in tables(manifest)}
+    for path in (root / LONG).rglob("*.parquet"):
+        if path not in wanted:
+            path.unlink()
+    for path, (corpus, slug) in wanted.items():
+        source = root / scores_path(corpus, slug)
+        digest = sha256_of_file(source).encode()
+        if not path.is_file() or (pq.read_schema(path).metadata or {}).get(_MADE_FROM) != digest:
+            made = long_table(source, manifest["scores"][corpus][slug]["methods"])
+            write_parquet(path, made.replace_schema_metadata({_MADE_FROM: digest}))
+    manifest.pop(LONG, None)
+    if wanted:
+        manifest[LONG] = True
+
+
+def long_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield every long view that does not hold what its scored table does."""
+    for corpus, slug in tables(manifest) if manifest.get(LONG) else ():
+        made = long_table(root / scores_path(corpus, slug), manifest["scores"][corpus][slug]["methods"])
+        held = read_parquet(root / long_path(corpus, slug))
+        if held.schema.names != made.schema.names or not _same(held.cast(made.schema), made):
+            yield f"{long_path(corpus, slug)}: not what {scores_path(corpus, slug)} holds"
+
+
+def _same(one: pa.Table, other: pa.Table) -> bool:
+    """Return whether two long views hold the same; NaN is NaN."""
+    pairs = [(one.column(name), other.column(name)) for name in one.schema.names]
+    return len(one) == len(other) and all(
+        np.array_equal(a.to_numpy(), b.to_numpy(), equal_nan=True) if pa.types.is_floating(a.type) else a.equals(b)
+        for a, b in pairs
+    )
 
 
 def write_summary(path: Path, summary: pd.DataFrame) -> None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.ratings import RATING_COLUMNS
 from pairbank.builders.schema.columns import COLUMNS
+from pairbank.cards.bank.layout import LONG
+from pairbank.cards.bank.tables import LONG_COLUMNS
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, columns_of
 
 if TYPE_CHECKING:
@@ -185,6 +187,8 @@ def described(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> 
         name: Entry(column=name, type="", unit=unit, meaning=meaning)
         for name, (unit, meaning) in (RATINGS if manifest.get("ratings") else {}).items()
     }
+    if manifest.get(LONG):
+        found |= {name: Entry(column=name, type="", unit="", meaning=told) for name, told in LONG_COLUMNS.items()}
     for entry in dictionary(manifest, contents):
         if entry.column.startswith(f"{METHOD}_"):
             names = (entry.column.replace(METHOD, method, 1) for method in entry.where)

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.bank.layout import (
+    LONG,
     RATINGS,
     REPORTS,
     config_name,
     data_files,
     items_path,
+    long_path,
     ratings_path,
     scores_path,
 )
@@ -263,6 +265,9 @@ def configs_of(manifest: Mapping[str, Any], hashes: Mapping[str, str]) -> list[d
         if models := manifest["scores"].get(name, {}):
             splits = {slug: scores_path(name, slug) for slug in sorted(models)}
             configs.append(_config(f"{config}_scored", splits, hashes))
+            if manifest.get(LONG):
+                long = {slug: long_path(name, slug) for slug in sorted(models)}
+                configs.append(_config(long_config(manifest, name), long, hashes))
         if name in manifest.get(RATINGS, {}):
             configs.append(_config(f"{config}_ratings", {"ratings": ratings_path(name)}, hashes))
     if manifest["scores"]:
@@ -270,6 +275,12 @@ def configs_of(manifest: Mapping[str, Any], hashes: Mapping[str, str]) -> list[d
     first_scored = next((c for c in configs if c["config_name"].endswith("_scored")), configs[0])
     first_scored["default"] = True
     return configs
+
+
+def long_config(manifest: Mapping[str, Any], corpus: str) -> str:
+    """Return the config of a corpus's long view; no other corpus is called so."""
+    name = f"{config_name(corpus)}_long"
+    return f"{name}_view" if name in {config_name(other) for other in manifest["corpora"]} else name
 
 
 def _config(name: str, splits: Mapping[str, str], hashes: Mapping[str, str]) -> dict[str, Any]:
@@ -332,6 +343,7 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "history": bank.manifest.get("history", []),
         "contact": bank.manifest.get("contact", ""),
         "example_items": items_path(example),
+        "example_long": long_config(bank.manifest, example) if bank.manifest.get(LONG) and scores.get(example) else "",
         "example_scores": scores_path(example, min(scores[example])) if scores.get(example) else "",
         "where": name if name == THIS_BANK else f"hf://datasets/{name}",
         "download": name if name == THIS_BANK else f"https://huggingface.co/datasets/{name}/resolve/main",

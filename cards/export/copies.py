@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pairbank.cards.bank.layout import MANIFEST, data_files, read_manifest
+from pairbank.cards.bank.layout import LONG, MANIFEST, data_files, read_manifest
 from pairbank.errors import OutputError, unknown_name
 from pairbank.files import read_parquet, write_json
 from pairbank.scoring.signature import METADATA_KEY
@@ -94,7 +94,8 @@ def _tables(sources: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
     """Yield each parquet file and where its copy stands in the folder."""
     for source in sources:
         if (source / MANIFEST).is_file():
-            yield from ((source / path, Path(path)) for path in data_files(read_manifest(source)))
+            paths = (path for path in data_files(read_manifest(source)) if not path.startswith(f"{LONG}/"))
+            yield from ((source / path, Path(path)) for path in paths)
         elif source.is_dir():
             read_manifest(source)
         else:

@@ -339,8 +339,9 @@ def say_what_publishing_lacks(bank: Path) -> None:
     names = locked(read_manifest(bank)["corpora"])
     answer(not_publishable=names)
     if own := [name for name in names if name not in CORPORA]:
-        options = " ".join(f"--licence {name}=cc-by-4.0" for name in own)
-        hint(f"Before it can be published, say under what licence your items are: repeat this command with {options}")
+        others = f"{', '.join(own[1:4])}{f' and {len(own) - 4} more' if len(own) > 4 else ''}"
+        more = f" (and one for {others})" if others else ""
+        hint(f"To publish it, state a licence: pairbank bank --out {bank} --licence {own[0]}=cc-by-4.0{more}")
     if theirs := [name for name in names if name in CORPORA]:
         which = ", ".join(theirs)
         hint(f"It holds texts of {which} that may not be passed on; a copy without: pairbank strip {bank} --out PUBLIC")
@@ -388,6 +389,8 @@ def site(
         folder = pairbank.write_site(bank, out, name=name, texts=texts, features=_features(features))
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     answer(site=folder, n_bytes=n_bytes)
+    if not all_texts and (Path(bank) / "manifest.json").is_file():
+        say_texts_left_out(Path(bank))
     say(f"{folder}: {number(n_bytes / 2**20, digits=1)} MiB; put it on any web server, or look at it with")
     hint(f"  python -m http.server --directory {folder} --bind 127.0.0.1")
 
@@ -425,6 +428,20 @@ def browse(
                 server.serve_forever()
             except KeyboardInterrupt:
                 say("stopped")
+
+
+def say_texts_left_out(bank: Path) -> None:
+    """Say of which corpora a site shows no texts, why, and what shows them."""
+    from pairbank.builders.corpora.registry import CORPORA
+    from pairbank.cards.bank.layout import read_manifest
+    from pairbank.cards.bank.redistribution import locked
+
+    names = locked(read_manifest(bank)["corpora"])
+    answer(texts_left_out=names)
+    own = f"no licence is stated (pairbank bank --out {bank} --licence NAME=cc-by-4.0)"
+    for is_shipped, why in ((False, own), (True, "their terms forbid redistribution")):
+        if kept := [name for name in names if (name in CORPORA) == is_shipped]:
+            say(f"Texts of {', '.join(kept)} are left out: {why}; --all-texts includes them, for your own use")
 
 
 def _features(path: Path | None) -> dict[str, ModelFeatures] | None:

@@ -284,10 +284,10 @@ def test_rules_with_a_fault_say_what_was_expected(tmp_path: Path, old: str, new:
             "[corpus]\ntitel = 'x'\n[columns]\ntarget_good = 'a'\ntarget_bad = 'b'\n",
             "unknown key 'corpus.titel'; did you",
         ),
-        ("layout = 'pairs'\n[[tables]]\npath = 'a.csv'\n", r"layout beside \[\[tables\]\]; put them into the tables"),
+        ("layout = 'pairs'\n[[tables]]\npath = 'a.csv'\n", r"layout beside \[\[tables\]\]; put them into"),
         (
-            "[[tables]]\npath = '{subset}.csv'\ncolumns.target_good = 'a'\ncolumns.target_bad = 'b'\nfixed.subset = '{part}'\n",
-            r"no field of path '\{subset\}.csv' in .* 'part'",
+            "[[tables]]\npath = '{subset}.csv'\ncolumns = {target_good='a', target_bad='b'}\nfixed.subset = '{x}'\n",
+            r"no field of path '\{subset\}.csv' in .* 'x'",
         ),
         ("[[tables]]\npath = '{a}/{a}.csv'\n", r"\{a\} occurs twice in path"),
         (
