@@ -77,7 +77,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
         measuring.neuro,
         measuring.unigrams,
         measuring.words,
-        scoring.bench,
+        plan.bench,
         plan.compare_engines,
         models.models,
         plan.plan,

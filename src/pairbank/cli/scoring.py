@@ -1,4 +1,4 @@
-"""`pairbank score`, `import` and `bench`: from items and a model to scored tables."""
+"""`pairbank score`, `import` and `cut`: from items and a model to scored tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import typer
 
@@ -23,7 +23,7 @@ from pairbank.cli.cluster import (
 )
 from pairbank.cli.display.console import Downloads, bars, fresh_stats, quiet_bars, say_report, say_work, status, work_of
 from pairbank.cli.display.output import answer, say, warn
-from pairbank.cli.display.tables import Wrong, WrongBy, say_wrong, show
+from pairbank.cli.display.tables import Wrong, WrongBy, say_wrong
 from pairbank.cli.options import (
     MORE,
     Columns,
@@ -43,6 +43,7 @@ from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
     import datasets
+    import pandas as pd
 
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.applicability import Chosen
@@ -258,16 +259,20 @@ def _sampled(
 
 def _save_draws(scored: Scored, out: Path) -> None:
     """Write the sampled answers, if there are any, as a table of ratings beside the scored table."""
+    if any(layout.get("samples") for layout in scored.layouts):
+        ratings = scored.ratings()
+        path = _write_ratings(ratings, out.with_name(f"{out.stem}.draws.parquet"), kind="draws")
+        say(f"{path}: {len(ratings):,} sampled answers as ratings, a rater per draw")
+
+
+def _write_ratings(ratings: pd.DataFrame, path: Path, *, kind: Literal["ratings", "draws"]) -> Path:
     import pyarrow as pa
 
     from pairbank.files import write_parquet
 
-    if not any(layout.get("samples") for layout in scored.layouts):
-        return
-    path, ratings = out.with_name(f"{out.stem}.draws.parquet"), scored.ratings()
     write_parquet(path, pa.Table.from_pandas(ratings, preserve_index=False))
-    answer(draws=[{"out": path, "n_ratings": len(ratings), "n_raters": ratings["rater"].nunique()}])
-    say(f"{path}: {len(ratings):,} sampled answers as ratings, a rater per draw")
+    answer(**{kind: [{"out": path, "n_ratings": len(ratings), "n_raters": ratings["rater"].nunique()}]})
+    return path
 
 
 def _with_scores(scored: Scored) -> list[str]:
@@ -363,10 +368,7 @@ def import_(
     Example: pairbank import --from lm-eval lm_eval_output --items blimp --out imported
     Example: pairbank import --from kauf-2023 --out imported
     """
-    import pyarrow as pa
-
     import pairbank
-    from pairbank.files import write_parquet
     from pairbank.scoring.importing.published import published_files
 
     if source is not None and (profile or column or score):
@@ -392,22 +394,16 @@ def import_(
             )
             found = pairbank.Imports(tables=tables, left_out=[], stated=[])
         paths = [table.save(out / f"{table.model_slug}.parquet") for table in found.tables]
-        judged = {out / "ratings" / f"{corpus}.parquet": table for corpus, table in found.ratings.items()}
-        for path, ratings in judged.items():
-            write_parquet(path, pa.Table.from_pandas(ratings, preserve_index=False))
-        slugs = {table.model: table.model_slug for table in found.tables}
-        drawn = {out / "ratings" / f"{slugs[name]}.parquet": table for name, table in found.draws.items()}
-        for path, ratings in drawn.items():
-            write_parquet(path, pa.Table.from_pandas(ratings, preserve_index=False))
     for path, table in zip(paths, found.tables, strict=True):
         methods = (_with_flags(name, table.signature["n_by_flag"].get(name, {})) for name in table.methods)
         answer(imported=[{"out": path, "model": table.model, "n_items": len(table), "methods": table.methods}])
         say(f"{path}: {len(table):,} items with {', '.join(methods)}")
-    for path, ratings in judged.items():
-        answer(draws=[{"out": path, "n_ratings": len(ratings), "n_raters": ratings["rater"].nunique()}])
+    slugs = {table.model: table.model_slug for table in found.tables}
+    for name, ratings in found.ratings.items():
+        path = _write_ratings(ratings, out / "ratings" / f"{name}.parquet", kind="ratings")
         say(f"{path}: {len(ratings):,} ratings of {ratings['rater'].nunique():,} people, for `pairbank bank --ratings`")
-    for path, ratings in drawn.items():
-        answer(ratings=[{"out": path, "n_ratings": len(ratings), "n_raters": ratings["rater"].nunique()}])
+    for name, ratings in found.draws.items():
+        path = _write_ratings(ratings, out / "ratings" / f"{slugs[name]}.parquet", kind="draws")
         say(f"{path}: {len(ratings):,} sampled answers, for `pairbank report --set raters.ratings={path}`")
     for line in (*found.left_out, *found.stated):
         say(str(line))
@@ -490,59 +486,6 @@ def _scale(value: str) -> list[float]:
 def _with_flags(method: str, n_by_flag: Mapping[str, int]) -> str:
     said = ", ".join(f"{n:,} {flag.replace('_', ' ')}" for flag, n in n_by_flag.items())
     return f"{method} ({said})" if said else method
-
-
-@takes_model_options
-def bench(
-    model: Annotated[str, typer.Option(help="demo, a folder, or a Hub id of a causal model.")] = "demo",
-    pairs: Annotated[int, typer.Option(min=2, help="Number of sentence pairs scored directly.")] = 200,
-    prompts: Annotated[int, typer.Option(min=1, help="Number of pairs prompted (forced choice in both orders).")] = 30,
-    whole: Annotated[int, typer.Option(min=0, help="Number of pairs from whole paradigms, scored directly.")] = 0,
-    repeats: Annotated[int, typer.Option(min=1, help="Number of repeats; the median is reported.")] = 3,
-    data_dir: DataDir = None,
-    *,
-    options: LoadOptions,
-) -> None:
-    """Benchmark scoring against the bare forward pass, minicons and lm-evaluation-harness.
-
-    BLiMP sentences with --data-dir, else the starter corpus. Other tools take part if they are installed. Each of
-    their runs is between two of pairbank's. Ratios are their wall-clock and CPU time relative to pairbank.
-
-    Example: pairbank bench --model demo --pairs 200
-    """
-    import dataclasses
-
-    import pandas as pd
-
-    import pairbank
-    from pairbank.scoring.bench import bench as timed
-    from pairbank.scoring.models.causal import CausalScorer
-
-    with quiet_bars():
-        scorer = load(model, **options)
-        if not isinstance(scorer, CausalScorer):
-            raise typer.BadParameter(f"{model!r} is not a causal model; bench compares causal models")
-        items = (
-            pairbank.load_corpus("starter", subset="minimal-pairs")
-            if data_dir is None
-            else pairbank.load_corpus("blimp", data_dir=data_dir)
-        )
-        drawn = items.shuffle(seed=1)
-        rows = []
-        for workload, method, source, n_pairs in (
-            ("random pairs", "direct", drawn, pairs),
-            ("whole paradigms", "direct", items, whole),
-            ("forced choice", "meta_question_simple", drawn, prompts),
-        ):
-            if n_pairs:
-                with status(f"timing {workload}"):
-                    some = source.select(range(min(n_pairs, len(source))))
-                    made = timed(scorer, some, method=method, repeats=repeats)
-                    rows += [{**dataclasses.asdict(row), "workload": workload} for row in made]
-    table = pd.DataFrame(rows)
-    for name in ("wall_seconds", "cpu_seconds", "wall_ratio", "cpu_ratio", "worst_difference_nats"):
-        table[name] = table[name].round(6 if name.endswith("nats") else 3)
-    show(table, name="timings")
 
 
 def load(model: str, /, **options: Unpack[LoadOptions]) -> Scorer:
