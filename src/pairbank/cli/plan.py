@@ -1,4 +1,4 @@
-"""`plan`: the cost of a study. `bench`: runtime beside other tools. `compare-engines`: the same items by several engines."""
+"""`plan`: the cost of a study. `bench`: runtime beside other tools. `compare-engines`: one model by several engines."""
 
 from __future__ import annotations
 
