@@ -246,7 +246,7 @@ def test_judgments_are_held_against_binary_ratings_and_other_scales_are_not_comp
 def test_single_sentences_have_distributions_too() -> None:
     pairs = with_answers("knows", knows=True)
     frame = pairs.frame.assign(task="sentence", target_bad=None, human_bad=np.nan)
-    missing = [name for name in frame if str(name).endswith(("_bad", "_delta")) and name != "human_bad"]
+    missing = [str(name) for name in frame if str(name).endswith(("_bad", "_delta")) and name != "human_bad"]
     frame[missing] = np.nan
     frame["rating_logprobs"] = [[*one[:7], *[np.nan] * 7] for one in frame["rating_logprobs"]]
     frame["yes_logprobs"] = [[*one[:2], np.nan, np.nan] for one in frame["yes_logprobs"]]
