@@ -282,6 +282,11 @@ def _sentence_scores(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
     return scores
 
 
+def _of_sentences(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
+    """Return the log-probabilities of single sentences, NaN of presentations that show a worse side."""
+    return layout.reshape(np.array(frame[ScoreColumns(layout.method).logprobs].to_list(), dtype=np.float64))
+
+
 def _says_yes(frame: pd.DataFrame, layout: MethodLayout, sentence_score: FloatArray) -> FloatArray:
     """Return how often a judgment says yes of each single sentence: its presentations show the better side alone."""
     scored = ~np.isnan(sentence_score)
@@ -293,8 +298,7 @@ def _says_yes(frame: pd.DataFrame, layout: MethodLayout, sentence_score: FloatAr
     if layout.has_decisions:
         chosen = _decisions(frame[scored], layout)
     else:
-        lists = frame.loc[scored, ScoreColumns(layout.method).logprobs].to_list()
-        logprobs = layout.reshape(np.array(lists, dtype=np.float64))
+        logprobs = _of_sentences(frame[scored], layout)
         top = is_tie(logprobs - logprobs.max(axis=-1, keepdims=True))
         chosen = np.where(np.isnan(logprobs), np.nan, top / np.maximum(top.sum(axis=-1, keepdims=True), 1))
     yes = chosen[:, np.arange(len(layout.correct)), list(layout.correct)]
@@ -476,7 +480,9 @@ def answer_shares(scores: MethodScores, frame: pd.DataFrame) -> AnswerShares | N
     if layout.samples:
         of_presentations = _drawn_shares(frame, layout, points[order])
     else:
-        nats = scores.logprobs_nats
+        nats = scores.logprobs_nats.copy()
+        if scores.rates.any():
+            nats[scores.rates] = _of_sentences(frame[scores.rates], layout)
         weights = np.exp(nats - nats.max(axis=2, keepdims=True))
         of_presentations = weights / weights.sum(axis=2, keepdims=True)
         if not is_rating:

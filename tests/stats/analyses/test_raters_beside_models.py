@@ -261,3 +261,22 @@ def test_judgments_are_held_against_binary_ratings_and_other_scales_are_not_comp
     [row] = distances[distances["of"] == "model"].to_dict("records")
     assert row["value"] == pytest.approx((accepted - 0.75).abs().mean())
     assert "distances" not in made([table], rated.assign(scale="magnitude-estimation-z")).tables
+
+
+def test_single_sentences_have_distributions_too() -> None:
+    pairs = with_answers("knows", knows=True)
+    frame = pairs.frame.assign(task="sentence", target_bad=None, human_bad=np.nan)
+    missing = [str(name) for name in frame if str(name).endswith(("_bad", "_delta")) and name != "human_bad"]
+    frame[missing] = np.nan
+    frame["rating_logprobs"] = [[*one[:7], *[np.nan] * 7] for one in frame["rating_logprobs"]]
+    frame["yes_logprobs"] = [[*one[:2], np.nan, np.nan] for one in frame["yes_logprobs"]]
+    frame[f"{DRAWN.method}_draws"] = [[*one[:8], *[np.nan] * 8] for one in frame[f"{DRAWN.method}_draws"]]
+    rated = likert(pairs, n_raters=6)
+    rated = rated[rated["side"] == "good"]
+    of_pairs, alone = (
+        keyed(made([table], rated).tables["distances"], "method", "of")
+        for table in (pairs, replace(pairs, frame=frame))
+    )
+    for method in ("rating", DRAWN.method):
+        one, both = alone[method, "model"], of_pairs[method, "model"]
+        assert (one["n"], one["value"], one["low"]) == (both["n"], both["value"], both["low"])
