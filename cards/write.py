@@ -219,8 +219,8 @@ def _leave_out_texts(draft: Draft, texts: Texts, reports: Path) -> None:
 
 
 def _write_tables(draft: Draft, summary: pd.DataFrame | None) -> None:
-    for name, items in draft.items.items():
-        write_table(draft.root / items_path(name), items)
+    for name in draft.items:
+        write_table(draft.root / items_path(name), draft.items_of(name))
     for (corpus, slug), table in draft.scored.items():
         table.save(draft.root / scores_path(corpus, slug))
     for name, judged in draft.ratings.items():

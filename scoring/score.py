@@ -10,7 +10,7 @@ import functools
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
@@ -21,6 +21,7 @@ from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.method import Method, WritingMethod
+from pairbank.scoring.api.model import ScoringStats
 from pairbank.scoring.api.names import NO_UNIGRAMS, MethodName
 from pairbank.scoring.methods.fewshot import Pool
 from pairbank.scoring.methods.registry import FAMILIES, in_order
@@ -99,9 +100,13 @@ def score(
         work.share_out(model, units, tell)
         is_stored = True
     shards: dict[str, list[pa.Table]] = {method.name: [] for method in work.methods}
-    for tables in work.stored(units) if is_stored else work.tables(units, tell):
+    run = work.run()
+    if isinstance(model, _Absent) and model.joining is not None:
+        model.joining.refuse_missing(work, run, units)
+    for tables in work.stored(run, units) if is_stored else work.tables(run, units, tell):
         for name, table in tables.items():
             shards[name].append(table)
+    run.pack(shards)
     signature = _signature(items, model, work.methods, over_length=over_length, seed=seed)
     signature["n_by_flag"] = {name: _n_by_flag(name, parts) for name, parts in shards.items()}
     for note in counts_lacking(signature):
@@ -123,6 +128,43 @@ def score_stored(items: datasets.Dataset, info: ModelInfo, **asked: Unpack[Asked
         return None
 
 
+def stored_model(info: ModelInfo, joining: Joining) -> Scorer:
+    """Return what stands for a model whose scores are all stored, in parts; `score` with it names those that are not.
+
+    Args:
+        info: of the model (`pairbank.scoring.models.load.remembered`).
+        joining: counts the units of the corpora and models before.
+    """
+    return cast("Scorer", _Absent(info, joining))
+
+
+@dataclass(slots=True, kw_only=True)
+class Joining:
+    """A run that puts parts together and scores nothing."""
+
+    of: int
+    """How many parts."""
+    n_before: int = 0
+    """Units of the corpora and models so far."""
+
+    def refuse_missing(self, work: _Work, run: Run, units: Sequence[Unit]) -> None:
+        """Refuse if units are not stored.
+
+        Raises:
+            ScoringError: names their parts.
+        """
+        missing = [unit for unit in units if run.missing(work.rows(unit), unit.methods)]
+        parts = sorted({(self.n_before + unit.number) % self.of + 1 for unit in missing})
+        self.n_before += len(units)
+        if missing:
+            first = work.rows(missing[0])[0]["item_id"]
+            named = ", ".join(f"{part}/{self.of}" for part in parts)
+            raise ScoringError(
+                f"{len(missing)} of {len(units)} units by {work.model.info.name} are not stored, the first from item "
+                f"{first}: run --part {named} with the same options and cache folder (PAIRBANK_CACHE), then join again"
+            )
+
+
 class _NotStoredError(ScoringError):
     """A model is needed that was not loaded."""
 
@@ -132,6 +174,8 @@ class _Absent:
     """A model of which only is known what it is."""
 
     info: ModelInfo
+    joining: Joining | None = None
+    stats: ScoringStats = field(default_factory=ScoringStats)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - it has nothing else
         raise _NotStoredError(f"{self.info.name}: {name} needs the model")
@@ -179,7 +223,7 @@ def score_part(
     if isinstance(model, Workers):
         work.share_out(model, chosen, tell)
     else:
-        for _tables in work.tables(chosen, tell):
+        for _tables in work.tables(work.run(), chosen, tell):
             pass
     return PartScored(n_units=len(chosen), n_units_of_all=len(units))
 
@@ -228,9 +272,13 @@ class _Work:
         found: list[dict[str, Any]] = self.items.select(range(unit.start, unit.stop)).to_list()
         return found
 
-    def tables(self, units: Sequence[Unit], tell: Progress) -> Iterator[dict[str, pa.Table]]:
+    def run(self) -> Run:
+        """Return what scores a unit."""
+        return self.recipe.run(self.model, self.methods)
+
+    def tables(self, run: Run, units: Sequence[Unit], tell: Progress) -> Iterator[dict[str, pa.Table]]:
         """Yield each unit's columns, from the store or scored now."""
-        run, n_items = self.recipe.run(self.model, self.methods), self._n_items(units)
+        n_items = self._n_items(units)
         work = efforts(units, self.items.__getitem__, len(self.items), run.reader)
         an_item = n_items / sum(work) if work else 0.0
         n_done = 0.0
@@ -243,15 +291,14 @@ class _Work:
             n_done += effort * an_item
             tell(round(n_done, 6), n_items)
 
-    def stored(self, units: Sequence[Unit]) -> Iterator[dict[str, pa.Table]]:
+    def stored(self, run: Run, units: Sequence[Unit]) -> Iterator[dict[str, pa.Table]]:
         """Yield each unit's columns, which workers scored."""
-        run = self.recipe.run(self.model, self.methods)
         for unit in units:
             yield run.shard(self.rows(unit), unit.methods, lambda _share: None)
 
     def share_out(self, workers: Workers, units: Sequence[Unit], tell: Progress) -> None:
         """Let workers score what of these units is not stored; this process stores it."""
-        run: Run = self.recipe.run(self.model, self.methods)
+        run = self.run()
         jobs = [
             Job(
                 unit=unit.number,

@@ -67,6 +67,11 @@ class Scored:
         return self.dataset.select_columns(list(columns))
 
     @property
+    def is_stored(self) -> bool:
+        """Whether its rows stay in a file until they are read."""
+        return False
+
+    @property
     def corpus(self) -> str:
         """Name of the corpus."""
         return str(self.signature["corpus"]["name"])
@@ -217,6 +222,11 @@ class ScoredFile(Scored):
     def __init__(self, path: Path, signature: Mapping[str, Any], names: list[str]) -> None:
         for name, value in {"path": path, "signature": signature, "_names": names, "_state": _state_of(path)}.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether its rows stay in a file until they are read."""
+        return True
 
     def __reduce__(self) -> tuple[type[ScoredFile], tuple[Path, Mapping[str, Any], list[str]]]:
         """Send another process where the table is, not its rows."""

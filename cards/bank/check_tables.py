@@ -25,7 +25,7 @@ from pairbank.cards.bank.redistribution import LABELS, TEXTS, is_left_out
 from pairbank.cards.bank.tables import read_summary, read_table, without_people
 from pairbank.cards.bank.values import value_problems
 from pairbank.errors import BankError
-from pairbank.scoring.scored import Scored, open_scored, read_scored
+from pairbank.scoring.scored import Scored, open_scored
 from pairbank.scoring.signature import corpus_signature
 from pairbank.stats.wording import precise
 
@@ -199,7 +199,7 @@ def _problems_of_file(
         form: the first whole table of the corpus, once there is one.
     """
     try:
-        scored = read_scored(root / path)
+        scored = open_scored(root / path)
     except BankError as error:
         yield str(error)
         return
@@ -207,13 +207,13 @@ def _problems_of_file(
         yield f"{path}: its signature is not the manifest's"
         return
     if not form:
-        form.append(_First(path=path, features=scored.dataset.features))
+        form.append(_First(path=path, features=scored.features))
     yield from (f"{path}: {problem}" for problem in _scored_problems(scored, items, facts, form[0]))
 
 
 def submission_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with one scored table, against the items of a bank and the manifest's facts of them."""
-    yield from _scored_problems(scored, items, facts, _First(path="", features=scored.dataset.features))
+    yield from _scored_problems(scored, items, facts, _First(path="", features=scored.features))
 
 
 def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Dataset) -> Iterator[str]:
@@ -229,15 +229,14 @@ def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Datase
         return
     if len(items) != facts["n_items"]:
         yield f"{path}: {len(items)} rows, the manifest says {facts['n_items']}"
-    if problem := _id_problem(items):
+    if problem := _id_problem(_ids(items)):
         yield f"{path}: {problem}"
     if other := set(items.unique("corpus")) - {corpus}:
         yield f"{path}: rows of {sorted(map(str, other))[:3]}, expected {corpus!r} only"
     yield from (f"{path}: {problem}" for problem in _empty_problems(items))
 
 
-def _id_problem(table: datasets.Dataset) -> str:
-    ids = _ids(table)
+def _id_problem(ids: pa.Array) -> str:
     if not pa.types.is_string(ids.type) or ids.null_count:
         return "an item_id is null, or no text"
     return "an item_id stands in several rows" if pc.count_distinct(ids).as_py() < len(ids) else ""
@@ -262,23 +261,22 @@ def _empty_problems(items: datasets.Dataset) -> Iterator[str]:
 
 
 def _scored_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any], first: _First) -> Iterator[str]:
-    table = scored.dataset
-    if "item_id" not in table.column_names:
+    if "item_id" not in scored.column_names:
         yield "lacks the column item_id"
         return
-    if problem := _id_problem(table):
+    ids = scored.arrow(["item_id"])["item_id"].combine_chunks()
+    if problem := _id_problem(ids):
         yield problem
         return
-    ids = _ids(table)
     unknown = ids.filter(pc.invert(pc.is_in(ids, _ids(items))))
     if len(unknown):
         yield f"{len(unknown)} item(s) that the corpus does not have, as {pc.min(unknown)}"
         return
-    if len(table) != scored.signature["corpus"]["n_items"]:
-        yield f"{len(table)} rows, its signature says {scored.signature['corpus']['n_items']}"
+    if len(scored) != scored.signature["corpus"]["n_items"]:
+        yield f"{len(scored)} rows, its signature says {scored.signature['corpus']['n_items']}"
         return
-    if table.features != first.features:
-        a, b = dict(table.features), dict(first.features)
+    if scored.features != first.features:
+        a, b = dict(scored.features), dict(first.features)
         differ = sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
         yield f"column(s) {', '.join(differ) or '(order)'} differ from {first.path}; one config has one form"
     yield from _text_problems(scored, items, facts)
@@ -288,20 +286,18 @@ def _scored_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str
 def _text_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield where the texts are not those of the items, or not those that the signature says were scored."""
     wanted = ["item_id", *(c for c in (*TEXTS, *LABELS) if c in items.column_names and c != "item_id")]
-    if missing := [name for name in wanted if name not in scored.dataset.column_names]:
+    if missing := [name for name in wanted if name not in scored.column_names]:
         yield f"lacks the column(s) {', '.join(missing)} of its items"
         return
-    ours: pa.Table = scored.dataset.select_columns(wanted).with_format("arrow")[:]
-    theirs: pa.Table = items.select_columns(wanted).with_format("arrow")[:]
-    theirs = theirs.take(pc.index_in(ours["item_id"], theirs["item_id"].combine_chunks()))
+    places = pc.index_in(scored.arrow(["item_id"])["item_id"], _ids(items))
     for name in wanted:
-        a, b = ours[name].combine_chunks(), theirs[name].combine_chunks()
-        if not a.equals(b):
+        theirs: pa.Table = items.select_columns([name]).with_format("arrow")[:]
+        if not scored.arrow([name])[name].equals(theirs[name].take(places)):
             yield f"column {name} is not that of the items"
             return
     if is_left_out(facts):
         return
-    found = corpus_signature(scored.dataset, {})["items_sha256"]
+    found = corpus_signature(scored.select_columns(["corpus", "item_id", *TEXTS]), {})["items_sha256"]
     if found != scored.signature["corpus"]["items_sha256"]:
         yield "its ids and texts are not those that its signature says were scored"
 

@@ -51,14 +51,16 @@ class Draft:
 
     root: Path
     manifest: dict[str, Any]
-    items: dict[str, datasets.Dataset] = field(default_factory=dict)
+    items: dict[str, datasets.Dataset | Scored] = field(default_factory=dict)
+    """New items, or a table that has them: `items_of` takes them out of it."""
     scored: dict[tuple[str, str], Scored] = field(default_factory=dict)
     ratings: dict[str, datasets.Dataset] = field(default_factory=dict)
 
     def items_of(self, corpus: str) -> datasets.Dataset:
         """Return a corpus's items, new or from disk."""
         if corpus in self.items:
-            return self.items[corpus]
+            held = self.items[corpus]
+            return items_of_scored(held) if isinstance(held, Scored) else held
         return read_table(self.root / items_path(corpus))
 
     def table_of(self, corpus: str, slug: str) -> Scored:
@@ -74,18 +76,19 @@ def draft_of(root: Path) -> Draft:
     return Draft(root=root, manifest=manifest)
 
 
-def take_items(draft: Draft, items: datasets.Dataset, facts: Mapping[str, Any] | None = None) -> None:
+def take_items(draft: Draft, items: datasets.Dataset | Scored, facts: Mapping[str, Any] | None = None) -> None:
     """Put items into the draft.
 
     Args:
         draft: the bank; it gets them.
-        items: of one corpus.
+        items: of one corpus, or a table scored on them, which says what is known of the corpus.
         facts: of the corpus; None = what the items say of themselves.
     """
     from pairbank.builders.dataset import manifest_of
 
-    name = str(items["corpus"][0])
-    facts = facts or manifest_of(items) or {"corpus": name}
+    name = items.corpus if isinstance(items, Scored) else str(items["corpus"][0])
+    said = items.signature["corpus"].get("manifest") if isinstance(items, Scored) else manifest_of(items)
+    facts = facts or said or {"corpus": name}
     before = draft.manifest["corpora"].get(name, {})
     kept = {key: before[key] for key in ("texts",) if key in before}
     if name not in CORPORA and may_publish(name, before):
@@ -110,13 +113,12 @@ def take_scored(draft: Draft, table: Scored) -> None:
         if other != slug:
             _check_alike(table, other, signature)
     _check_identity(draft.manifest, table)
-    facts = table.signature["corpus"].get("manifest") or {"corpus": corpus}
     if corpus not in draft.manifest["corpora"]:
-        take_items(draft, items_of_scored(table), facts)
+        take_items(draft, table)
     elif not _holds(draft.items_of(corpus), table):
         if corpus in draft.items:
             raise BankError(f"corpus {corpus!r}: {slug} was scored on other items than those given; give one version")
-        take_items(draft, items_of_scored(table), facts)
+        take_items(draft, table)
     draft.scored[corpus, slug] = table
     models[slug] = json.loads(json.dumps(table.signature))
 
@@ -158,9 +160,9 @@ def items_of_scored(table: Scored) -> datasets.Dataset:
 
 def check_old_scores(draft: Draft) -> None:
     """Refuse new items of a corpus on which a table that stays was not scored."""
-    for name, items in draft.items.items():
+    for name in draft.items:
         for slug in draft.manifest["scores"].get(name, {}):
-            if (name, slug) not in draft.scored and not _holds(items, draft.table_of(name, slug)):
+            if (name, slug) not in draft.scored and not _holds(draft.items_of(name), draft.table_of(name, slug)):
                 raise BankError(
                     f"corpus {name!r}: the bank's scores of {slug} are of other items than those given; "
                     "score them again, or write another bank"

@@ -60,7 +60,7 @@ def settle_ratings(draft: Draft) -> None:
     held = draft.manifest.get(RATINGS, {})
     for corpus in [name for name in held if name in draft.items and name not in draft.ratings]:
         table = read_table(draft.root / ratings_path(corpus)).to_pandas()
-        mine = table[table["item_id"].isin(set(draft.items[corpus]["item_id"][:]))]
+        mine = table[table["item_id"].isin(set(draft.items_of(corpus)["item_id"][:]))]
         if len(mine):
             draft.ratings[corpus] = _as_table(mine)
         else:

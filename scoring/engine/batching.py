@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -85,6 +86,7 @@ def halved(error: RuntimeError, size: int, *, model_name: str) -> int:
             "device"
         ) from error
     logger.warning("out of memory: going on with half of what went through at once, %d", size // 2)
+    traceback.clear_frames(error.__traceback__)  # they hold the tensors of the pass that failed
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     return size // 2

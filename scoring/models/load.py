@@ -179,17 +179,24 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
         "seq2seq": _seq2seq,
     }
     loaded = makers[kind](_placed(kind, checkpoint, loader, chosen), chosen)
-    if (path := _remembered_at(checkpoint, chosen)) is not None:
-        _keep(path, loaded.info.to_dict())
+    for anywhere in (False, True):
+        if (path := _remembered_at(checkpoint, chosen, anywhere=anywhere)) is not None:
+            _keep(path, loaded.info.to_dict())
     return loaded
 
 
 def remembered(
-    model: str | Path, /, *, progress: Tell | None = None, **options: Unpack[LoadOptions]
+    model: str | Path, /, *, progress: Tell | None = None, anywhere: bool = False, **options: Unpack[LoadOptions]
 ) -> ModelInfo | None:
     """Return what the signature records of a local model that was loaded before, as it is now; None = load it.
 
     Neither weights nor torch are loaded: stored scores can be found by it.
+
+    Args:
+        model: as for `load_model`.
+        progress: told how much of the model's files is read.
+        anywhere: on any machine that shares the cache folder, not on this one alone.
+        **options: as for `load_model`.
     """
     if not (cache_dir() / KNOWN_MODELS).is_dir():  # then its files need not be read twice
         return None
@@ -198,17 +205,18 @@ def remembered(
     with contextlib.suppress(ModelLoadError, TypeError):  # `load_model` says what is wrong
         reference = reference_of(model)
         chosen = completed(with_revision(options, reference.revision))
-        facts = _kept(_remembered_at(located(reference.id, gguf_file=chosen["gguf_file"], tell=progress), chosen))
+        checkpoint = located(reference.id, gguf_file=chosen["gguf_file"], tell=progress)
+        facts = _kept(_remembered_at(checkpoint, chosen, anywhere=anywhere))
         return None if facts is None else ModelInfo(**facts)
     return None
 
 
-def _remembered_at(checkpoint: Checkpoint, chosen: LoadOptions) -> Path | None:
+def _remembered_at(checkpoint: Checkpoint, chosen: LoadOptions, *, anywhere: bool = False) -> Path | None:
     """Return the file with what is known of a model in this environment; None = its files are not at hand."""
     if not checkpoint.revision:
         return None
     versions = [version("pairbank"), version("torch"), version("transformers"), str(MODELS_VERSION)]
-    machine = [platform.node(), os.environ.get("CUDA_VISIBLE_DEVICES", "")]
+    machine = ["anywhere"] if anywhere else [platform.node(), os.environ.get("CUDA_VISIBLE_DEVICES", "")]
     options = json.dumps(chosen, default=str, sort_keys=True)
     key = sha256_of_text("model", checkpoint.path, checkpoint.name, checkpoint.revision, options, *versions, *machine)
     return cache_dir() / KNOWN_MODELS / f"{key}.json"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pairbank.errors import PairbankError, ScoringError
+from pairbank.errors import ModelLoadError, PairbankError, ScoringError
 from pairbank.scoring.api.model import Divisible, ModelInfo, ScoringStats
 from pairbank.scoring.api.requests import WHOLE, Share
 from pairbank.scoring.models.options import LoadOptions
@@ -52,10 +52,10 @@ class Worker:
         """Return the model's facts, the versions of the code, and where this is.
 
         Raises:
-            PairbankError: the model could not be loaded.
+            ModelLoadError: the model could not be loaded here.
         """
         if self._problem is not None:
-            raise self._problem
+            raise ModelLoadError(f"on {socket.gethostname()}: {self._problem}") from self._problem
         return Facts(info=self._model.info, versions=VERSIONS, pid=os.getpid(), host=socket.gethostname())
 
     def is_divisible(self) -> bool:

@@ -132,6 +132,7 @@ def has_room(ray: Any, needs: Needs) -> bool:  # noqa: ANN401 - the package
 
 
 logger = logging.getLogger(__name__)
+_LEFT_OUT = "a worker is left out (%s); the others go on"
 MOST_TRIES = 3
 """Of a unit whose workers die."""
 LATE_S = 30.0
@@ -233,14 +234,31 @@ class RayModel:
                 said, why = now, "it loads, or others have the nodes" if is_room else "no node is large enough"
                 logger.warning("no worker (%s) has begun: %s", needs, why)
         ready, late = self._ray.wait([*asked], num_returns=len(asked), timeout=LATE_S)
-        facts: list[Facts] = self._got(ready)
-        self._free.extend(asked[answer] for answer in ready)
+        problems: list[PairbankError] = []
+        while not (facts := self._taken_in(ready, asked, problems)):
+            if not late:
+                raise problems[0]
+            ready, late = self._ray.wait(late, num_returns=1)
+        for problem in problems:
+            logger.warning(_LEFT_OUT, problem)
         self._waking |= {answer: asked[answer] for answer in late}
-        for answer, fact in zip(ready, facts, strict=True):
-            self._introduce(asked[answer], fact)
         if late:
-            logger.warning("%d of %d workers have begun; the others join when they are there", len(ready), len(asked))
+            logger.warning("%d of %d workers have begun; the others join when they are there", len(facts), len(asked))
         return _agreed(facts)
+
+    def _taken_in(self, answers: Sequence[Any], asked: Mapping[Any, Any], problems: list[PairbankError]) -> list[Facts]:
+        """Take workers in that have begun; return what they say. One that could not load the model is let go."""
+        found: list[Facts] = []
+        for answer in answers:
+            try:
+                found.append(self._got(answer))
+            except PairbankError as error:
+                problems.append(error)
+                self._ray.kill(asked[answer])
+            else:
+                self._introduce(asked[answer], found[-1])
+                self._free.append(asked[answer])
+        return found
 
     def __enter__(self) -> Self:
         return self
@@ -335,6 +353,10 @@ class RayModel:
             return False
         except self._died as error:
             logger.warning("a worker is gone for good (%s)", type(error).__name__)
+            return False
+        except PairbankError as error:
+            self._ray.kill(worker)
+            logger.warning(_LEFT_OUT, error)
             return False
         _agreed([Facts(info=self.info, versions=VERSIONS, pid=0, host=""), facts])
         logger.warning("a worker is there (%s)", facts.where)

@@ -6,23 +6,36 @@ go to the model once; answers that the model writes come last.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from pairbank.errors import ModelChangedError, ScoringError
+from pairbank.errors import ModelChangedError, OutputError, ScoringError
 from pairbank.scoring.api.method import Answered, Method, WritingMethod, answered
 from pairbank.scoring.api.model import Divisible, Noting
 from pairbank.scoring.methods.generated import generated_records
-from pairbank.scoring.run.store import read_shard, schema_of, shard_key, write_shard
+from pairbank.scoring.run.store import (
+    LEAST_PACKED,
+    Packs,
+    pack_group,
+    read_shard,
+    schema_of,
+    shard_key,
+    write_pack,
+    write_shard,
+)
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
     from pairbank.scoring.api.model import OverLength, Scorer
     from pairbank.scoring.api.requests import EncodedRequest, Request, Share
+
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,13 +49,21 @@ class Run:
     model_key: str
     """Hash of the model's signature."""
     over_length: OverLength
+    packs: dict[str, Packs] = field(default_factory=dict)
+    """By method."""
+    keys: dict[str, list[str]] = field(default_factory=dict)
+    """Of the shards that `shard` gave, by method."""
+    loose: set[str] = field(default_factory=set)
+    """Keys of those of them that are files of their own."""
 
     def shard(
         self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method], tell: Callable[[float], None]
     ) -> dict[str, pa.Table]:
         """Return the methods' columns for these items: from the store, or scored now, all methods together."""
         keys = {m.name: shard_key(self.model_key, m, rows) for m in methods}
-        tables = {m.name: read_shard(keys[m.name], schema_of(m), n_rows=len(rows)) for m in methods}
+        for name, key in keys.items():
+            self.keys.setdefault(name, []).append(key)
+        tables = {m.name: self._stored(m, keys[m.name], n_rows=len(rows)) for m in methods}
         missing = [m for m in methods if tables[m.name] is None]
         if not missing:
             return {name: table for name, table in tables.items() if table is not None}
@@ -50,6 +71,7 @@ class Run:
         try:
             for method, table in zip(missing, self._computed(rows, missing, tell), strict=True):
                 write_shard(keys[method.name], table)
+                self.loose.add(keys[method.name])
                 tables[method.name] = table
         except ModelChangedError as error:
             ids = [str(row.get("item_id", "?")) for row in rows]
@@ -60,9 +82,32 @@ class Run:
 
     def missing(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> list[Method]:
         """Return the methods whose numbers for these items are not stored."""
-        return [
-            m for m in methods if read_shard(shard_key(self.model_key, m, rows), schema_of(m), n_rows=len(rows)) is None
-        ]
+        return [m for m in methods if self._stored(m, shard_key(self.model_key, m, rows), n_rows=len(rows)) is None]
+
+    def _stored(self, method: Method, key: str, *, n_rows: int) -> pa.Table | None:
+        """Return a stored shard: a file of its own, or in a pack."""
+        schema = schema_of(method)
+        packs = self.packs.setdefault(method.name, Packs(pack_group(self.model_key, method)))
+        if key in packs.tables and (table := packs.find(key, schema, n_rows=n_rows)) is not None:
+            return table
+        if (table := read_shard(key, schema, n_rows=n_rows)) is not None:
+            self.loose.add(key)
+            return table
+        return packs.find(key, schema, n_rows=n_rows)
+
+    def pack(self, tables: Mapping[str, Sequence[pa.Table]]) -> None:
+        """Put the shards of a run that has ended into one file per method; where that cannot be, they stay as they are.
+
+        Args:
+            tables: of each method, those that `shard` gave, in order.
+        """
+        for name, shards in tables.items():
+            keyed = dict(zip(self.keys[name], shards, strict=True))
+            if len(keyed) >= LEAST_PACKED and not self.loose.isdisjoint(keyed):
+                try:
+                    write_pack(self.packs[name].group, keyed)
+                except (OutputError, OSError) as error:
+                    logger.info("stored scores of %s are not packed (%s)", name, error)
 
     def computed(self, rows: Sequence[Mapping[str, Any]], methods: Sequence[Method]) -> dict[str, pa.Table]:
         """Return the methods' columns for these items, scored now and not stored."""

@@ -4,6 +4,9 @@ The key is a hash of everything that decides the numbers: model, method, the ver
 and the shard's texts.
 So a killed run continues where it stopped, an equal shard is never scored twice, and a changed signature can
 never meet old numbers. Files appear whole or not at all; one that was damaged since is set aside and scored again.
+
+A run that ends puts its shards into one file per method, a pack, and removes theirs: a pack is whole before a shard
+goes, so that a kill in between costs nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +74,79 @@ def shard_key(model_key: str, method: Method, rows: Sequence[Mapping[str, Any]])
     return sha256_of_text(model_key, method.name, method.definition["sha256"], *bound, VERSIONS, *texts)
 
 
+def pack_group(model_key: str, method: Method) -> str:
+    """Return the name of the folder of packs that hold this method's shards by this model."""
+    return sha256_of_text(model_key, method.name, method.definition["sha256"], VERSIONS)[:32]
+
+
+LEAST_PACKED = 4
+"""Shards from which they are put into a pack."""
+KEYS = b"pairbank keys"
+"""Key, in the schema metadata of a pack, of its shards: their keys, numbers of rows and seals."""
+
+
+@dataclass(slots=True)
+class Packs:
+    """The packs of one method by one model, each read when a shard is looked for that was not in those before."""
+
+    group: str
+    tables: dict[str, tuple[pa.Table, str]] = field(default_factory=dict)
+    """Key -> a shard, and its seal."""
+    known: set[str] = field(default_factory=set)
+    """Names of the files that were read."""
+
+    def find(self, key: str, schema: pa.Schema, *, n_rows: int) -> pa.Table | None:
+        """Return a shard that is in one of the packs, or None; a damaged pack is set aside."""
+        if key not in self.tables:
+            self._read_new()
+        if key not in self.tables:
+            return None
+        table, seal = self.tables[key]
+        if problem := _problem(table, key, schema, n_rows, seal.encode()):
+            logger.warning("stored scores in %s are damaged (%s): scored again", _packs(self.group), problem)
+            del self.tables[key]
+            return None
+        return table
+
+    def _read_new(self) -> None:
+        folder = _packs(self.group)
+        with contextlib.suppress(FileNotFoundError):
+            for name in sorted(os.listdir(folder)):  # noqa: PTH208 - names are enough
+                if name.endswith(".parquet") and name not in self.known:
+                    self.known.add(name)
+                    self._take(folder / name)
+
+    def _take(self, path: Path) -> None:
+        if (table := _whole_table(path)) is None:
+            return
+        try:
+            listed = json.loads((table.schema.metadata or {})[KEYS])
+            places = [(str(key), int(n_rows), str(seal)) for key, n_rows, seal in listed]
+        except (KeyError, ValueError, TypeError) as error:
+            _set_aside(path, f"it does not say which shards it holds ({error})")
+            return
+        table, start = table.replace_schema_metadata(None), 0
+        for key, n_rows, seal in places:
+            self.tables[key] = (table.slice(start, n_rows), seal)
+            start += n_rows
+
+
+def write_pack(group: str, shards: Mapping[str, pa.Table]) -> None:
+    """Put shards into one file, and remove their own.
+
+    Args:
+        group: what `pack_group` gave.
+        shards: key -> shard, of one method, in the order in which runs read them.
+    """
+    listed = [(key, table.num_rows, _seal(key, table)) for key, table in shards.items()]
+    table = pa.concat_tables(shards.values()).combine_chunks()
+    described = table.replace_schema_metadata({KEYS: json.dumps(listed).encode()})
+    path = _packs(group) / f"{sha256_of_text(*shards)[:32]}.parquet"
+    _write(path, described)
+    for key in reversed([*shards]):  # after a kill here, the first one is still found beside the pack, and they go then
+        _path(key).unlink(missing_ok=True)
+
+
 def read_shard(key: str, schema: pa.Schema, *, n_rows: int) -> pa.Table | None:
     """Return a stored shard, or None: also where the file is damaged, which is set aside and said.
 
@@ -82,35 +159,49 @@ def read_shard(key: str, schema: pa.Schema, *, n_rows: int) -> pa.Table | None:
         ScoringError: the file is there and this user may not read it.
     """
     path = _path(key)
-    if not path.is_file():
+    if not path.is_file() or (table := _whole_table(path)) is None:
         return None
-    try:
-        table = pq.read_table(path, page_checksum_verification=True, partitioning=None)
-    except PermissionError as error:
-        raise ScoringError(
-            f"stored scores {path} cannot be read ({error.strerror}); check who may read them"
-        ) from error
-    except (pa.ArrowException, OSError, ValueError) as error:
-        _set_aside(path, " ".join(str(error).split())[:200])
-        return None
-    if problem := _problem(table, key, schema, n_rows):
+    seal = (table.schema.metadata or {}).get(SEAL)
+    if problem := _problem(table, key, schema, n_rows, seal):
         _set_aside(path, problem)
         return None
     return table.replace_schema_metadata(None)
 
 
+def _whole_table(path: Path) -> pa.Table | None:
+    """Return what a file holds; None where it is gone, or damaged and set aside.
+
+    Raises:
+        ScoringError: this user may not read it.
+    """
+    try:
+        return pq.read_table(path, page_checksum_verification=True, partitioning=None)
+    except PermissionError as error:
+        raise ScoringError(
+            f"stored scores {path} cannot be read ({error.strerror}); check who may read them"
+        ) from error
+    except FileNotFoundError:  # another run packed it just now
+        return None
+    except (pa.ArrowException, OSError, ValueError) as error:
+        _set_aside(path, " ".join(str(error).split())[:200])
+        return None
+
+
 def write_shard(key: str, table: pa.Table) -> None:
     """Store a shard atomically, with what tells later that it is whole; it is on the disk before it has its name."""
     described = table.replace_schema_metadata({SEAL: _seal(key, table).encode()})
-    with replaced_atomically(_path(key)) as temporary:
-        pq.write_table(described, temporary, write_page_checksum=True)
+    _write(_path(key), described)
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    with replaced_atomically(path) as temporary:
+        pq.write_table(table, temporary, write_page_checksum=True)
         with temporary.open("rb+") as handle:
             os.fsync(handle.fileno())
 
 
-def _problem(table: pa.Table, key: str, schema: pa.Schema, n_rows: int) -> str | None:
+def _problem(table: pa.Table, key: str, schema: pa.Schema, n_rows: int, seal: bytes | None) -> str | None:
     """Return how a stored table is not what was written under its key, or None."""
-    seal = (table.schema.metadata or {}).get(SEAL)
     if table.num_rows != n_rows:
         return f"it has {table.num_rows} rows, expected {n_rows}"
     if not table.schema.equals(schema):
@@ -129,6 +220,10 @@ def _set_aside(path: Path, problem: str) -> None:
     with contextlib.suppress(FileNotFoundError):  # another run was faster
         path.replace(aside)
     logger.warning("stored scores %s are damaged (%s): set aside as %s, and scored again", path, problem, aside.name)
+
+
+def _packs(group: str) -> Path:
+    return cache_dir() / "scores" / "packs" / group
 
 
 def _path(key: str) -> Path:

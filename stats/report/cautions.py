@@ -114,7 +114,7 @@ def _not_asked(tables: Sequence[ScoredFrame]) -> Iterator[str]:
         methods = dict.fromkeys(layout.method for table in mine for layout in table.layouts)
         empty = [name for name in methods if not any(_has_numbers(table, name) for table in mine)]
         if empty:
-            languages = {str(x) for table in mine for x in table.part(["language"]).stack().unique()}
+            languages = {str(x) for table in mine for x in table.part(["language"]).to_numpy().ravel()}
             where = f" ({', '.join(sorted(languages)[:3])})" if languages else ""
             named = ", ".join(f"`{html_as_text(name)}`" for name in empty[:MOST_LINES])
             more = f" and {len(empty) - MOST_LINES} more" if len(empty) > MOST_LINES else ""

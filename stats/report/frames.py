@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, columns_of
-from pairbank.scoring.scored import ScoredFile
 from pairbank.stats.scored_table.method_scores import ScoredFrame, needed_columns
 from pairbank.stats.scored_table.scored_table import SUMMARY_COLUMNS
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 WORSE_TEXT = "target_bad"
 """Of it the summary reads only whether it is there."""
 _ROWS_A_BATCH = 16_384
-KEPT_BYTES = 2**27
+KEPT_BYTES = 2**25
 """Of frames that were read from files, by the size of their columns in Arrow; pandas takes up to four times it."""
 
 
@@ -60,7 +59,7 @@ class KeptFrames:
 class FileRows:
     """The rows of a scored table in a file."""
 
-    table: ScoredFile
+    table: Scored
     place: int
     columns: list[str]
     with_texts: bool
@@ -141,7 +140,7 @@ def _of_method(layout: MethodLayout) -> Iterator[str]:
 def _rows(
     table: Scored, columns: list[str], *, with_texts: bool, place: int, ids: list[str] | None, kept: KeptFrames
 ) -> pd.DataFrame | FileRows:
-    if isinstance(table, ScoredFile):
+    if table.is_stored:
         return FileRows(table=table, place=place, columns=columns, with_texts=with_texts, ids=ids, kept=kept)
     frame = _frame(table, table.arrow(columns), with_texts=with_texts)
     return frame if ids is None else frame.assign(item_id=ids)

@@ -16,14 +16,23 @@ from pairbank.scoring.models.options import LoadOptions
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.run.units import Part
-    from pairbank.scoring.score import PartScored
+    from pairbank.scoring.score import Joining, PartScored
 
 _PANEL = "Many machines"
 PartOption = Annotated[
     str | None,
     typer.Option(
         "--part",
-        help="Score only part I of N (I/N) into the store; a run without --part then assembles the table.",
+        help="Score only part I of N (I/N) into the store; --join N then assembles the table.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Join = Annotated[
+    int | None,
+    typer.Option(
+        "--join",
+        min=1,
+        help="Assemble N parts without loading a model; parts that are missing are named.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -51,12 +60,43 @@ def part_of(text: str | None) -> Part | None:
     return None if text is None else part_named(text)
 
 
+def refuse_join_with(join: int | None, **others: object) -> None:
+    """Refuse options that --join makes no sense with.
+
+    Raises:
+        typer.BadParameter: names them.
+    """
+    given = [f"--{name}" for name, value in others.items() if value is not None]
+    if join is not None and given:
+        raise typer.BadParameter(f"--join goes with none of --part, --ray and --revisions; leave out {given[0]}")
+
+
+def joined(model: str, options: LoadOptions, joining: Joining) -> Scorer:
+    """Return what stands for a model that was scored in parts; it is not loaded.
+
+    Raises:
+        ScoringError: no part of it was scored with these options into this store.
+    """
+    from pairbank.errors import ScoringError
+    from pairbank.files import cache_dir
+    from pairbank.scoring.models.load import remembered
+    from pairbank.scoring.score import stored_model
+
+    info = remembered(model, anywhere=True, **options)
+    if info is None:
+        raise ScoringError(
+            f"{model}: no part was scored with these options and versions in {cache_dir()}; run the parts first "
+            "(--part 1/N …) with the same PAIRBANK_CACHE. Servers have no parts to join: leave --join out"
+        )
+    return stored_model(info, joining)
+
+
 def say_part(part: Part, done: PartScored) -> None:
     """Say what a part did, and what is to be done in the end."""
     answer(part=str(part), n_units=done.n_units, n_units_of_all=done.n_units_of_all)
     say(
-        f"part {part}: {done.n_units:,} of {done.n_units_of_all:,} units are stored; when all parts are, the same "
-        "command without --part puts them together"
+        f"part {part}: {done.n_units:,} of {done.n_units_of_all:,} units are stored; when all parts are, --join "
+        f"{part.of} in the place of --part puts them together"
     )
 
 

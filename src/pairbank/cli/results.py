@@ -10,12 +10,15 @@ import typer
 
 from pairbank.cli.cluster import (
     GpusPerWorker,
+    Join,
     PartOption,
     Ray,
     ThreadsPerWorker,
     Workers,
     cluster_of,
+    joined,
     part_of,
+    refuse_join_with,
     say_part,
 )
 from pairbank.cli.display.console import (
@@ -49,8 +52,10 @@ from pairbank.scoring.models.options import LoadOptions
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.run.units import Part
     from pairbank.study.declaration import Study
+    from pairbank.study.model_list import ModelChoice
     from pairbank.study.one_model import Tellers
     from pairbank.study.preflight import Plan
 
@@ -218,6 +223,7 @@ def run(
         typer.Option(help="Additional analysis for the report, such as comparisons; repeatable."),
     ] = None,
     part: PartOption = None,
+    join: Join = None,
     ray: Ray = None,
     workers: Workers = 1,
     gpus_per_worker: GpusPerWorker = 0.0,
@@ -237,6 +243,7 @@ def run(
 
     Example: pairbank run demo --model demo --out demo-bank
     """
+    from pairbank.scoring.score import Joining
     from pairbank.study.declaration import limited, load_study, with_analyses, with_corpora, with_minimalness
     from pairbank.study.one_model import Failure
     from pairbank.study.preflight import planned
@@ -255,11 +262,17 @@ def run(
     cluster = cluster_of(
         ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
     )
+    refuse_join_with(join, part=part, ray=ray)
     failures: list[Failure] = []
 
     def failed(failure: Failure) -> None:
         failures.append(failure)
         warn(f"FAILED: {failure}")
+
+    joining = Joining(of=join or 1)
+
+    def load_joined(choice: ModelChoice) -> Scorer:
+        return joined(choice.id, choice.options, joining)
 
     with quiet_bars():
         tell = Downloads().tell
@@ -273,7 +286,10 @@ def run(
             if of_run is not None:
                 _score_part(plan, of_run, loader, bar)
                 return
-            folder, made = carried_out(plan, command=command_line(), progress=bar, load=loader.load, failed=failed)
+            load = loader.load if join is None else load_joined
+            folder, made = carried_out(
+                plan, command=command_line(), progress=bar, load=load, failed=failed, all_or_nothing=join is not None
+            )
     say_work(loader.work)
     say_report(made)
     say_wrong(made.tables, wrong, wrong_by)

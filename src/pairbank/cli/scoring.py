@@ -13,12 +13,15 @@ import typer
 from pairbank.cli.checkpoints import checkpoints_of, score_checkpoints
 from pairbank.cli.cluster import (
     GpusPerWorker,
+    Join,
     PartOption,
     Ray,
     ThreadsPerWorker,
     Workers,
     cluster_of,
+    joined,
     part_of,
+    refuse_join_with,
     say_part,
 )
 from pairbank.cli.display.console import Downloads, bars, fresh_stats, quiet_bars, say_report, say_work, status, work_of
@@ -128,6 +131,7 @@ def score(
     ] = 0,
     unigrams: UnigramFiles = None,
     part: PartOption = None,
+    join: Join = None,
     ray: Ray = None,
     workers: Workers = 1,
     gpus_per_worker: GpusPerWorker = 0.0,
@@ -141,12 +145,9 @@ def score(
     """
     import pairbank
     from pairbank.files import refuse_other_than_a_file
-    from pairbank.scoring.table_files import refuse_other_suffixes
+    from pairbank.scoring.score import Joining
 
-    if over_length not in ("error", "nan"):
-        raise typer.BadParameter(f"{over_length!r}: expected error or nan")
-    for path in out:
-        refuse_other_suffixes(path)
+    _refuse(over_length, out)
     chosen = part_of(part)
     cluster = cluster_of(
         ray=ray, workers=workers, gpus_per_worker=gpus_per_worker, threads_per_worker=threads_per_worker
@@ -154,6 +155,7 @@ def score(
     for path in out if chosen is None and revisions is None else ():
         refuse_other_than_a_file(path)  # before hours of scoring, not after
     places = [] if revisions is None else checkpoints_of(model, revisions, options, out=out)
+    refuse_join_with(join, part=part, ray=ray, revisions=revisions)
     if places and (ray is not None or chosen is not None or multiverse or wrong is not None):
         raise typer.BadParameter("--revisions goes with neither --ray, --part, --multiverse nor --wrong")
     with quiet_bars(), contextlib.ExitStack() as stack:
@@ -178,6 +180,8 @@ def score(
             score_checkpoints(items, places, out[0], asked, load=load)
             return
         shared = None if cluster is None else stack.enter_context(cluster(model, options))
+        if join is not None:
+            shared = joined(model, options, Joining(of=join))
         scored = _scored(items, model, options, asked, shared, chosen)
     if scored is None:
         return
@@ -194,6 +198,15 @@ def score(
     _save_ratings(load_own_ratings(corpus, which), out)
     without = f"; no scores of {', '.join(empty)}" if empty else ""
     say(f"{', '.join(map(str, out))}: {len(scored):,} items with {', '.join(computed) or 'no scores'}{without}")
+
+
+def _refuse(over_length: str, out: Sequence[Path]) -> None:
+    from pairbank.scoring.table_files import refuse_other_suffixes
+
+    if over_length not in ("error", "nan"):
+        raise typer.BadParameter(f"{over_length!r}: expected error or nan")
+    for path in out:
+        refuse_other_suffixes(path)
 
 
 def _scored(

@@ -31,6 +31,7 @@ def carried_out(
     progress: Tellers = lambda _task, _model: None,
     load: Load = loaded,
     failed: Callable[[Failure], None] = lambda _failure: None,
+    all_or_nothing: bool = False,
 ) -> tuple[Path, Report]:
     """Do what a plan says; return the bank's folder and the report.
 
@@ -41,9 +42,10 @@ def carried_out(
             told how much of it is done, of how much.
         load: loads a model.
         failed: told of each model that could not be loaded, or not be scored on a corpus, when it happens.
+        all_or_nothing: write nothing where one of them failed.
 
     Raises:
-        StudyError: nothing could be scored.
+        StudyError: nothing could be scored, or something could not and nothing less than all is wanted.
     """
     from pairbank.cards.write import write_bank
 
@@ -51,10 +53,9 @@ def carried_out(
     measured = replace(plan, corpora=tuple(corpora))
     done = _of_models(measured, load=load, progress=progress, failed=failed)
     scored = [table for one in done for table in one.scored]
-    if not scored:
-        raise StudyError(
-            f"{plan.study.name}: nothing was scored. {' '.join(str(x) for one in done for x in one.failures)}"
-        )
+    if not scored or (all_or_nothing and any(one.failures for one in done)):
+        why = " ".join(str(failure) for one in done for failure in one.failures)
+        raise StudyError(f"{plan.study.name}: nothing was {'written' if scored else 'scored'}. {why}")
     used = {table.corpus for table in scored}
     others = _others(plan.out, used, {(table.corpus, table.model_slug) for table in scored})
     probed = _probed(measured, done, used)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 import torch
 
@@ -55,3 +57,26 @@ def test_any_other_error_of_the_model_is_raised_as_it_is() -> None:
 
 def test_memory_that_ran_out_in_the_cpus_allocator_counts() -> None:
     assert halved(RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate"), 8, model_name="t") == 4
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_the_tensors_of_a_pass_that_did_not_fit_are_gone_when_the_cache_is_emptied(
+    lanes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[weakref.ref[torch.Tensor]] = []
+    freed: list[bool] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: freed.append(all(tensor() is None for tensor in held)))
+
+    def compute(batch: list[int]) -> int:
+        activations = torch.zeros(len(batch))
+        if len(batch) > 2:
+            held.append(weakref.ref(activations))
+            raise torch.OutOfMemoryError("toy")
+        return int(activations.numel())
+
+    found = in_batches(
+        list(range(8)), width=lambda _item: 1, budget_tokens=8, compute=compute, model_name="toy", lanes=lanes
+    )
+    assert sum(found) == 8
+    assert freed == [True, True]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -17,6 +19,7 @@ from pairbank.errors import ScoringError
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
 from pairbank.scoring.methods.registry import method_named
+from pairbank.scoring.models import load
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.run.shard import Run
 from pairbank.scoring.run.units import Part, part_named, units_of
@@ -66,6 +69,42 @@ def test_the_union_of_parts_is_one_run_to_the_byte(name: str, tmp_path: Path, mo
 
     monkeypatch.setattr(Run, "_computed", scores_nothing)
     assert pairbank.score(items, model, methods=METHODS).save(tmp_path / "union.parquet").read_bytes() == whole
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("name", ["llama", "gpt2", "t5"])
+def test_join_names_the_parts_that_are_missing_and_loads_no_model(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = saved(*t5_model(), tmp_path / name) if name == "t5" else saved_model(ARCHITECTURES[name], tmp_path / name)
+    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))
+    choice = ["starter", "--subset", "minimal-pairs", "--limit", "1", "--model", str(folder), "-m", "direct"]
+    command = ["score", *choice, "-m", "meta_question_simple", "--out", str(tmp_path / "joined.parquet")]
+
+    def run(*more: str) -> Any:  # noqa: ANN401 - a Result
+        return CliRunner().invoke(app, [*command, *more])
+
+    assert "no part was scored" in str(run("--join", "3").exception)
+    assert run("--part", "1/3").exit_code == 0
+    with monkeypatch.context() as without_a_model:
+
+        def loads_nothing(*_: object, **_options: object) -> None:
+            raise AssertionError("a model was loaded")
+
+        without_a_model.setattr(load, "_from_pretrained", loads_nothing)
+        refused = run("--join", "3")
+        assert "run --part 2/3, 3/3 with the same options" in str(refused.exception)
+        assert not (tmp_path / "joined.parquet").exists()
+    assert [run("--part", part).exit_code for part in ("2/3", "3/3")] == [0, 0]
+    with monkeypatch.context() as without_a_model:
+        without_a_model.setattr(load, "_from_pretrained", loads_nothing)
+        without_a_model.setattr(platform, "node", lambda: "another-machine")
+        assert run("--join", "3").exit_code == 0
+    joined = (tmp_path / "joined.parquet").read_bytes()
+    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "another"))
+    assert run().exit_code == 0
+    assert (tmp_path / "joined.parquet").read_bytes() == joined
+    assert run("--join", "3", "--part", "1/3").exit_code == 2
 
 
 @pytest.mark.ci

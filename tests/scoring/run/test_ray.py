@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,10 +22,14 @@ from typer.testing import CliRunner
 import pairbank
 from pairbank.cli import app
 from pairbank.errors import ModelLoadError, ScoringError
+from pairbank.scoring.api.model import ScoringStats
 from pairbank.scoring.api.requests import N_PLACES
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.run.ray_actor import Facts, Worker
 from pairbank.scoring.run.ray_workers import Needs, begin
+from pairbank.scoring.run.store import VERSIONS
 from tiny_bidirectional_models import saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -218,6 +223,74 @@ def test_what_a_worker_raises_is_raised_here(tmp_path: Path) -> None:
         pairbank.score(pairbank.load_corpus(tmp_path / "mine.csv"), model)
     with pytest.raises(ModelLoadError, match=r"no folder .*nothing"), workers(tmp_path / "nothing", 1):
         pass
+
+
+class NoRay:
+    """Stands in for the package: an answer is what a worker gives, or the error that it raises."""
+
+    def __init__(self) -> None:
+        self.killed: list[object] = []
+        self.exceptions = SimpleNamespace(
+            RayTaskError=_TaskError, RayActorError=_DiedError, ActorUnavailableError=_DiedError
+        )
+
+    def wait(self, answers: list[Any], **_options: object) -> tuple[list[Any], list[Any]]:
+        return answers, []
+
+    def get(self, answer: Any) -> Any:  # noqa: ANN401 - of any kind
+        if isinstance(answer, Exception):
+            raise _TaskError(answer)
+        return answer
+
+    def kill(self, worker: object) -> None:
+        self.killed.append(worker)
+
+
+class _DiedError(Exception):
+    pass
+
+
+class _TaskError(Exception):
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+def begun(*answers: object) -> Any:  # noqa: ANN401 - a RayModel
+    from pairbank.scoring.run.ray_workers import RayModel
+
+    model: Any = RayModel.__new__(RayModel)
+    model._ray, model._died, model.stats = NoRay(), (_DiedError,), ScoringStats()
+    model._free, model._waking, model._away = deque(), {}, []
+    model._workers = [SimpleNamespace(facts=SimpleNamespace(remote=lambda answer=answer: answer)) for answer in answers]
+    model.info = model._begun(Needs(n_cpus=1, n_gpus=0))
+    return model
+
+
+def facts_of(host: str) -> Facts:
+    return Facts(info=FakeScorer(name="m").info, versions=VERSIONS, pid=1, host=host)
+
+
+def test_a_node_without_the_model_is_named_and_the_others_go_on(caplog: pytest.LogCaptureFixture) -> None:
+    lacking = ModelLoadError("on node-2: cannot load '/models/m': no folder")
+    model = begun(facts_of("node-1"), lacking, facts_of("node-3"))
+    assert [*model._free] == [model._workers[0], model._workers[2]]
+    assert model._ray.killed == [model._workers[1]]
+    assert "a worker is left out (on node-2: cannot load '/models/m': no folder); the others go on" in caplog.text
+    late = ModelLoadError("on node-4: no folder")
+    model._waking = {late: model._workers[1]}
+    assert not model._woken(late)
+    assert "node-4" in caplog.text
+
+
+def test_where_no_node_has_the_model_the_first_reason_is_raised() -> None:
+    with pytest.raises(ModelLoadError, match="on node-1: no folder"):
+        begun(ModelLoadError("on node-1: no folder"), ModelLoadError("on node-2: no folder"))
+
+
+def test_a_worker_that_could_not_load_the_model_says_where_it_is(tmp_path: Path) -> None:
+    with pytest.raises(ModelLoadError, match=f"on {re.escape(socket.gethostname())}: .*nothing"):
+        Worker(str(tmp_path / "nothing"), {"device": "cpu"}, 1).facts()
 
 
 @pytest.mark.slow

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import datasets
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import pairbank
 from pairbank.errors import ScoringError
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.run import store
 from tiny_bidirectional_models import masked_model, saved
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -151,6 +156,102 @@ def test_a_shard_that_may_not_be_read_is_an_error_and_stays(
     with pytest.raises(ScoringError, match="check who may read them"):
         columns(pairbank.load_model("fake:x"))
     assert not [*(private_cache / "scores").rglob("*.corrupt")]
+
+
+PACKED = 4 * 128 + 3
+"""Items of as many shards as are packed, and one more."""
+
+
+class Counted(FakeScorer):
+    """Counts what it is asked."""
+
+    n_asked = 0
+
+    def token_logprobs(self, requests: Any, *, progress: Any) -> Any:  # noqa: ANN401
+        Counted.n_asked += len(requests)
+        return super().token_logprobs(requests, progress=progress)
+
+
+def many_items(n: int = PACKED) -> Any:  # noqa: ANN401 - a Dataset
+    base = items(40).to_pandas()
+    rows = pd.concat([base] * (n // 40 + 1), ignore_index=True).head(n)
+    rows["item_id"] = [f"starter/{k}" for k in range(n)]
+    rows["target_good"] = [f"{text} {k}" for k, text in enumerate(rows["target_good"])]
+    return datasets.Dataset.from_pandas(rows, features=items(1).features, preserve_index=False)
+
+
+def files_of(cache: Path) -> list[Path]:
+    return sorted((cache / "scores").rglob("*.parquet"))
+
+
+@pytest.mark.ci
+def test_a_run_that_ends_packs_its_shards_and_others_find_them_there(private_cache: Path, tmp_path: Path) -> None:
+    rows, methods = many_items(), ["meta_question_simple", "acceptability_judgment_i"]
+    whole = pairbank.score(rows, Counted(), methods=methods).save(tmp_path / "whole.parquet").read_bytes()
+    n_asked, packs = Counted.n_asked, files_of(private_cache)
+    assert len(packs) == len(methods)
+    assert {path.parent.parent.name for path in packs} == {"packs"}
+    before = [path.read_bytes() for path in packs]
+    again = pairbank.score(rows, Counted(), methods=methods).save(tmp_path / "again.parquet").read_bytes()
+    fewer = pairbank.score(rows.select(range(3 * 128)), Counted(), methods=methods[:1])
+    name = "meta_question_simple_delta"
+    assert again == whole
+    assert fewer[name][:] == pairbank.read_scored(tmp_path / "whole.parquet")[name][: 3 * 128]
+    assert Counted.n_asked == n_asked
+    assert [path.read_bytes() for path in files_of(private_cache)] == before
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("place", ["before the pack is written", "before shards are removed", "among shards"])
+def test_a_kill_while_shards_are_packed_costs_nothing(
+    place: str, private_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = many_items()
+    whole = pairbank.score(rows, Counted(), methods=["meta_question_simple"])["meta_question_simple_delta"][:]
+    [pack] = files_of(private_cache)
+    shutil.rmtree(private_cache / "scores")
+    n_removed = 0
+
+    def killed(path: Path, **_options: Any) -> None:  # noqa: ANN401
+        nonlocal n_removed
+        if path.parent.name == "packs" or path.suffix == ".part":
+            real(path, **_options)
+            return
+        n_removed += 1
+        if n_removed == (3 if place == "among shards" else 1):
+            raise KeyboardInterrupt
+        real(path, **_options)
+
+    real = Path.unlink
+    with monkeypatch.context() as patched:
+        if place == "before the pack is written":
+            patched.setattr(store, "_packs", lambda _group: (_ for _ in ()).throw(KeyboardInterrupt))
+            patched.setattr(store.Packs, "_read_new", lambda _packs: None)
+        else:
+            patched.setattr(Path, "unlink", killed)
+        with pytest.raises(KeyboardInterrupt):
+            pairbank.score(rows, Counted(), methods=["meta_question_simple"])
+    n_asked = Counted.n_asked
+    assert pairbank.score(rows, Counted(), methods=["meta_question_simple"])["meta_question_simple_delta"][:] == whole
+    assert Counted.n_asked == n_asked
+    assert files_of(private_cache) == [pack]
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("damage", ["cut", "a web page", "a flipped bit", "rows in another order"])
+def test_a_damaged_pack_is_scored_again_and_made_anew(
+    damage: str, private_cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = many_items()
+    whole = pairbank.score(rows, Counted(), methods=["meta_question_simple"])["meta_question_simple_delta"][:]
+    [pack] = files_of(private_cache)
+    DAMAGES[damage](pack)
+    assert pairbank.score(rows, Counted(), methods=["meta_question_simple"])["meta_question_simple_delta"][:] == whole
+    assert "scored again" in caplog.text
+    assert files_of(private_cache) == [pack]
+    caplog.clear()
+    assert pairbank.score(rows, Counted(), methods=["meta_question_simple"])["meta_question_simple_delta"][:] == whole
+    assert not caplog.records
 
 
 def test_shards_are_on_the_disk_before_they_have_their_name(monkeypatch: pytest.MonkeyPatch) -> None:
