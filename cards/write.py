@@ -180,10 +180,12 @@ def _refuse_other_results(draft: Draft, summary: pd.DataFrame | None) -> None:
     old = read_summary(draft.root)
     if old is None or summary is None or draft.manifest.get("pairbank") != version("pairbank"):
         return
+    before, now = (dict(iter(part.groupby(["corpus", "model"]))) for part in (old, summary))
     for corpus, slug in tables(draft.manifest):
-        model = draft.manifest["scores"][corpus][slug]["model"]["name"]
-        before, now = (part[(part["corpus"] == corpus) & (part["model"] == model)] for part in (old, summary))
-        if (corpus, slug) not in draft.scored and len(before) and (found := differing(before, now)):
+        key = (corpus, draft.manifest["scores"][corpus][slug]["model"]["name"])
+        if (corpus, slug) in draft.scored or key not in before:
+            continue
+        if found := differing(before[key], now.get(key, summary.head(0))):
             raise BankError(f"the results of this bank are not those of its tables: {found[0]}; write the bank again")
 
 

@@ -99,11 +99,14 @@ def result_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     known = _by_identity(summary)
     if len(known) < len(summary):
         yield f"{SUMMARY}: {len(summary) - len(known)} row(s) stand there twice"
+    by_table: dict[tuple[str, ...], dict[tuple[str, ...], Row]] = {}
+    for key, row in known.items():
+        by_table.setdefault(key[:2], {})[key] = row
     there = set()
     for corpus, slug in tables(manifest):
         table = open_scored(root / scores_path(corpus, slug))
         there.add((table.model, corpus))
-        yield from _differences(table, known)
+        yield from _differences(table, by_table.get((table.model, corpus), {}))
     for model, corpus in sorted({(key[0], key[1]) for key in known} - there):
         yield f"{SUMMARY}: results of {model} on {corpus!r}, which the bank has no scores of"
 
@@ -116,7 +119,7 @@ def differing(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
     return sorted(found) + [text for key, row in made.items() if key in known for text in _unlike(key, known[key], row)]
 
 
-def _differences(table: Scored, known: Mapping[tuple[str, ...], Row]) -> Iterator[str]:
+def _differences(table: Scored, ours: Mapping[tuple[str, ...], Row]) -> Iterator[str]:
     import pandas as pd
 
     from pairbank.stats.report.report import table_summary
@@ -128,7 +131,6 @@ def _differences(table: Scored, known: Mapping[tuple[str, ...], Row]) -> Iterato
     except BankError as error:
         yield f"scores of {table.model} on {table.corpus!r}: {error}"
         return
-    ours = {key: row for key, row in known.items() if key[:2] == (table.model, table.corpus)}
     if not ours and len(made):  # sentences by region alone are no choice, and have none
         yield f"{SUMMARY}: no results of {table.model} on {table.corpus!r}"
         return
