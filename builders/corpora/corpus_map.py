@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from pairbank.builders.corpora.cells import kept_in
-from pairbank.builders.corpora.column_map import ColumnMap, Row, ShapedRow, plain_value
+from pairbank.builders.corpora.column_map import ColumnMap, NumberedRows, Row, ShapedRow, plain_value
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows
 from pairbank.builders.corpora.declared import CorpusFile, OwnFile, facts_of
 from pairbank.builders.corpora.judgments import Judgments, RatingRules
@@ -91,13 +91,16 @@ class Tables:
     id: str
     """Of an item within its subset: fields of the path, `{n}` (from 1 in a file), `{pair_id}`, `{contrast}`.
     "" = `{n}`; of a user's corpus a hash of its texts."""
+    password: str = ""
+    """Of the archive, where its authors publish it beside the archive to keep the texts out of training data."""
 
     def found(self, files: Mapping[str, LocatedFile]) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
         """Yield (path, where it stands, what reads it) of each file, in the order of the paths."""
         if self.archive:
             archive = files[self.archive].path
             pattern = _FIELD.sub("*", self.path)
-            for name, data in member_bytes(archive, pattern, lambda name: self.fields(name) is not None):
+            is_one, password = (lambda name: self.fields(name) is not None), self.password.encode()
+            for name, data in member_bytes(archive, pattern, is_one, password=password):
                 yield name, f"{archive}:{name}", functools.partial(bytes, data)
             return
         for name in sorted(files):
@@ -147,13 +150,13 @@ class CorpusMap:
                     continue
                 with reading(where, CorpusError):
                     data = read()
-                rows = table_rows_of(data, Path(path).suffix, column_map.format, where)
+                rows: NumberedRows = table_rows_of(data, Path(path).suffix, column_map.format, where)
                 if column_map.rater and self.facts.ratings is not None:
                     judgments = Judgments(rules=self.facts.ratings)
                     judgments.add(column_map, rows, where, with_commas=False)
                     for fault in judgments.faults:
                         raise fault
-                    rows = iter(judgments.rows(0))
+                    rows = judgments.rows(0)
                 fields = tables.fields(path) or {}
                 for n, shaped in enumerate(column_map.shaped(rows, where, _refuse), 1):
                     seen |= shaped.good.keys() if n == 1 else set()
@@ -285,7 +288,7 @@ def read_map(path: Path) -> OwnMap:
 
 def _tables(table: Mapping[str, Any], where: str) -> Tables:
     where = f"{where}, [[tables]]"
-    keys = ("path", "archive", "id")
+    keys = ("path", "archive", "password", "id")
     for key in table:
         if key not in (*KEYS, *keys):
             raise unknown_name(f"key in {where}", key, (*KEYS, *keys))
@@ -301,6 +304,7 @@ def _tables(table: Mapping[str, Any], where: str) -> Tables:
     made = Tables(
         path=table["path"],
         archive=table.get("archive", ""),
+        password=table.get("password", ""),
         map=map_of({key: value for key, value in table.items() if key in KEYS}, f"{where} {table['path']}"),
         id=table.get("id", ""),
     )

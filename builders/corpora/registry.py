@@ -50,7 +50,7 @@ PAIR_MAPS = (
     "morcela",
 )
 """Corpora of pairs that are only a mapping."""
-SENTENCE_MAPS = ("jcola", "rucola", "escola", "colac", "mega-veridicality", "mega-negraising")
+SENTENCE_MAPS = ("jcola", "rucola", "escola", "colac", "mega-veridicality", "mega-negraising", "mela")
 """Corpora of labelled or rated sentences that are only a mapping."""
 
 OURS: Mapping[str, Corpus] = {

@@ -26,24 +26,24 @@ _PIECE_BYTES = 2**16
 _CUT = "the download was probably cut: get the file again"
 
 
-def zip_members(path: Path, suffix: str) -> list[str]:
+def zip_members(path: Path, suffix: str, *, password: bytes = b"") -> list[str]:
     """Return the sorted member names with this suffix, macOS shadow files left out.
 
     Raises:
         CorpusError: the archive is broken, or a member's path is absolute or climbs out of the archive.
     """
     with open_zip(path) as archive:
-        _check_members(path, archive)
+        _check_members(path, archive, password=password)
         names = [n for n in archive.namelist() if n.endswith(suffix) and not n.startswith("__MACOSX/")]
     for name in names:
         _check_name(path, name)
     return sorted(names)
 
 
-def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
+def _check_members(path: Path, archive: zipfile.ZipFile, *, password: bytes = b"") -> None:
     """Refuse an archive that unpacks to too much, or whose members need a password."""
     _check_size(path, sum(member.file_size for member in archive.infolist()))
-    if locked := [member.filename for member in archive.infolist() if member.flag_bits & 1]:
+    if not password and (locked := [member.filename for member in archive.infolist() if member.flag_bits & 1]):
         raise CorpusError(f"{path}: member {locked[0]!r} is encrypted; unpack it with its password and give the folder")
 
 
@@ -107,16 +107,18 @@ def read_zip_member(path: Path, name: str) -> str:
     return decode(read_zip_bytes(path, name), f"{path}:{name}")
 
 
-def read_zip_bytes(path: Path, name: str) -> bytes:
+def read_zip_bytes(path: Path, name: str, *, password: bytes = b"") -> bytes:
     """Return one member's bytes; a damaged member is an error that names it."""
     with (
         open_zip(path) as archive,
         reading(f"{path}:{name}", CorpusError, saying="damaged", remedy="download it again"),
     ):
-        _check_members(path, archive)
+        _check_members(path, archive, password=password)
         try:
-            return archive.read(name)
-        except NotImplementedError as error:
+            return archive.read(name, pwd=password or None)
+        except RuntimeError as error:
+            if not isinstance(error, NotImplementedError):  # a wrong password
+                raise CorpusError(f"{path}:{name}: cannot be read ({error}); download it again") from error
             raise CorpusError(f"{path}:{name}: packed in a way that Python cannot unpack ({error})") from error
 
 
@@ -147,16 +149,16 @@ def member_texts(
 
 
 def member_bytes(
-    path: Path, pattern: str, wanted: Callable[[str], bool] = lambda _name: True
+    path: Path, pattern: str, wanted: Callable[[str], bool] = lambda _name: True, *, password: bytes = b""
 ) -> Iterator[tuple[str, bytes]]:
     """Yield (name, bytes) as `member_texts` does; a tar.gz is read once, its wanted files held in memory."""
     if path.is_dir():
         names = sorted(p.relative_to(path).as_posix() for p in path.glob(pattern))
         yield from ((name, (path / name).read_bytes()) for name in names if _fits(name, pattern) and wanted(name))
     elif zipfile.is_zipfile(path):
-        for name in zip_members(path, ""):
+        for name in zip_members(path, "", password=password):
             if _fits(name, pattern) and wanted(name):
-                yield name, read_zip_bytes(path, name)
+                yield name, read_zip_bytes(path, name, password=password)
     else:
         yield from sorted(_tar_bytes(path, lambda name: _fits(name, pattern) and wanted(name)).items())
 

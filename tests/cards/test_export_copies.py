@@ -27,7 +27,7 @@ SCORES = "scores/rated/fake_1"
 def test_every_table_of_a_bank_becomes_a_file_that_reads_back_exactly(three_models: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["export", str(three_models), "--to", "csv", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    tables = data_files(read_manifest(three_models))
+    tables = [path for path in data_files(read_manifest(three_models)) if not path.startswith("long/")]
     found = list(tmp_path.rglob("*.csv"))
     assert sorted(found) == sorted((tmp_path / path).with_suffix(".csv") for path in tables)
     with (tmp_path / f"{SCORES}.csv").open(encoding="utf-8", newline="") as file:

@@ -76,7 +76,8 @@ def test_what_loads_from_the_hub_is_what_was_scored_and_a_model_more_is_a_commit
 
     pairbank.write_bank(bank, scored=[scored_by("fake-2")])
     second = pairbank.publish(bank, REPO)
-    assert [change.path for change in second.changes.added] == ["scores/starter/fake_2.parquet"]
+    added = ["long/starter/fake_2.parquet", "scores/starter/fake_2.parquet"]
+    assert [change.path for change in second.changes.added] == added
     changed = {change.path for change in second.changes.changed}
     assert changed == {"README.md", "croissant.json", "manifest.json", "results/summary.parquet"}
     assert hub.repo(REPO).titles[0] == "Publish 1 corpus, 2 models"
@@ -100,7 +101,7 @@ def test_a_dry_run_shows_the_difference_and_touches_nothing(hub: FakeHub, bank: 
     made = pairbank.publish(bank, REPO, dry_run=True, space=True, tell=told.append)
     assert hub.repos == {}
     assert "+ scores/starter/fake_1.parquet" in told[0]
-    assert "7 added, 0 changed, 0 removed, 0 unchanged" in told[0]
+    assert "8 added, 0 changed, 0 removed, 0 unchanged" in told[0]
     assert made.dry_run
     assert not made.revision
     assert files_of(bank) == before

@@ -38,7 +38,7 @@ def test_load_dataset_gives_back_exactly_what_was_scored(tmp_path: Path) -> None
     assert loaded.to_list() == scored.dataset.to_list()
     items = datasets.load_dataset(str(bank), "starter", split="items")
     assert items.to_list() == pairbank.load_corpus("starter", limit=2).to_list()
-    assert datasets.get_dataset_config_names(str(bank)) == ["starter", "starter_scored", "summary"]
+    assert datasets.get_dataset_config_names(str(bank)) == ["starter", "starter_scored", "starter_long", "summary"]
 
 
 def test_the_card_shows_the_figures_of_the_summary(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_a_row_that_is_gone_or_invented_is_found(bank: Path) -> None:
 
 def test_the_head_names_configs_languages_licence_and_tasks(bank: Path) -> None:
     head = yaml.safe_load(page_of(bank).split("---\n")[1])
-    assert [c["config_name"] for c in head["configs"]] == ["own", "own_scored", "summary"]
+    assert [c["config_name"] for c in head["configs"]] == ["own", "own_scored", "own_long", "summary"]
     assert head["language"] == ["pt"]
     assert head["language_bcp47"] == ["pt-BR"]
     assert head["license"] == ["unknown"]

@@ -63,6 +63,11 @@ def test_mlcroissant_reads_every_config_offline_as_the_parquet_files_are(
         "starter_scored": sorted(f"scores/starter/{path.name}" for path in (three_models / "scores/starter").iterdir()),
         "summary": ["results/summary.parquet"],
     }
+    files |= {
+        name.replace("_scored", "_long"): [path.replace("scores/", "long/") for path in paths]
+        for name, paths in files.items()
+        if name.endswith("_scored")
+    }
     assert {one.uuid for one in found.metadata.record_sets} == files.keys()
     assert len(files["rated_scored"]) == 3
     for config, paths in files.items():
