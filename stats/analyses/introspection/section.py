@@ -218,7 +218,7 @@ DEFINITIONS = """\
 - **Match types**, each excluding those before: self; seed variant (same family, generation, size and type);
   base/instruct (same but for the type); same family; other. Features are declared, never read from a name; pairs with
   a model that nobody declared are `undeclared` (ours).
-- **Disagreed items**: at least 5% of the answers differ, i.e. the share of negative differences lies in [0.05, 0.95]
+- **Disagreed items**: at least 5% of the answers differ. The share of negative differences is then in [0.05, 0.95],
   both for direct and for prompted differences, over all rows of model x prompt (section 3.1).
 - **Accuracy and kappa by model**: share of items whose difference is positive, ties one half, and Cohen's kappa of
   the signs with those of `direct`, ties left out (figures 2a, 5 and 8). Models stand by declared size, a vertical line
@@ -228,8 +228,8 @@ DEFINITIONS = """\
   logarithms of sizes where there are any (appendix G, Tables 5 to 8). Introspection makes the coefficients negative.
   The similarity of self is exactly 1, so that the line of similarity is extended to where no other pair lies. Without
   access to oneself coefficients are then often positive, and with it they are seldom negative: hardly a test.
-- **r_squared** of a regression (the same on each of its lines): its share of the variance; for the logistic one of
-  Table 5 McFadden's (1974), 1 - log L / log L of the intercept alone, which is far smaller.
+- **r_squared** of a regression (the same on each of its lines): its share of the variance. For the logistic one of
+  Table 5 it is McFadden's (1974), 1 - log L / log L of the intercept alone, which is far smaller.
 - **Table 8** compares self with the other models of one family that has seed variants, each family for itself. Pairs of
   other families as well would make self look better wherever families share anything.
 - **Bars**: mean over pairs +- 1.96 standard errors (figures 3a, 4a). They, and the p values, take the pairs for
@@ -244,12 +244,12 @@ DEFINITIONS = """\
   base/instruct, else same family). Mean over relatives and prompts, then models, then families where there are three.
   It is the part of r that the model shares with no relative: 0 where answers follow common knowledge, what the family
   shares and noise, however noisy each model is. It needs two declared relatives and a third model.
-- Its **interval** covers other items and other models: standard errors from each item's influence (delta method), plus
-  how much families (or fewer than three families' models) differ beyond that (DerSimonian & Laird 1986), with Student's
-  t. **Minimum detectable effect**: the advantage for which such an interval excludes 0 with a power of 0.80.
+- Its **interval** covers other items and other models. Its standard errors are from each item's influence (delta method),
+  plus how much families (or fewer than three families' models) differ beyond that (DerSimonian & Laird 1986), with
+  Student's t. **Minimum detectable effect**: the advantage for which such an interval excludes 0 with a power of 0.80.
 - Where all items have a **paradigm** and there are ten or more, paradigms are the draws of both, of the interval and of
-  the bootstrap of contrasts: items of one paradigm are more alike than others.
-- It is **said** that answers follow own probabilities beyond relatives' only where two intervals lie above 0: over the
+  the bootstrap of contrasts. Items of one paradigm are more alike than others.
+- It is **said** that answers follow own probabilities beyond relatives' only where two intervals are above 0: over the
   declared relatives, and over the model whose direct differences correlate most with a model's own. The second shows
   nothing alone, for the most similar model may be no relative. `docs/statistics.md` has the error rates and the power.
 - It **cannot tell** access to oneself from anything else that only this model's answers and probabilities share: a

@@ -109,7 +109,7 @@ def language_figures(
     cells = accuracies[accuracies["value"].notna()]
     models, methods = list(dict.fromkeys(cells["model"])), methods_in_order(list(cells["method"]))[:MOST_METHODS]
     what, n = measured(cells), n_said(cells["n"])
-    every = "" if len(models) == 1 else f" A line a model ({len(models)})."
+    every = "" if len(models) == 1 else f" One line per model ({len(models)})."
     if means["typology"].nunique() > 1:
         shown = means[means["method"].isin(methods)]
         chance = ", of F1 the mean of probes with exchanged labels" if (shown["method"] == NEURO).any() else ""
