@@ -246,7 +246,8 @@ DEFINITIONS = """\
   shares and noise, however noisy each model is. It needs two declared relatives and a third model.
 - Its **interval** covers other items and other models. Its standard errors are from each item's influence (delta
   method), plus how much families (or fewer than three families' models) differ beyond that (DerSimonian & Laird 1986),
-  with Student's t. **Minimum detectable effect**: the advantage for which such an interval excludes 0 with a power of 0.80.
+  with Student's t. **Minimum detectable effect**: the advantage for which such an interval excludes 0 with a power of
+  0.80.
 - Where all items have a **paradigm** and there are ten or more, paradigms are the draws of both, of the interval and of
   the bootstrap of contrasts. Items of one paradigm are more alike than others.
 - It is **said** that answers follow own probabilities beyond relatives' only where two intervals are above 0: over the
