@@ -264,7 +264,7 @@ def _text(means: pd.DataFrame, kappas: pd.DataFrame) -> str:
     ]
     totals = kappas[(kappas["method"] == ALL_METHODS) & (kappas["n"] > 0)].to_dict("records")
     lines += [
-        f"- Cohen's kappa is {number(total['mean'])} on average and lies between {number(total['min'])} and "
+        f"- Cohen's kappa is {number(total['mean'])} on average and ranges from {number(total['min'])} to "
         f"{number(total['max'])} (n = {total['n']} model x corpus x method)"
         for total in totals
     ]

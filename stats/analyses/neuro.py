@@ -284,7 +284,7 @@ def _figures(layers: pd.DataFrame) -> tuple[Figure, ...]:
 
 DEFINITIONS = """\
 - **Probe**: logistic regression (L2, C = 1) on the hidden states of each sentence's last token, standardised or as
-  they are, of the whole sentence or without its final mark; the better sentence of a pair is the positive class. Five
+  they are, of the whole sentence or without its final mark. The better sentence of a pair is the positive class. Five
   folds; pairs with a sentence in common stay in one fold, unless plain folds were asked for. The signature says which.
   Layer 0, the embedding, is never chosen.
 - **Chance** of F1 is not 0.50: it is what the control task reaches.

@@ -112,7 +112,8 @@ def page() -> str:
             "Reports write every figure in three formats: PNG (300 dpi), SVG (with text as text) and PDF (with "
             "embedded TrueType fonts). Widths are one (3.5 inches) or two columns (7.2 inches) of a journal; colours "
             "are those of Okabe and Ito. Solid line: no difference; dashed: chance. Each model has its own "
-            "line, mark or panel; no figure shows a mean over models. `captions.json` has a caption for each figure."
+            "line, mark or panel; a mean over models has the lowest and the highest model beside it. `captions.json` "
+            "has a caption for each figure."
         ),
     ]
     for analysis, figures in sections().items():

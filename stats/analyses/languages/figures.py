@@ -109,17 +109,15 @@ def language_figures(
     cells = accuracies[accuracies["value"].notna()]
     models, methods = list(dict.fromkeys(cells["model"])), methods_in_order(list(cells["method"]))[:MOST_METHODS]
     what, n = measured(cells), n_said(cells["n"])
-    every = "" if len(models) == 1 else f" A line a model ({len(models)})."
+    every = "" if len(models) == 1 else f" One line per model ({len(models)})."
     if means["typology"].nunique() > 1:
         shown = means[means["method"].isin(methods)]
+        chance = ", of F1 the mean of probes with exchanged labels" if (shown["method"] == NEURO).any() else ""
         yield Figure(
             name=TYPES,
             caption=(
                 f"Mean {what} of the languages of each morphological type, without English, by method and kind of "
-                f"wrong concept ({n} a language and kind; dashed: chance, of F1 the mean of probes with exchanged "
-                f"labels).{every}"
-                if (shown["method"] == NEURO).any()
-                else f"wrong concept ({n} a language and kind; dashed: chance).{every}"
+                f"wrong concept ({n} a language and kind). Dashed: chance{chance}.{every}"
             ),
             draw=partial(type_panels, shown, methods=methods, value_label=what, chance_f1=_chance_f1(controls)),
         )

@@ -170,7 +170,7 @@ def _kinds_said(contrasts: pd.DataFrame) -> Iterator[str]:
             shown += f", interval above 0 in {(tested['low'] > 0).sum()} of {len(tested)}" if len(tested) else ""
         said.append(f"`{method}` {shown}")
     if said:
-        yield f"Random minus subtle wrong concepts (taxonomic, overlap, co-occurrence): {'; '.join(said)}."
+        yield f"Random minus subtle wrong concepts (taxonomic, overlap, co-occurrence): {'. '.join(said)}."
 
 
 def _signed_median(values: pd.Series[float]) -> str:
