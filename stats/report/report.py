@@ -33,6 +33,7 @@ from pairbank.stats.report.frames import scored_frame
 from pairbank.stats.report.html import page_of_html, shown_in_notebook
 from pairbank.stats.report.item_sets import ids_by_text, item_set_notes
 from pairbank.stats.report.model_order import from_small_to_large
+from pairbank.stats.report.null_models import models_and_nulls, null_models_section
 from pairbank.stats.report.one_place import place_caution
 from pairbank.stats.report.overview import labels_of, layouts_of, overview_section, own_accuracies
 from pairbank.stats.report.page import APPENDIX, FIGURES, FIRST, in_words, pages_of
@@ -270,14 +271,17 @@ def report(
     ]
     parts = on_all_cores(_summarised, frames, more_follows=True)
     summary = pd.concat(parts, ignore_index=True)
+    frames, nulls = models_and_nulls(frames)
+    context = replace(context, nulls=nulls)
+    of_models = summary if not nulls else summary[summary["model"].isin({one.model for one in frames})]
     labels, layouts = labels_of(frames), layouts_of(frames)
-    places = html_as_text(place_caution(summary, layouts, labels)) if analyses else ""
+    places = html_as_text(place_caution(of_models, layouts, labels)) if analyses else ""
     return Report(
         title=title,
         description=description,
         summary=summary,
-        overview=overview_section(summary, frames),
-        phenomena=None if analyses or sections else phenomena_section(own_accuracies(summary, layouts), labels),
+        overview=overview_section(of_models, frames),
+        phenomena=None if analyses or sections else phenomena_section(own_accuracies(of_models, layouts), labels),
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=seed,
         warnings=(*warnings, *pairing, *item_set_notes(frames), *_unpinned(scored)),
@@ -287,6 +291,7 @@ def report(
         sections=(
             *(section_or_note(name, frames, context, options=chosen[name]) for name in analyses),
             *sections,
+            *([null_models_section(frames, nulls)] if nulls else []),
         ),
         labels=labels,
         tables=tuple(scored),
