@@ -57,6 +57,8 @@ class ModelInfo:
     """How the layers were spread over devices, where that was asked for."""
     gguf_file: str = ""
     """The GGUF file the weights came from."""
+    weights: str = ""
+    """`random:SEED` where they are drawn and not trained: a null model. Empty for trained ones."""
     trust_remote_code: bool = False
     """Code from the model's repository was run."""
     device_name: str = ""

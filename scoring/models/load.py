@@ -35,12 +35,15 @@ from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, located
 from pairbank.scoring.models.options import (
     ADDRESS,
     BACKEND_NAME,
+    RANDOM,
     LoadOptions,
     completed,
     name_at,
+    name_of_weights,
+    random_seed,
     reference_of,
     refuse_server_options,
-    with_revision,
+    with_reference,
 )
 from pairbank.scoring.models.placement import (
     QUANTISATIONS,
@@ -157,7 +160,7 @@ def load_model(  # Any: what a back end gives is a Scorer, and may lack the `.mo
             token for the BOS policy, weights missing from the checkpoint, or a package that is not installed.
     """
     reference = reference_of(DEMO if model is None else model)
-    asked, chosen = reference.id, completed(with_revision(options, reference.revision))
+    asked, chosen = reference.id, completed(with_reference(options, reference))
     if model is None and chosen["name"] is not None:
         raise ModelLoadError(
             f"name={chosen['name']!r} only names a model; say which, as the first argument: load_model('demo', name=…)"
@@ -200,11 +203,12 @@ def remembered(
     """
     if not (cache_dir() / KNOWN_MODELS).is_dir():  # then its files need not be read twice
         return None
-    if ADDRESS.match(str(model)) or (BACKEND_NAME.fullmatch(str(model)) and not Path(model).exists()):
-        return None
     with contextlib.suppress(ModelLoadError, TypeError):  # `load_model` says what is wrong
         reference = reference_of(model)
-        chosen = completed(with_revision(options, reference.revision))
+        asked = reference.id
+        if ADDRESS.match(asked) or (BACKEND_NAME.fullmatch(asked) and not Path(asked).exists()):
+            return None
+        chosen = completed(with_reference(options, reference))
         checkpoint = located(reference.id, gguf_file=chosen["gguf_file"], tell=progress)
         facts = _kept(_remembered_at(checkpoint, chosen, anywhere=anywhere))
         return None if facts is None else ModelInfo(**facts)
@@ -241,7 +245,7 @@ def _keep(path: Path | None, facts: dict[str, Any]) -> None:
 def _placed(kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], chosen: LoadOptions) -> _Loaded:
     """Return the model on its device, its tokenizer, and what is known of both."""
     device = device_for(chosen["device"], spread=chosen["device_map"] is not None)
-    model, tokenizer = _from_pretrained(kind, checkpoint, loader, weights_options(device, chosen))
+    model, tokenizer = _from_pretrained(kind, checkpoint, loader, weights_options(device, chosen), chosen["weights"])
     with loading(checkpoint.path, local=True):
         if drop_random_attention(model, checkpoint.name):
             chosen = {**chosen, "attention": FULL}
@@ -259,7 +263,7 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
 
     device_map = chosen["device_map"]
     return ModelInfo(
-        name=chosen["name"] or _name(checkpoint, chosen["revision"]),
+        name=chosen["name"] or name_of_weights(_name(checkpoint, chosen["revision"]), chosen["weights"]),
         model_id=checkpoint.model_id,
         revision=checkpoint.revision or str(getattr(model.config, "_commit_hash", None) or "unknown"),
         architecture=type(model).__name__,
@@ -275,6 +279,7 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
         attention=chosen["attention"] or "",
         device_map="" if device_map is None else str(device_map),
         gguf_file=checkpoint.gguf_file,
+        weights="" if (seed := random_seed(chosen["weights"])) is None else f"{RANDOM}:{seed}",
         trust_remote_code=chosen["trust_remote_code"],
         device_name=device_name(model),
         torch=str(torch.__version__),
@@ -467,7 +472,7 @@ def _check_options(kind: Kind, name: str, chosen: LoadOptions) -> None:
 
 
 def _from_pretrained(
-    kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], weights: dict[str, Any]
+    kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], placement: dict[str, Any], weights: str
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     import transformers
 
@@ -476,11 +481,38 @@ def _from_pretrained(
         check_has_tokenizer(Path(checkpoint.path))
     with loading(checkpoint.path, local=bool(checkpoint.revision)):
         tokenizer = transformers.AutoTokenizer.from_pretrained(checkpoint.path, **loader)
-        model, report = model_class.from_pretrained(checkpoint.path, output_loading_info=True, **loader, **weights)
-    check_weights_used(checkpoint.name, model, report)
+        if (seed := random_seed(weights)) is not None:
+            model = _random(model_class, checkpoint, loader, placement, seed)
+        else:
+            model, report = model_class.from_pretrained(
+                checkpoint.path, output_loading_info=True, **loader, **placement
+            )
+            check_weights_used(checkpoint.name, model, report)
     if kind != "seq2seq" and not tokenizer.is_fast:
         raise ModelLoadError(f"model {checkpoint.path!r} has no fast tokenizer; character offsets need one")
     return model, cast("PreTrainedTokenizerBase", tokenizer)
+
+
+def _random(
+    model_class: Any,  # noqa: ANN401 - a class of transformers
+    checkpoint: Checkpoint,
+    loader: dict[str, Any],
+    placement: dict[str, Any],
+    seed: int,
+) -> PreTrainedModel:
+    """Return the architecture with weights as they are before training, drawn on the CPU in float32."""
+    import torch
+    from transformers import AutoConfig
+
+    config = AutoConfig.from_pretrained(checkpoint.path, **loader)
+    config.dtype = torch.float32
+    options = {"trust_remote_code": loader["trust_remote_code"]}
+    if "attn_implementation" in placement:
+        options["attn_implementation"] = placement["attn_implementation"]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        made = model_class.from_config(config, **options)
+    return cast("PreTrainedModel", made.to(placement["dtype"]))
 
 
 def _max_length(config: PretrainedConfig, wanted: int | None, name: str) -> int | None:

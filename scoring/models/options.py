@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict, cast
 
@@ -40,6 +40,11 @@ class LoadOptions(TypedDict, total=False):
         str | None,
         "4bit (nf4, as Song et al. 2025 for models above 70B) or 8bit, with bitsandbytes. Servers: "
         "recorded in the signature.",
+    ]
+    weights: Annotated[
+        str,
+        "trained, or random (random:SEED) for the architecture with random weights: a null model, which reports show "
+        "apart. The same as random:MODEL as the model.",
     ]
     revision: Annotated[str | None, "Commit, tag or branch on the Hub; becomes part of the name (model@revision)."]
     gguf_file: Annotated[str | None, "GGUF file in the folder or on the Hub; it is dequantised."]
@@ -97,6 +102,7 @@ DEFAULTS: LoadOptions = {
     "dtype": "auto",
     "device_map": None,
     "quantisation": None,
+    "weights": "trained",
     "revision": None,
     "gguf_file": None,
     "bos": "auto",
@@ -122,6 +128,10 @@ SHOWN_COMMIT = 12
 """Characters of a commit in a model's name."""
 
 
+TRAINED, RANDOM = "trained", "random"
+"""Values of the option `weights`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
     """A model as somebody names it."""
@@ -130,6 +140,8 @@ class Reference:
     """`demo`, a folder or file, a Hub id, a server's address, or what a back end loads, `BACKEND:rest`."""
     revision: str | None = None
     """Of a Hub id, where `ID@REVISION` says it."""
+    weights: str = TRAINED
+    """`random` of `random:MODEL`."""
 
 
 BACKEND_NAME = re.compile(r"(?P<name>[a-z][a-z0-9_-]+):(?!//)(?P<rest>.*)", re.DOTALL)
@@ -143,6 +155,8 @@ def reference_of(model: str | Path) -> Reference:
 
     >>> reference_of("allenai/OLMo-2-1124-7B@stage1-step1000-tokens5B").revision, reference_of("demo").revision
     ('stage1-step1000-tokens5B', None)
+    >>> reference_of("random:gpt2")
+    Reference(id='gpt2', revision=None, weights='random')
     >>> reference_of("http://me@host:8000/v1").id
     'http://me@host:8000/v1'
     >>> reference_of("./models/mine@step1000")  # doctest: +ELLIPSIS
@@ -153,6 +167,8 @@ def reference_of(model: str | Path) -> Reference:
         ModelLoadError: a revision of a folder, a file or the demo model, which have none, or an empty one.
     """
     text = str(model)
+    if text.startswith(f"{RANDOM}:"):
+        return replace(reference_of(text.removeprefix(f"{RANDOM}:")), weights=RANDOM)
     before, at, revision = text.rpartition("@")
     if not at or ADDRESS.match(text) or BACKEND_NAME.fullmatch(text) or Path(text).expanduser().exists():
         return Reference(id=text)
@@ -179,12 +195,42 @@ def name_at(name: str, revision: str | None) -> str:
     return f"{name}@{revision[:SHOWN_COMMIT] if is_commit else revision.replace('/', '-')}"
 
 
-def with_revision(options: LoadOptions, revision: str | None) -> LoadOptions:
-    """Return options with the revision that a model's name says.
+def random_seed(weights: str) -> int | None:
+    """Return the seed of random weights; None where they are trained.
+
+    >>> random_seed("trained"), random_seed("random"), random_seed("random:3")
+    (None, 0, 3)
 
     Raises:
-        ModelLoadError: the options say another one.
+        ModelLoadError: another value.
     """
+    kind, _, seed = weights.partition(":")
+    if weights == TRAINED:
+        return None
+    if kind != RANDOM or not (seed.isdecimal() or weights == RANDOM):
+        raise ModelLoadError(f"weights {weights!r} is unknown; expected trained, random or random:SEED")
+    return int(seed or 0)
+
+
+def name_of_weights(name: str, weights: str) -> str:
+    """Return a model's name in tables, which says where its weights are random.
+
+    >>> name_of_weights("gpt2", "trained"), name_of_weights("gpt2", "random"), name_of_weights("gpt2", "random:3")
+    ('gpt2', 'random-gpt2', 'random-gpt2-seed3')
+    """
+    seed = random_seed(weights)
+    return name if seed is None else f"{RANDOM}-{name}{f'-seed{seed}' if seed else ''}"
+
+
+def with_reference(options: LoadOptions, reference: Reference) -> LoadOptions:
+    """Return options with the revision and the weights that a model's name says.
+
+    Raises:
+        ModelLoadError: the options say others.
+    """
+    if reference.weights != TRAINED and options.get("weights", TRAINED) == TRAINED:
+        options = {**options, "weights": reference.weights}
+    revision = reference.revision
     if revision is None:
         return options
     if (other := options.get("revision")) not in (None, revision):
@@ -254,4 +300,8 @@ def completed(options: LoadOptions) -> LoadOptions:
     batch_tokens = given.get("batch_tokens")
     if batch_tokens is not None and batch_tokens < 1:
         raise ModelLoadError(f"batch_tokens {batch_tokens} is out of range; expected at least 1")
+    if random_seed(given.get("weights", TRAINED)) is not None and (
+        lost := [name for name in ("quantisation", "device_map", "gguf_file") if given.get(name) is not None]
+    ):
+        raise ModelLoadError(f"{lost[0]} does not go with random weights, which are drawn in float32; leave it out")
     return {**DEFAULTS, **options}

@@ -44,6 +44,8 @@ class Context:
     """Corpora whose sources give mean ratings and no individual ones."""
     probed: Sequence[pd.DataFrame] = ()
     """Summaries of probes by language and negative type (`pairbank.probe`)."""
+    nulls: Sequence[ScoredFrame] = ()
+    """Tables of models with random weights, which are not among the tables of an analysis."""
 
     def __post_init__(self) -> None:
         if self.seed < 0:

@@ -305,7 +305,7 @@ def _said(one: _Fitted) -> str:
 
 def _known_said(part: pd.DataFrame) -> str:
     """Return what the known faulty items of one corpus change."""
-    most = part.loc[part["difference"].abs().idxmax()]
+    most = part.iloc[int(part["difference"].abs().to_numpy().argmax())]
     return (
         f"**{most['corpus']}** has {plural(int(part['n_known_errors'].max()), 'item')} with a known error (flag "
         f"`{KNOWN_ERROR}`). Without them accuracy changes by at most {number(abs(most['difference']), digits=3)} "

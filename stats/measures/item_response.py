@@ -249,14 +249,19 @@ def _modes(credit: FloatArray, weight: FloatArray, sample: _Distribution) -> tup
     precision = np.linalg.inv(sample.covariance)
     value = np.tile(sample.mean, (len(credit), 1))
     for _ in range(30):
+        information = _information(value @ design, weight, squares) + precision
         chance = special.expit(value @ design)
-        information = (weight * chance * (1 - chance)) @ squares + precision.reshape(-1)
         slope = (weight * (credit - chance)) @ design.T - (value - sample.mean) @ precision
-        step = np.linalg.solve(information.reshape(-1, 2, 2), slope[:, :, None])[:, :, 0]
+        step = np.linalg.solve(information, slope[:, :, None])[:, :, 0]
         value = value + np.clip(step, -1, 1)
         if np.abs(step).max() < 1e-6:
             break
-    return value, np.linalg.inv(information.reshape(-1, 2, 2))
+    return value, np.linalg.inv(_information(value @ design, weight, squares) + precision)
+
+
+def _information(odds: FloatArray, weight: FloatArray, squares: FloatArray) -> FloatArray:
+    chance = special.expit(odds)
+    return ((weight * chance * (1 - chance)) @ squares).reshape(-1, 2, 2)
 
 
 @cache

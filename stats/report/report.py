@@ -37,6 +37,7 @@ from pairbank.stats.report.cautions import (
     unasked,
 )
 from pairbank.stats.report.frames import scored_frame, scored_frames
+from pairbank.stats.report.null_models import models_and_nulls, null_models_section
 from pairbank.stats.report.overview import labels_of, layouts_of, overview_section, own_accuracies, phenomena_section
 from pairbank.stats.report.page import APPENDIX, FIGURES, FIRST, in_words, page_of_html, pages_of, shown_in_notebook
 from pairbank.stats.report.summary import on_all_cores, summarise
@@ -267,14 +268,17 @@ def report(
     frames = scored_frames(scored, ids, for_analyses=bool(given))
     parts = on_all_cores(_summarised, frames, more_follows=True)
     summary = pd.concat(parts, ignore_index=True)
+    frames, nulls = models_and_nulls(frames)
+    context = replace(context, nulls=nulls)
+    of_models = summary if not nulls else summary[summary["model"].isin({one.model for one in frames})]
     labels, layouts = labels_of(frames), layouts_of(frames)
-    places = html_as_text(place_caution(summary, layouts, labels)) if analyses else ""
+    places = html_as_text(place_caution(of_models, layouts, labels)) if analyses else ""
     return Report(
         title=title,
         description=description,
         summary=summary,
-        overview=overview_section(summary, frames),
-        phenomena=None if analyses or sections else phenomena_section(own_accuracies(summary, layouts), labels),
+        overview=overview_section(of_models, frames),
+        phenomena=None if analyses or sections else phenomena_section(own_accuracies(of_models, layouts), labels),
         signatures=tuple(signature_line(table.signature) for table in scored),
         seed=seed,
         warnings=(*warnings, *pairing, *item_set_notes(frames), *_unpinned(scored)),
@@ -284,6 +288,7 @@ def report(
         sections=(
             *(section_or_note(name, frames, context, options=chosen[name]) for name in analyses),
             *sections,
+            *([null_models_section(frames, nulls)] if nulls else []),
         ),
         labels=labels,
         tables=tuple(scored),

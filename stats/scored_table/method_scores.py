@@ -82,6 +82,17 @@ class ScoredFrame:
         """How many items the table has."""
         return len(self.__dict__["_rows"])
 
+    @property
+    def is_null(self) -> bool:
+        """Whether the model's weights are random: a null that models are compared with, and no model of a report.
+
+        >>> import pandas as pd
+        >>> signature = {"model": {"weights": "random:0"}}
+        >>> ScoredFrame(corpus="c", model="m", frame=pd.DataFrame(), layouts=(), signature=signature).is_null
+        True
+        """
+        return bool(self.signature.get("model", {}).get("weights"))
+
 
 def number_column(frame: pd.DataFrame, name: str) -> FloatArray:
     """Return a number column as float64 with NaN for null; all NaN where the table has no such column.

@@ -277,6 +277,14 @@ GOLDEN: Mapping[str, Golden] = {
         items=lambda: [made.sentences("blimp", 60), _rated("li", 24, 1)],
         analyses=("comparisons", "paradigms"),
     ),
+    "items": Golden(
+        title="Items",
+        analyses=("items",),
+        methods=("direct",),
+        items=lambda: [made.sentences("blimp", 60)],
+        models=("north-1b", "south-2b"),
+        checkpoints=(50, 200, 500, 1000, 2000, 4000, 8000),
+    ),
     "prediction": Golden(
         title="How well are words predicted?",
         items=lambda: [made.words("p18", 24, start=0)],

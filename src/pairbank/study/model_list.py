@@ -25,11 +25,15 @@ from pairbank.scoring.models.options import (
     ADDRESS,
     BACKEND_NAME,
     DEFAULTS,
+    RANDOM,
+    TRAINED,
     LoadOptions,
     completed,
     name_at,
+    name_of_weights,
+    random_seed,
     reference_of,
-    with_revision,
+    with_reference,
 )
 from pairbank.scoring.models.placement import Quantisation
 from pairbank.stats.analyses.introspection.model_features import (
@@ -99,7 +103,7 @@ def list_rows() -> list[dict[str, str]]:
 def _listed_choice(name: str, model_id: str, options: Mapping[str, Any], features: ModelFeatures) -> ModelChoice:
     asked = reference_of(model_id)
     own = cast("LoadOptions", {"name": name, **options})
-    return ModelChoice(id=asked.id, options=with_revision(own, asked.revision), features=features)
+    return ModelChoice(id=asked.id, options=with_reference(own, asked), features=features)
 
 
 def _lines(choice: ModelChoice) -> Iterator[str]:
@@ -158,7 +162,8 @@ class ModelChoice:
     def reference(self) -> str:
         """What loads it, with its revision: `ID@REVISION`."""
         revision = self.options.get("revision")
-        return self.id if revision is None else f"{self.id}@{revision}"
+        named = self.id if revision is None else f"{self.id}@{revision}"
+        return named if random_seed(self.options.get("weights", TRAINED)) is None else f"{RANDOM}:{named}"
 
     @property
     def name(self) -> str:
@@ -170,6 +175,9 @@ class ModelChoice:
         if backend := BACKEND_NAME.fullmatch(self.id):
             return backend["rest"] or backend["name"]
         path = Path(self.id).expanduser()
+        return name_of_weights(self._own_name(path), self.options.get("weights", TRAINED))
+
+    def _own_name(self, path: Path) -> str:
         if self.id == DEMO:
             return DEMO_NAME
         if path.is_dir() or (path.suffix == ".gguf" and path.is_file()):
@@ -203,7 +211,7 @@ def choice_of(model: str, options: LoadOptions | None = None) -> ModelChoice:
         ModelLoadError: a revision of what has none, or two different ones.
     """
     asked = reference_of(model)
-    return ModelChoice(id=asked.id, options=with_revision(options or {}, asked.revision))
+    return ModelChoice(id=asked.id, options=with_reference(options or {}, asked))
 
 
 def with_defaults(choice: ModelChoice, options: LoadOptions) -> ModelChoice:
@@ -306,7 +314,7 @@ def _choice(entry: Mapping[str, Any], *, where: str) -> ModelChoice:
         asked = reference_of(named)
         return ModelChoice(
             id=asked.id,
-            options=with_revision(options, asked.revision),
+            options=with_reference(options, asked),
             features=features,
             corpora=tuple(values.get("corpora", ())),
             languages=_tags(values.get("languages", ()), where),

@@ -30,7 +30,7 @@ from pairbank.stats.measures.roc import Strings, auc, labelled_strings, pooled_p
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.scored_table.summary_row import SummaryRow, long_table
-from pairbank.stats.wording import median_and_span, n_items, number, span, value_range, with_interval
+from pairbank.stats.wording import median_and_span, n_items, number, plural, span, value_range, with_interval
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray
@@ -167,19 +167,33 @@ def null_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
 
 
 def _beside_null(rows: pd.DataFrame, null: pd.DataFrame, metric: str) -> str:
-    """Return what word counts give, and how many models are above that (Zou & Donner 2008); "" without them."""
+    """Return what word counts and random weights give, and how many models are above that; "" without them."""
+    is_counts = null["model"] == UNIGRAM
+    said = _beside(rows, null[is_counts], metric, "Word counts alone (unigram null) give")
+    if (random := null[~is_counts]).empty:
+        return said
+    return said + _beside(rows, random, metric, f"Random weights ({plural(random['model'].nunique(), 'model')}) give")
+
+
+def _beside(rows: pd.DataFrame, null: pd.DataFrame, metric: str, lead_in: str) -> str:
+    """Return what a null gives, and how many models are above all of it (Zou & Donner 2008)."""
     known = null[(null["metric"] == metric) & null["value"].notna()]
-    both = rows.merge(known[["corpus", "value", "high"]], on="corpus", suffixes=("", "_null"))
+    strongest = known.sort_values("value", ascending=False, kind="stable").drop_duplicates("corpus")
+    both = rows.merge(strongest[["corpus", "value", "high"]], on="corpus", suffixes=("", "_null"))
     if both.empty:
         return ""
     lead = both["value"] - both["value_null"]
     above = int((lead > np.hypot(both["value"] - both["low"], both["high_null"] - both["value_null"])).sum())
     return (
-        f" Word counts alone (unigram null) give {span(known['value'])}; log P is above that in {above} of {len(both)} "
+        f" {lead_in} {span(known['value'])}; log P is above that in {above} of {len(both)} "
         "(95% intervals of the difference)."
     )
 
 
+NULL_MODELS = """\
+- **null models**: the table `null` also has models with random weights (`random:MODEL`), with their bins of prediction
+  1b in `null_by_bin`. A model is above random weights if it is above the highest of them on the corpus.
+"""
 PLACES = ("model", "corpus")
 LEAST_ITEMS = 20
 """Of a number that a headline counts."""
@@ -306,6 +320,8 @@ def _of_corpus(corpus: str, part: pd.DataFrame, tables: Mapping[str, pd.DataFram
     if sides["value"].notna().any():
         said.append(f"log P of the two strings of a pair correlate at r = {_said(sides)}.")
     said += _said_of_bins(tables["by_bin"].query("corpus == @corpus and subset == ''"))
+    if "null_by_bin" in tables:
+        said += _null_bins(tables["null_by_bin"].query("corpus == @corpus"))
     rated = _direct(_whole(tables["with_people"])).query("corpus == @corpus")
     if rated["value"].notna().any():
         said.append(
@@ -342,6 +358,15 @@ def _said_of_bins(binned: pd.DataFrame) -> list[str]:
     return [
         f"r is lower in the furthest pairs by cosine distance than in the closest for {lower} of {len(ends)} models."
     ]
+
+
+def _null_bins(binned: pd.DataFrame) -> list[str]:
+    """Return in how many models with random weights r falls, too (prediction 1b)."""
+    mine = binned[(binned["group_by"] == "cosine_distance") & binned["value"].notna()]
+    if mine.empty or mine["bin"].nunique() < 2:
+        return []
+    ends = mine.sort_values("bin", kind="stable").groupby("model", sort=False)["value"].agg(["first", "last"])
+    return [f"With random weights it falls in {int((ends['last'] < ends['first']).sum())} of {len(ends)} models."]
 
 
 def _whole(table: pd.DataFrame) -> pd.DataFrame:
@@ -398,17 +423,20 @@ class _Found:
     points: list[pd.DataFrame] = field(default_factory=list)
     pools: dict[_POOL, dict[str, Strings]] = field(default_factory=lambda: defaultdict(dict))
     nulls: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    """Corpus -> rows of the unigram null."""
+    """Corpus -> rows of the unigram null, and of models with random weights."""
+    null_bins: list[dict[str, Any]] = field(default_factory=list)
+    """Bins of models with random weights."""
     without: dict[tuple[str, str], str] = field(default_factory=dict)
     """Corpus -> why its strings cannot be told apart."""
 
 
-def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, filtered: tuple[str, ...] = ()) -> Section:
+def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, filtered: tuple[str, ...] = ()) -> Section:
     """Return correlations of the two strings of a pair, and how well a threshold separates all strings.
 
     Args:
         tables: Scored tables; used are those of whole strings, with the methods that put a number on one string
             (`direct` and its linking functions).
+        context: Has the tables of models with random weights, with which the predictions are compared.
         filtered: Corpora of which only pairs of small edit distance are used (`close_pairs`).
 
     Raises:
@@ -422,6 +450,8 @@ def section(tables: Sequence[ScoredFrame], _context: Context = DEFAULTS, *, filt
         for scored in scored_strings(part):
             place = SummaryRow(method=scored.method, **part.place)
             _add(found, scored, place)
+    for part in map(read_table, close_pairs([one for one in context.nulls if one.corpus in found.nulls], filtered)[0]):
+        _add_null_model(found, part)
     if not found.separated:
         raise BankError(
             f"none of {sorted({t.corpus for t in tables})} has whole strings of both classes scored by `direct` or a "
@@ -442,6 +472,8 @@ def _section(found: _Found, notes: Sequence[str]) -> Section:
         "roc": pd.concat(found.curves, ignore_index=True),
         "distributions": pd.concat(found.histograms, ignore_index=True),
     }
+    if found.null_bins:
+        made["null_by_bin"] = long_table(found.null_bins, BIN_COLUMNS)
     areas = made["separability"].query("metric == 'auc' and group_by == 'all'")
     return Section(
         id="grammaticality",
@@ -450,7 +482,7 @@ def _section(found: _Found, notes: Sequence[str]) -> Section:
         answer=answer(made, found.without),
         main_table="areas",
         main_figure=AREAS,
-        definitions=DEFINITIONS,
+        definitions=DEFINITIONS + (NULL_MODELS if found.null_bins else ""),
         tables={"areas": wide(areas)} | made,
         figures=tuple(string_figures(made, found.points)),
         references=(
@@ -483,6 +515,17 @@ def _add(found: _Found, scored: ScoredStrings, place: SummaryRow) -> None:
         found.histograms.append(_histogram(scored.strings, place))
         if scored.language:
             found.pools[place.model, scored.language, scored.method][place.corpus] = scored.strings
+
+
+def _add_null_model(found: _Found, table: ScoredTable) -> None:
+    """Add what a model with random weights gives of the predictions."""
+    for scored in scored_strings(table):
+        if scored.method == DIRECT and scored.good.size:
+            place = SummaryRow(method=DIRECT, **table.place)
+            sides = replace(place, metric="pearson_sides")
+            rows = [sides.row(pearson(scored.good, scored.bad), n_rows=scored.n_rows), *_with_people(scored, place)]
+            found.nulls[table.corpus] += [*rows, *_separation(scored, place)]
+            found.null_bins += rows_by_bin(scored.pairs, scored.good, scored.bad, sides)
 
 
 def _add_pools(found: _Found, anywhere: SummaryRow) -> None:

@@ -30,6 +30,8 @@ from pairbank.stats.analyses.introspection.figures import (
     scatter_name,
     scatters_of_corpora,
 )
+from pairbank.stats.analyses.introspection.input_only import DEFINITIONS as INPUT_ONLY
+from pairbank.stats.analyses.introspection.input_only import input_only, said_of
 from pairbank.stats.analyses.introspection.model_features import SELF, ModelFeatures, by_model, find_features
 from pairbank.stats.analyses.introspection.model_pairs import LEAST_SHARE, Disagreement, disagreement
 from pairbank.stats.analyses.introspection.tables import SIMILARITY_TABLE, introspection_tables
@@ -304,16 +306,18 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, least
         ]
     shares = pd.concat([by_model(stack, declared[stack.corpus]) for stack in stacks], ignore_index=True)
     chosen = headline_sets(done)
+    control, controls = _input_only(stacks, tables)
     return Section(
         id="introspection",
         title="Introspection: does a model know its own probabilities best?",
-        text=_text(stacks, filters, done, declared),
+        text="\n\n".join((_text(stacks, filters, done, declared), *controls)),
         answer=answer(done),
-        definitions=DEFINITIONS,
+        definitions=DEFINITIONS + (INPUT_ONLY if len(control) else ""),
         tables={
             "answers": answer_table(done),
             "similarity": similarity_table(done),
             "models_and_prompts": shares,
+            **({"input_only": control} if len(control) else {}),
             **introspection_tables(stacks, filters, done, declared),
         },
         main_table="answers",
@@ -328,6 +332,34 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS, *, least
         ),
         references=REFERENCES,
     )
+
+
+def _input_only(stacks: Sequence[DeltaStack], tables: Sequence[ScoredFrame]) -> tuple[pd.DataFrame, list[str]]:
+    """Return the input-only control of each corpus, and a sentence on each: what it gives, or why there is none."""
+    found, said = [], []
+    for stack in stacks:
+        texts: dict[str, tuple[str, str]] = {}
+        for table in tables:
+            if table.corpus == stack.corpus and {"target_good", "target_bad"} <= {*table.frame.columns}:
+                texts |= _texts(table.frame)
+        try:
+            kept = stack.select(np.array([item in texts for item in stack.item_ids], dtype=np.bool_))
+            good, bad = ([texts[item][side] for item in kept.item_ids] for side in (0, 1))
+            found.append(input_only(kept, good, bad))
+            said.append(html_as_text(f"{stack.corpus}: ") + said_of(found[-1]))
+        except BankError as error:
+            said.append(html_as_text(f"{stack.corpus}: no input-only control ({error})."))
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(), said
+
+
+def _texts(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Return both sides of each pair as texts, contexts before them."""
+    known = frame[frame["target_good"].notna() & frame["target_bad"].notna()]
+    sides = []
+    for side in ("good", "bad"):
+        context = known[f"context_{side}"].fillna("") if f"context_{side}" in known.columns else ""
+        sides.append((context + " " + known[f"target_{side}"]).str.strip())
+    return dict(zip(known["item_id"], zip(*sides, strict=True), strict=True))
 
 
 def _people(tables: Sequence[ScoredFrame]) -> dict[str, tuple[float, int]]:

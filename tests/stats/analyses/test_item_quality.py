@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ def tables(n_models: int = 60, *, faulty: int = 0, people: bool = False) -> list
     """Models on 200 items in 20 paradigms, 8 of them reversed; the first `faulty` items are known errors."""
     data = made(np.random.default_rng(7), Design(n_models=n_models, n_paradigms=20, n_each=10, reversed_share=0.04))
     flags = [["known_error"] if nth < faulty else [] for nth in range(200)]
-    facts = {"paradigm": np.repeat([f"p{nth:02d}" for nth in range(20)], 10), "flags": flags}
+    facts: dict[str, Any] = {"paradigm": np.repeat([f"p{nth:02d}" for nth in range(20)], 10), "flags": flags}
     if people:
         facts |= {"human_good": np.where(data.discrimination < 0, 0.0, 2.0), "human_bad": 1.0}
     return [

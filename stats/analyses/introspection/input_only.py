@@ -1,0 +1,219 @@
+"""Do a model's own probabilities predict its answers better than the text alone does? Deltas and texts in, a table out.
+
+The input-only control of Singh, Linzen & Ravfogel 2026 (arXiv 2605.26242): an outsider that sees the two sentences and
+has no model predicts the prompted differences. It is a ridge regression on hashed character n-grams, tested on
+paradigms that it was not trained on. Where it does as well, answers show no access to the model's own probabilities.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from pairbank.errors import BankError
+from pairbank.stats.estimates.ties import varies
+from pairbank.stats.measures.paired_tests import corrected
+from pairbank.stats.wording import number, plural, span
+
+if TYPE_CHECKING:
+    from pairbank.arrays import FloatArray, IntArray
+    from pairbank.stats.scored_table.delta_stack import DeltaStack
+
+LEAST_ITEMS = 100
+"""Of fewer, no text classifier can learn anything."""
+MOST_ITEMS = 1_200
+"""More items are thinned, at equal distances."""
+N_FOLDS = 5
+SIGNIFICANCE, POWER = 0.05, 0.8
+_PENALTIES = np.logspace(-2, 4, 13)
+"""Of the ridge regression, in units of the mean diagonal of the kernel."""
+_N_FEATURES = 2**14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Texts:
+    kernel: FloatArray
+    """Similarity of pairs, shape (items, items)."""
+    folds: IntArray
+    """Of each item; paradigms stay together."""
+
+
+def input_only(stack: DeltaStack, good: Sequence[str], bad: Sequence[str]) -> pd.DataFrame:
+    """Return how well text and own probabilities predict each model's answers, one row per model and prompt.
+
+    Args:
+        stack: Deltas of one corpus.
+        good: Text of each item's better side, in the order of the stack.
+        bad: The worse side's.
+
+    Raises:
+        BankError: Fewer than 100 items that all models answered.
+    """
+    known = ~np.isnan(stack.direct_nats).any(axis=0) & ~np.isnan(stack.meta_nats).any(axis=(0, 1))
+    where = np.flatnonzero(known)
+    if where.size < LEAST_ITEMS:
+        raise BankError(
+            f"{where.size:,} items have texts, direct scores and answers of all models; the input-only control needs "
+            f"{LEAST_ITEMS}"
+        )
+    if where.size > MOST_ITEMS:
+        where = where[np.unique(np.linspace(0, where.size - 1, MOST_ITEMS).round().astype(int))]
+    groups = np.arange(where.size) if stack.clusters is None else stack.clusters[where]
+    names = list(itertools.product(range(len(stack.prompts)), range(len(stack.models))))
+    answers = np.stack([stack.meta_nats[prompt, model, where] for prompt, model in names], axis=1)
+    texts = _texts([good[int(nth)] for nth in where], [bad[int(nth)] for nth in where], groups)
+    predicted = predictions(texts.kernel, answers, texts.folds)
+    rows = []
+    for nth, (prompt, model) in enumerate(names):
+        own = stack.direct_nats[model, where]
+        found = compare_predictors(answers[:, nth], own, predicted[:, nth], texts.folds, groups)
+        rows.append({"corpus": stack.corpus, "model": stack.models[model], "method": stack.prompts[prompt]} | found)
+    table = pd.DataFrame(rows)
+    tested = table["p"].notna().to_numpy(dtype=np.bool_)
+    holm = np.full(len(table), np.nan)
+    holm[tested] = corrected(table["p"][tested].to_numpy(dtype=np.float64)).holm if tested.any() else []
+    table["p_holm"] = holm
+    table["better"] = np.select(
+        [~tested, holm >= SIGNIFICANCE, table["difference"] > 0], ["undefined", "inconclusive", "own"], "text"
+    )
+    return table
+
+
+def predictions(kernel: FloatArray, answers: FloatArray, folds: IntArray) -> FloatArray:
+    """Return what a ridge regression says of items of each fold that was trained on the other folds.
+
+    Its penalty is chosen within the other folds: each of them predicted from the rest.
+
+    Args:
+        kernel: Similarity of items, shape (items, items).
+        answers: What is to be predicted, shape (items, answers).
+        folds: Number of each item's fold, from 0.
+    """
+    names = np.unique(folds)
+    loss = np.zeros((names.size, _PENALTIES.size, answers.shape[1]))
+    for a, b in itertools.combinations(range(names.size), 2):
+        train = ~np.isin(folds, names[[a, b]])
+        for outer, inner in ((a, b), (b, a)):
+            test = folds == names[inner]
+            said = _ridge(kernel, answers, train, test)
+            loss[outer] += ((said - answers[test]) ** 2).sum(axis=1)
+    found = np.empty_like(answers)
+    for outer, name in enumerate(names):
+        test = folds == name
+        best = loss[outer].argmin(axis=0)
+        found[test] = _ridge(kernel, answers, ~test, test)[best, :, np.arange(answers.shape[1])].T
+    return found
+
+
+def compare_predictors(
+    answer: FloatArray, own: FloatArray, text: FloatArray, folds: IntArray, groups: IntArray
+) -> dict[str, Any]:
+    """Return r of answers with own probabilities and with what the text predicts, and their difference with its test.
+
+    All are taken about the means of their folds, for a prediction of a fold knows nothing of its mean. The standard
+    error is that of the summed influences of groups (paradigms), Student's t with groups - 1 degrees of freedom.
+
+    Args:
+        answer: A model's prompted differences.
+        own: Its direct differences.
+        text: Predictions by the text.
+        folds: Number of each item's fold.
+        groups: Number of each item's paradigm, or of the item.
+
+    >>> rng = np.random.default_rng(0)
+    >>> x, folds = rng.normal(size=300), np.arange(300) % 5
+    >>> found = compare_predictors(x + rng.normal(size=300), x, rng.normal(size=300), folds, np.arange(300))
+    >>> bool(found["low"] > 0.4), bool(found["p"] < 1e-6)
+    (True, True)
+    """
+    n, n_groups = answer.size, int(np.unique(groups).size)
+    place = {"n": n, "n_groups": n_groups}
+    if not (varies(answer) and varies(own)):
+        empty = dict.fromkeys(("r_own", "r_text", "difference", "low", "high", "detectable", "p"), np.nan)
+        return place | empty
+    y, x, z = (_standardised(values, folds) for values in (answer, own, text))
+    r_own, r_text = float((y * x).mean()), float((y * z).mean())
+    pull = y * x - r_own * (y**2 + x**2) / 2 - (y * z - r_text * (y**2 + z**2) / 2)
+    sums = np.bincount(np.unique(groups, return_inverse=True)[1], weights=pull)
+    error = float(np.sqrt((sums**2).sum() * n_groups / (n_groups - 1)) / n)
+    difference, t = r_own - r_text, stats.t(n_groups - 1)
+    reach = float(t.ppf(1 - SIGNIFICANCE / 2))
+    return place | {
+        "r_own": r_own,
+        "r_text": r_text,
+        "difference": difference,
+        "low": difference - reach * error,
+        "high": difference + reach * error,
+        "detectable": (reach + float(t.ppf(POWER))) * error,
+        "p": float(2 * t.sf(abs(difference) / error)) if error > 0 else np.nan,
+    }
+
+
+def said_of(table: pd.DataFrame) -> str:
+    """Return the sentence on a corpus."""
+    counts = table["better"].value_counts()
+    own, text, n = int(counts.get("own", 0)), int(counts.get("text", 0)), len(table)
+    return (
+        f"*Input-only control (n = {table['n'].max():,}).* Own probabilities predict answers better than the text "
+        f"alone in {own:,} of {plural(n, 'case')} (model and prompt; Holm, {number(SIGNIFICANCE)}), the text better in "
+        f"{text:,}; the others are inconclusive. r is {span(table['r_own'])} with own probabilities and "
+        f"{span(table['r_text'])} with predictions by the text. Minimum detectable difference (uncorrected): "
+        f"{span(table['detectable'])}."
+    )
+
+
+DEFINITIONS = f"""\
+- **Input-only control** (Singh, Linzen & Ravfogel 2026, arXiv 2605.26242; the regression is ours): a ridge regression
+  predicts a model's prompted differences from the two texts (hashed character 1- to 4-grams, their difference and
+  their sum), in {N_FOLDS} folds of whole paradigms. Its penalty is chosen within the training folds.
+- **r_own**, **r_text**: r of the answers with the model's direct differences and with these predictions, about the
+  means of the folds. **difference**: r_own - r_text with its 95% interval over paradigms (items where there are fewer
+  than ten). **detectable**: difference that one test finds with 80% power.
+- **better**: which predicts better by Holm's p over all models and prompts. If the text does as well, answers show no
+  access to the model's own probabilities. If it does worse, they may still follow a relative's.
+"""
+
+
+def _standardised(values: FloatArray, folds: IntArray) -> FloatArray:
+    """Return values about the means of their folds, with mean square 1."""
+    codes = np.unique(folds, return_inverse=True)[1]
+    means = np.bincount(codes, weights=values) / np.bincount(codes)
+    away = values - means[codes]
+    size = float(np.sqrt((away**2).mean()))
+    return away / size if size > 0 else away
+
+
+def _texts(good: Sequence[str], bad: Sequence[str], groups: IntArray) -> _Texts:
+    from sklearn.feature_extraction.text import HashingVectorizer
+    from sklearn.model_selection import GroupKFold
+
+    hashing = HashingVectorizer(analyzer="char", ngram_range=(1, 4), n_features=_N_FEATURES, norm=None)
+    first, second = hashing.transform(good), hashing.transform(bad)
+    kernel = np.zeros((len(good), len(good)))
+    for part in (first - second, first + second):
+        own = (part @ part.T).toarray()
+        kernel += own / max(float(np.diag(own).mean()), 1e-12)
+    folds = np.empty(len(good), dtype=np.int64)
+    for nth, (_, test) in enumerate(GroupKFold(N_FOLDS).split(good, groups=groups)):
+        folds[test] = nth
+    return _Texts(kernel=kernel, folds=folds)
+
+
+def _ridge(kernel: FloatArray, answers: FloatArray, train: Any, test: Any) -> FloatArray:  # noqa: ANN401 - marks
+    """Return predictions by each penalty, shape (penalties, tested items, answers)."""
+    inner, across = kernel[np.ix_(train, train)], kernel[np.ix_(test, train)]
+    column = inner.mean(axis=0)
+    across = across - column - across.mean(axis=1, keepdims=True) + column.mean()
+    inner = inner - column - column[:, None] + column.mean()
+    values, vectors = np.linalg.eigh(inner)
+    values = np.maximum(values, 0.0)
+    mean = answers[train].mean(axis=0)
+    turned, reached = vectors.T @ (answers[train] - mean), across @ vectors
+    scale = float(values.mean())
+    return np.stack([mean + reached @ (turned / (values + penalty * scale)[:, None]) for penalty in _PENALTIES])
