@@ -10,10 +10,9 @@ import pandas as pd
 
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.estimates.shares import CLUSTERED, WILSON
-from pairbank.stats.measures.group_intervals import wilson_by_group
+from pairbank.stats.measures.accuracy import wilson_by_group
 from pairbank.stats.measures.paired_tests import corrected, gain_test
-from pairbank.stats.scored_table.credit import credits_of
-from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of
 from pairbank.stats.scored_table.scored_table import read_table
 from pairbank.stats.wording import number, plural, span
 

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
 from pairbank.stats.analyses.introspection.input_only import compare_predictors, input_only
-from pairbank.stats.scored_table.delta_stack import DeltaStack
+from pairbank.stats.scored_table.scored_table import DeltaStack
 
 SYLLABLES = ("ba", "de", "ki", "lo", "mu", "na", "pe", "ri", "so", "tu", "va", "ze")
 

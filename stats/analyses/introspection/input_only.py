@@ -17,13 +17,13 @@ import pandas as pd
 from scipy import stats
 
 from pairbank.errors import BankError
-from pairbank.stats.estimates.ties import varies
+from pairbank.stats.estimates.shares import varies
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.wording import number, plural, span
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
-    from pairbank.stats.scored_table.delta_stack import DeltaStack
+    from pairbank.stats.scored_table.scored_table import DeltaStack
 
 LEAST_ITEMS = 100
 """Of fewer, no text classifier can learn anything."""
