@@ -318,7 +318,7 @@ def word_rows(trajectory: Trajectory) -> Iterator[dict[str, Any]]:
             if not rows.size:
                 continue
             mean = mean_of_items(scores.word_nats[rows], clusters=read.paradigms[rows])
-            row = {"run": trajectory.run, "corpus": trajectory.corpus, "method": scores.layout.method}
+            row: dict[str, Any] = {"run": trajectory.run, "corpus": trajectory.corpus, "method": scores.layout.method}
             row |= {"unit": trajectory.unit, "amount": amount, "model": table.model, "n": rows.size}
             row |= {"value": mean.value, "low": mean.low, "high": mean.high}
             if scores is not direct:
@@ -329,7 +329,7 @@ def word_rows(trajectory: Trajectory) -> Iterator[dict[str, Any]]:
 
 def _words_said(words: pd.DataFrame) -> Iterator[str]:
     for (run, corpus), part in words.groupby(_PLACE[:2], sort=False) if len(words) else ():
-        goes = []
+        goes, first, last = list[str](), part.iloc[0], part.iloc[-1]
         for method, rows in part.groupby("method", sort=False):
             first, last = rows.iloc[0], rows.iloc[-1]
             goes.append(f"from {number(first['value'])} to {number(last['value'])} by `{method}`")

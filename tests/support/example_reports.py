@@ -90,8 +90,8 @@ def publish(bank: Path) -> None:
             subprocess.run([sys.executable, "-m", *run], check=True)
             copy_pages(made, REPORTS / name)
             _leave_out_long_pages(REPORTS / name)
-        corpora = sorted(path.name for path in (bank / "scores").iterdir() if path.name not in LEFT_OUT)
-        tables = [open_scored(path) for name in corpora for path in sorted((bank / "scores" / name).glob("*.parquet"))]
+        kept = sorted(path.name for path in (bank / "scores").iterdir() if path.name not in LEFT_OUT)
+        tables = [open_scored(path) for name in kept for path in sorted((bank / "scores" / name).glob("*.parquet"))]
         small = pairbank.write_bank(
             Path(folder) / "bank", scored=tables, title="Published item-level results", texts="redistributable"
         )
