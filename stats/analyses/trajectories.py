@@ -15,16 +15,18 @@ import pandas as pd
 from scipy.stats import binom, rankdata, t
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section, reads
 from pairbank.stats.estimates.paradigms import LEAST_PARADIGMS, draws, standard_error
-from pairbank.stats.estimates.shares import signs
+from pairbank.stats.estimates.shares import mean_of_items, signs
 from pairbank.stats.figures.charts import curves
 from pairbank.stats.figures.shared import file_name, n_said
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.measures.accuracy import wilson_by_group
+from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.scored_table import PARADIGM, read_table
-from pairbank.stats.wording import number, span
+from pairbank.stats.wording import number, span, with_interval
 
 if TYPE_CHECKING:
     from pairbank.arrays import BoolArray, FloatArray, IntArray
@@ -300,6 +302,63 @@ def _onsets(trajectory: Trajectory, mine: FloatArray, paradigms: IntArray, *, al
     }
 
 
+def word_rows(trajectory: Trajectory) -> Iterator[dict[str, Any]]:
+    """Yield the mean log P of next words at every checkpoint by every method, and r of prompts with `direct`."""
+    for amount, table in zip(trajectory.amounts, trajectory.tables, strict=True):
+        read = read_table(table)
+        direct = read.method(DIRECT)
+        if (
+            direct is None
+            or not (words := direct.predicts & (table.frame["task"] == "word_prediction").to_numpy()).any()
+        ):
+            return
+        for scores in read.methods:
+            rows = np.flatnonzero(scores.predicts & words)
+            if not rows.size:
+                continue
+            mean = mean_of_items(scores.word_nats[rows], clusters=read.paradigms[rows])
+            row: dict[str, Any] = {"run": trajectory.run, "corpus": trajectory.corpus, "method": scores.layout.method}
+            row |= {"unit": trajectory.unit, "amount": amount, "model": table.model, "n": rows.size}
+            row |= {"value": mean.value, "low": mean.low, "high": mean.high}
+            if scores is not direct:
+                r = pearson(direct.word_nats[rows], scores.word_nats[rows], clusters=read.paradigms[rows])
+                row |= {"r": r.value, "r_low": r.low, "r_high": r.high}
+            yield row
+
+
+def _words_said(words: pd.DataFrame) -> Iterator[str]:
+    for (run, corpus), part in words.groupby(_PLACE[:2], sort=False) if len(words) else ():
+        goes, first, last = list[str](), part.iloc[0], part.iloc[-1]
+        for method, rows in part.groupby("method", sort=False):
+            first, last = rows.iloc[0], rows.iloc[-1]
+            goes.append(f"from {number(first['value'])} to {number(last['value'])} by `{method}`")
+            if not np.isnan(last.get("r", np.nan)):
+                ends = (with_interval(one, "r", low="r_low", high="r_high") for one in (first, last))
+                goes[-1] += f" (its r with `{DIRECT}` from {' to '.join(ends)})"
+        steps = " to ".join(number(one["amount"], digits=0) for one in (first, last))
+        yield (
+            f"**{run}** on {corpus} ({int(last['n']):,} next words): from {last['unit']} {steps}, mean log P goes "
+            f"{', and '.join(goes)}."
+        )
+
+
+def _word_figures(words: pd.DataFrame) -> Iterator[Figure]:
+    for (run, corpus), part in words.groupby(_PLACE[:2], sort=False) if len(words) else ():
+        yield Figure(
+            name=file_name("trajectories", str(run), str(corpus), "words"),
+            caption=f"Mean log P of the next word by {run} on {corpus} over training ({n_said(part['n'])}); bands are "
+            "95% intervals.",
+            draw=partial(
+                curves,
+                part,
+                x="amount",
+                series="method",
+                x_label=str(part["unit"].iloc[0]),
+                y_label="mean log P (nats)",
+            ),
+        )
+
+
 MOST_CURVES = 8
 """In one figure; of more phenomena, all items and the seven with most items are drawn."""
 
@@ -324,23 +383,29 @@ def section(tables: Sequence[ScoredFrame], context: Context = DEFAULTS) -> Secti
                 curve += curve_rows(run, method, known)
                 onset += onset_rows(run, method, known)
                 left_out += known.n_left_out
-    if not onset:
-        raise BankError("no item has a difference by the same method at every checkpoint of a run")
-    found, when = pd.DataFrame(curve), pd.DataFrame(onset)
-    order = order_table(when, rng=context.rng)
-    said = [_run_said(str(run), str(method), part) for (run, _, method), part in when.groupby(_PLACE, sort=False)]
-    text = "\n\n".join([*said, *_order_said(order), *_left_out_said(left_out), *_paradigms_said(when)])
-    shown = {"onsets": when, "curves": found} | ({"order": order} if len(order) else {})
+    words = pd.DataFrame([row for run in runs for row in word_rows(run)])
+    if not onset and words.empty:
+        raise BankError("no item has a difference, or a next word, by the same method at every checkpoint of a run")
+    found, when, order = pd.DataFrame(curve), pd.DataFrame(onset), pd.DataFrame()
+    said, more = [*_words_said(words)], list[str]()
+    n_words = len(said)
+    if onset:
+        order = order_table(when, rng=context.rng)
+        said += [_run_said(str(run), str(method), part) for (run, _, method), part in when.groupby(_PLACE, sort=False)]
+        more = [*_order_said(order), *_left_out_said(left_out), *_paradigms_said(when)]
+    text = "\n\n".join([*said, *more])
+    shown = {"onsets": when, "curves": found} if onset else {}
+    shown |= ({"order": order} if len(order) else {}) | ({"words": words} if len(words) else {})
     return Section(
         id="trajectories",
         title="What is learnt when",
         text=text,
-        answer=said[0],
-        main_table="onsets",
+        answer="\n\n".join(said[: n_words + 1] if n_words else said[:1]),
+        main_table="onsets" if onset else "words",
         draws=f"{N_PERMUTATIONS:,} permutations of phenomena" if len(order) else "",
         definitions=DEFINITIONS,
         tables=shown,
-        figures=tuple(_figures(found)),
+        figures=(*_word_figures(words), *(_figures(found) if onset else ())),
         references=(
             "Berger 1982, Technometrics 24:295-300: a claim that needs several tests",
             "Wilson 1927, JASA 22:209-212",
@@ -461,6 +526,8 @@ DEFINITIONS = f"""\
 - **onset_over_first**: the same for exact McNemar tests against the first checkpoint. An untrained model need not be
   at one half, because the sides of a pair differ in length and word frequency.
 - **first**, **last**, **mean**: accuracy at the first and last checkpoint, and on average over all.
+- **words**: of items that are next words: mean log-probability of the word (nats) with a 95% interval; **r**: Pearson's
+  r of a prompt's log-probabilities with those of `direct` over the items.
 - **rho_onset**, **rho_mean** (`order`): Spearman's rho of two runs over their phenomena, of onsets (none = last) and of
   mean accuracies, with two-sided permutation tests; `_holm`: corrected for all pairs.
 """

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
+from pairbank.arrays import FloatArray
 from pairbank.cli import app
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
@@ -144,3 +145,53 @@ def test_checkpoints_of_a_folder_are_scored_one_after_the_other(tmp_path: Path) 
     assert [table.model for table in tables] == [f"run@checkpoint-{step}" for step in range(3)]
     wrong = CliRunner().invoke(app, [*asked, "--revisions", "a,b", "--out", str(tmp_path / "out")])
     assert "folders there: checkpoint-0, checkpoint-1, checkpoint-2" in " ".join(wrong.output.replace("│", " ").split())
+
+
+def next_words(name: str, direct: FloatArray, asked: FloatArray) -> ScoredFrame:
+    """Return a table of next words, scored directly and after a question."""
+    frame = pd.DataFrame(
+        {
+            "item_id": [f"w/{n}" for n in range(len(direct))],
+            "corpus": "words",
+            "subset": "all",
+            "language": "en",
+            "task": "word_prediction",
+            "phenomenon": None,
+            "target_bad": None,
+            "flags": [[] for _ in direct],
+            "human_good": np.nan,
+            "human_bad": np.nan,
+            "direct_good": direct,
+            "direct_bad": np.nan,
+            "direct_delta": np.nan,
+            "hf24_lambada_good": asked,
+            "hf24_lambada_bad": np.nan,
+            "hf24_lambada_delta": np.nan,
+            "hf24_lambada_logprobs": [[value] for value in asked],
+        }
+    )
+    asks = MethodLayout(
+        method="hf24_lambada", kind="prediction", presentations=("asked",), options=("target",), correct=()
+    )
+    return ScoredFrame(
+        corpus="words", model=name, frame=frame, layouts=(DIRECT, asks), signature={"model": {"name": name}}
+    )
+
+
+def test_next_words_have_mean_log_probabilities_and_r_with_direct_over_training() -> None:
+    rng = np.random.default_rng(3)
+    tables = []
+    for step, fit in ((10, 0.0), (100, 0.5), (1_000, 1.0)):
+        direct = -rng.exponential(2.0, 80) - (1_000 - step) / 1_000
+        asked = fit * direct - (1 - fit) * rng.exponential(4.0, 80) - 1.0
+        tables.append(next_words(f"run@step-{step}", direct, asked))
+    found = section(tables)
+    words = found.tables["words"].set_index(["method", "amount"])
+    assert words.loc[("direct", 10.0), "value"] == pytest.approx(tables[0].frame["direct_good"].mean())
+    by_hand = np.corrcoef(tables[1].frame["direct_good"], tables[1].frame["hf24_lambada_good"])[0, 1]
+    assert words.loc[("hf24_lambada", 100.0), "r"] == pytest.approx(by_hand)
+    assert words.loc[("hf24_lambada", 1_000.0), "r"] == pytest.approx(1.0)
+    assert words["r"].isna().to_list() == [True, False] * 3
+    assert "80 next words): from step 10 to 1,000, mean log P goes from" in found.text
+    assert found.main_table == "words"
+    assert [figure.name for figure in found.figures] == ["trajectories_run_words_words"]
