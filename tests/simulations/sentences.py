@@ -68,10 +68,10 @@ def compared() -> Iterator[tuple[str, str, Said]]:
         yield said, f"{equal}, {n:,} items", partial(differ, n=n, n_models=n_models)
         yield said, f"{better}, {n:,} items", partial(differ, n=n, n_models=n_models, lead=0.36)
         said = "`comparisons`: k differ beyond their paradigms, 2 to 20 models"
-        nested = {"n_paradigms": n_paradigms, "n_each": n_each, "n_models": n_models}
+        nested = partial(differ_beyond, n_paradigms=n_paradigms, n_each=n_each, n_models=n_models)
         where = f"{n_paradigms} paradigms of {n_each}, on which they vary"
-        yield said, f"{equal}, {where}", partial(differ_beyond, **nested)
-        yield said, f"{better}, {where}", partial(differ_beyond, **nested, lead=0.5)
+        yield said, f"{equal}, {where}", nested
+        yield said, f"{better}, {where}", partial(nested, lead=0.5)
 
 
 def extremes() -> Iterator[tuple[str, str, Said]]:
