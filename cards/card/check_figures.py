@@ -125,7 +125,11 @@ def _invented(cell: str, keys: list[Key]) -> str:
 
 def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any], where: str) -> Iterator[str]:
     expected = [float(known[name]) for name in ("value", "low", "high")]
-    if _numbers(cell) != tuple(None if math.isnan(x) else number(x) for x in expected):
+    # a card of before has no intervals over paradigms
+    over = [float(known.get(name, math.nan)) for name in ("low_paradigms", "high_paradigms")]
+    written = _numbers(cell)
+    right = tuple(None if math.isnan(x) else number(x) for x in (*expected, *over))
+    if written not in (right, (*right[:3], None, None)):
         yield f"{where}: the card says {cell}, the results {_text(expected)}"
     n = re.search(r"\(n = (\d+)\)", cell)
     if (n[1] if n else row.get("n")) != str(int(known["n"])):
@@ -133,17 +137,18 @@ def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any], where: str) ->
 
 
 def _numbers(cell: str) -> tuple[str | None, ...]:
-    """Return value, low and high of a cell as they are written; None where it says that there is none.
+    """Return value, low, high and both ends over paradigms of a cell as written; None where it has none.
 
     Cards of before have -0.00 where others have 0.00.
 
     >>> _numbers("-0.00 [-0.20, 0.10]")
-    ('0.00', '-0.20', '0.10')
+    ('0.00', '-0.20', '0.10', None, None)
     """
     if cell == "undefined" or cell.startswith("undefined ("):
-        return None, None, None
+        return None, None, None, None, None
     cell = re.sub(r"-(0\.00)\b", r"\1", cell)
-    found = re.match(rf"({_NUMBER}) \[(?:({_NUMBER}), ({_NUMBER})|no interval)\](?: \(n = \d+\))?$", cell)
+    over = rf"(?:, paradigms \[({_NUMBER}), ({_NUMBER})\])?"
+    found = re.match(rf"({_NUMBER}) \[(?:({_NUMBER}), ({_NUMBER})|no interval)\]{over}(?: \(n = \d+\))?$", cell)
     return found.groups() if found else (cell,)
 
 

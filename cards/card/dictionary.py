@@ -72,7 +72,7 @@ LIMITATIONS = (
     "A score is of one model version, tokenizer and BOS policy: compare numbers only where their signatures agree.",
     "Minimal pairs test a contrast, not a grammar; automatically generated items can be odd in meaning.",
     "Texts that are public may stand in a model's training data.",
-    "An interval is over items, not over corpora or wordings of a question.",
+    "An interval is over items, or over paradigms where it says so; never over corpora or wordings of a question.",
 )
 BIASES = (
     "Corpora describe the variety that their authors chose, mostly written standard language; worse is worse in it.",

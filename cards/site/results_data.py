@@ -19,6 +19,7 @@ from pairbank.stats.estimates.metrics import HUMAN
 from pairbank.stats.measures.rank_intervals import RankIntervals, mean_rank_intervals, pair_counts, rank_intervals
 from pairbank.stats.report.overview import own_accuracies
 from pairbank.stats.scored_table.scored_table import PARADIGM
+from pairbank.stats.scored_table.summary_row import PARADIGM_DTYPES
 
 if TYPE_CHECKING:
     from pairbank.arrays import FloatArray, IntArray
@@ -45,10 +46,11 @@ def write_results(
         slugs: model's name -> its slugs.
     """
     if summary is None:
-        return {"groupings": ["all"], "methods": [], "board": {}, "people": {}}
+        return {"groupings": ["all"], "methods": [], "board": {}, "people": {}, "nested": False}
     groupings = ["all", *(str(x) for x in summary["group_by"].unique() if x != "all")]
     methods = _in_order([str(x) for x in summary["method"].unique()], corpora)
-    found: dict[str, Any] = {"groupings": groupings, "methods": methods}
+    nested = bool(summary["n_paradigms"].any())
+    found: dict[str, Any] = {"groupings": groupings, "methods": methods, "nested": nested}
     layouts = {name: layout for corpus in corpora.values() for name, layout in corpus.layouts.items()}
     for part, metrics in PARTS.items():
         wanted = summary[summary["metric"].isin(metrics)]
@@ -88,6 +90,8 @@ def _write_rows(path: Path, rows: pd.DataFrame, more: Mapping[str, Any]) -> None
     columns = {name: encoded(pa.array(rows[name], pa.string(), from_pandas=True)) for name in _TEXTS}
     columns |= {name: numbers(rows[name].to_numpy(dtype=np.float64)) for name in ("value", "low", "high")}
     columns |= {name: numbers(rows[name].to_numpy(dtype=np.int64)) for name in ("n", "n_excluded")}
+    if rows["n_paradigms"].any():
+        columns |= {name: numbers(rows[name].to_numpy(dtype=np.dtype(kind))) for name, kind in PARADIGM_DTYPES.items()}
     if "first_option" in rows.columns:
         columns["biased"] = numbers(rows["first_option"].notna().to_numpy(dtype=np.int64))
     ranks = more.get("ranks", {})

@@ -7,6 +7,7 @@ corrected for the number of comparisons of a kind on a corpus.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -148,7 +149,7 @@ def first_table(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _p_cells(values: pd.Series[float]) -> list[str]:
-    return ["" if pd.isna(p) else p_value(p).removeprefix("p ").removeprefix("= ") for p in values]
+    return [p_value(p).removeprefix("p ").removeprefix("= ") if math.isfinite(p) else "" for p in values]
 
 
 def _beyond_said(part: pd.DataFrame) -> str:

@@ -190,16 +190,26 @@ def _besides(summary: pd.DataFrame, *, without: Sequence[str]) -> Iterator[str]:
 
 
 def _draws(own: pd.DataFrame) -> str:
-    """Return what intervals are about, where some are over paradigms; empty where all are over items."""
-    whole = own[own["group_by"] == "all"]
-    nested = whole[whole["n_paradigms"] > 0] if "n_paradigms" in whole.columns else whole.head(0)
-    if nested.empty:
+    """Return what intervals are about: paradigms like these where a corpus has ten or more, else these very ones."""
+    whole = own[(own["group_by"] == "all") & own["low"].notna()]
+    if "n_paradigms" not in whole.columns or whole.empty:
         return ""
-    corpora = " and ".join(dict.fromkeys(nested["corpus"])) if nested["corpus"].nunique() <= 2 else "several corpora"
-    return (
-        f"Intervals of {corpora} ({_counted(nested['n_paradigms'])} paradigms) are for other paradigms like these, "
-        "where that is the wider interval; the summary has both kinds."
-    )
+    nested = whole[whole["n_paradigms"] > 0]
+    few = whole[~whole["corpus"].isin(set(nested["corpus"]))]
+    parts = []
+    if len(nested):
+        parts.append(
+            f"Intervals of {_corpora(nested)} ({_counted(nested['n_paradigms'])} paradigms) are for other paradigms "
+            "like these, where that is the wider interval; the summary has both kinds."
+        )
+    if len(few):
+        parts.append(f"Intervals of {_corpora(few)} are for other items of these paradigms: there are fewer than ten.")
+    return " ".join(parts)
+
+
+def _corpora(rows: pd.DataFrame) -> str:
+    names = list(dict.fromkeys(rows["corpus"]))
+    return " and ".join(names) if len(names) <= 2 else f"{len(names)} corpora"
 
 
 def _counted(numbers: pd.Series[int]) -> str:

@@ -1,5 +1,7 @@
 """Tables for people: in, the long summary; out, wide tables of `0.82 [0.79, 0.85]`, and Markdown.
 
+Where items are of ten paradigms or more, the interval for paradigms like these follows: `, paradigms [0.74, 0.88]`.
+
 A summary may be several summaries put under each other, and may be filtered first (one group_by, one corpus).
 """
 
@@ -12,7 +14,7 @@ import pandas as pd
 
 from pairbank.stats.estimates.metrics import headings
 from pairbank.stats.scored_table.scored_table import MOST_SUBSETS
-from pairbank.stats.wording import number, with_interval
+from pairbank.stats.wording import bounds, number, with_interval
 
 _BESIDE = ("low", "high", "n")
 """What stands beside a value in a CSV file."""
@@ -162,4 +164,7 @@ def _number(estimate: Mapping[Any, Any]) -> str:
         return "undefined"
     if pd.isna(estimate["low"]):
         return f"{number(estimate['value'])} [no interval]"
-    return with_interval(estimate)
+    over = estimate.get("low_paradigms")
+    if over is None or pd.isna(over):
+        return with_interval(estimate)
+    return f"{with_interval(estimate)}, paradigms {bounds(over, estimate['high_paradigms'])}"

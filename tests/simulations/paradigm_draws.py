@@ -43,12 +43,12 @@ def main() -> None:
     print(" | ".join(f"drawn anew {a} x {b}: paradigms" for a, b in NESTED) + " |")  # noqa: T201
     print("| --- | --- |" + " --- |" * 2 * len(NESTED))  # noqa: T201
     for name, heavy in itertools.product(names, (False, True)):
-        cells = [
+        each = [
             coverage(name, a, b, shared=0.5, runs=runs, heavy=heavy, fixed=fixed)
             for fixed in (True, False)
             for a, b in NESTED
         ]
-        shown = [x.items if nth < len(NESTED) else x.paradigms for nth, x in enumerate(cells)]
+        shown = [x.items if nth < len(NESTED) else x.paradigms for nth, x in enumerate(each)]
         values = " | ".join(f"{x:.3f}" for x in shown)
         print(f"| {name} | {'t (3)' if heavy else 'normal'} | {values} |", flush=True)  # noqa: T201
 

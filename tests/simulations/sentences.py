@@ -10,6 +10,7 @@ take some three minutes of one idle core. Sentences on introspection: `introspec
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -43,6 +44,7 @@ def rows() -> Iterator[tuple[str, str, Said]]:
         data = f"{n_paradigms} paradigms of {n_each}; models differ on each, not on the whole"
         draw = partial(differ_beyond, n_paradigms=n_paradigms, n_each=n_each)
         yield "`comparisons`: k differ beyond their paradigms", data, draw
+    yield from compared()
     yield from extremes()
     yield from ranks()
     said = "`associations`: x % of the variance of people's differences is predicted"
@@ -54,6 +56,22 @@ def rows() -> Iterator[tuple[str, str, Said]]:
         said = "`grammaticality`: log P is above word counts (one of k)"
         yield said, f"the same true r, {n:,} pairs", partial(above_null, n=n)
     yield from raters()
+
+
+def compared() -> Iterator[tuple[str, str, Said]]:
+    """Yield differences between 2, 5 and 20 models on 24, 100 and 1,000 items: none, and one model better by 0.10."""
+    for n_models, (n_paradigms, n_each) in itertools.product((2, 5, 20), ((12, 2), (10, 10), (20, 50))):
+        n = n_paradigms * n_each
+        equal = f"{n_models} models that are equally good"
+        better = f"power: one of {n_models} models better by 0.10"
+        said = "`comparisons`: k of m differ on such items, 2 to 20 models"
+        yield said, f"{equal}, {n:,} items", partial(differ, n=n, n_models=n_models)
+        yield said, f"{better}, {n:,} items", partial(differ, n=n, n_models=n_models, lead=0.36)
+        said = "`comparisons`: k differ beyond their paradigms, 2 to 20 models"
+        nested = partial(differ_beyond, n_paradigms=n_paradigms, n_each=n_each, n_models=n_models)
+        where = f"{n_paradigms} paradigms of {n_each}, on which they vary"
+        yield said, f"{equal}, {where}", nested
+        yield said, f"{better}, {where}", partial(nested, lead=0.5)
 
 
 def extremes() -> Iterator[tuple[str, str, Said]]:

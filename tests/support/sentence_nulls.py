@@ -35,9 +35,11 @@ def equal_models(rng: np.random.Generator, *, n: int, n_models: int = 4, rounded
     return made
 
 
-def differ(rng: np.random.Generator, *, n: int, rounded: bool = False) -> bool:
-    """Return whether any two of four equal models are said to differ on such items."""
-    return _any_differ(equal_models(rng, n=n, rounded=rounded))
+def differ(rng: np.random.Generator, *, n: int, rounded: bool = False, n_models: int = 4, lead: float = 0.0) -> bool:
+    """Return whether any two equal models are said to differ on such items; with a `lead`, the first from another."""
+    made = equal_models(rng, n=n, rounded=rounded, n_models=n_models)
+    made[0] += lead
+    return _any_differ(made, first_alone=lead > 0)
 
 
 def in_paradigms(
@@ -55,11 +57,15 @@ def differ_on_paradigms(rng: np.random.Generator, *, n_paradigms: int, n_each: i
     return _any_differ(in_paradigms(rng, n_paradigms=n_paradigms, n_each=n_each)[0])
 
 
-def differ_beyond(rng: np.random.Generator, *, n_paradigms: int, n_each: int) -> bool:
-    """Return whether any two are said to differ beyond their paradigms."""
-    made, paradigm = in_paradigms(rng, n_paradigms=n_paradigms, n_each=n_each)
+def differ_beyond(
+    rng: np.random.Generator, *, n_paradigms: int, n_each: int, n_models: int = 4, lead: float = 0.0
+) -> bool:
+    """Return whether any two are said to differ beyond their paradigms; with a `lead`, the first from another."""
+    made, paradigm = in_paradigms(rng, n_paradigms=n_paradigms, n_each=n_each, n_models=n_models)
+    made[0] += lead
     p = [beyond_clusters_p(_gain(a, b), paradigm) for a, b in combinations(made, 2)]
-    return bool((corrected(p).holm < SIGNIFICANCE).any())
+    holm = corrected(p).holm[: n_models - 1] if lead else corrected(p).holm  # pairs with the first come first
+    return bool((holm < SIGNIFICANCE).any())
 
 
 def misranked(
@@ -141,9 +147,10 @@ def _gain(a: FloatArray, b: FloatArray) -> FloatArray:
     return (np.sign(a) - np.sign(b)) / 2
 
 
-def _any_differ(made: FloatArray) -> bool:
+def _any_differ(made: FloatArray, *, first_alone: bool = False) -> bool:
     p = [gain_test(_gain(a, b)).p_mid for a, b in combinations(made, 2)]
-    return bool((corrected(p).holm < SIGNIFICANCE).any())
+    holm = corrected(p).holm[: len(made) - 1] if first_alone else corrected(p).holm  # pairs with the first come first
+    return bool((holm < SIGNIFICANCE).any())
 
 
 def rate(said: Said, *, runs: int, seed: int = 0) -> float:

@@ -19,12 +19,12 @@ let last = { key: "", rows: [] }; // so that a page of the list does not sort th
 // The rows in the view's order.
 export async function board(site, view) {
   const methods = view.bmethod ? [view.bmethod] : site.results.methods;
-  let rows = await results(site, "board", view.by, methods);
+  let rows = await results(site, "board", view.by, methods, view.draws);
   if (view.task) rows = await ofTask(site, view, rows, methods);
   if (view.within) rows = rows.filter((row) => row.corpus === view.within);
   if (view.group) rows = rows.filter((row) => row.group === view.group);
   if (view.bmodel) rows = rows.filter((row) => row.model === view.bmodel || !row.model);
-  const key = JSON.stringify(["by", "task", "within", "group", "bmodel", "bmethod", "sort"].map((name) => view[name]));
+  const key = JSON.stringify(["by", "task", "within", "group", "bmodel", "bmethod", "draws", "sort"].map((name) => view[name]));
   if (last.key !== key) last = { key, rows: sortedBy(rows, view.sort, KEYS, groupedBy(["corpus", "group"], "accuracy")) };
   return last.rows;
 }
@@ -33,7 +33,7 @@ export async function board(site, view) {
 async function ofTask(site, view, rows, methods) {
   const withIt = new Set(site.corpora.filter((one) => one.tasks.includes(view.task)).map((one) => one.name));
   if (view.by !== "all") return rows.filter((row) => withIt.has(row.corpus));
-  const split = await results(site, "board", "task", methods);
+  const split = await results(site, "board", "task", methods, view.draws);
   const isSplit = new Set(split.map((row) => row.corpus));
   return [
     ...split.filter((row) => row.group === view.task),

@@ -8,7 +8,7 @@ import { FILTERS, HUMAN, MEASURES, ROW_TABS } from "./view.js";
 
 // Field of the view -> what the control is called, in the order of the page.
 const LABELS = {
-  across: "A column is", within: "Corpus", by: "Broken down by", group: "Group", task: "Task", bmethod: "Method", bmodel: "Model",
+  across: "A column is", within: "Corpus", by: "Broken down by", group: "Group", task: "Task", bmethod: "Method", bmodel: "Model", draws: "Intervals for",
   family: "Family", size: "Size", type: "Type", report: "Report",
   corpus: "Corpus", model: "Model", method: "Method", against: "Against model", versus: "Against", measure: "Measure",
   subset: "Subset", phenomenon: "Phenomenon", language: "Language", show: "Which items", q: "Search the text",
@@ -26,8 +26,9 @@ async function choicesOf(bank, view, found) {
   if (view.tab === "reports") return { report: site.reports.map((one) => [one.name, one.name]) };
   const corpora = site.corpora.map((one) => one.name);
   const within = corpora.length > 1 ? all("All corpora", corpora) : [];
-  if (view.tab === "people") return { within };
-  if (view.tab === "leaderboard") return { ...(await listChoices(site, view)), within };
+  const draws = site.results.nested ? [["these paradigms", ""], ["paradigms like these", "paradigms"]] : [];
+  if (view.tab === "people") return { within, draws };
+  if (view.tab === "leaderboard") return { ...(await listChoices(site, view)), within, draws };
   if (view.tab !== "grid") return {};
   const methods = site.results.methods.filter((name) => name !== HUMAN);
   const declared = (name) => [...new Set(site.models.map((one) => one[name] ?? "undeclared"))].sort();
@@ -35,6 +36,7 @@ async function choicesOf(bank, view, found) {
   return {
     across: ["corpus", "method", ...site.results.groupings.slice(1)].map((name) => [words(name), name]),
     within: view.across === "method" ? corpora.map((name) => [name, name]) : within,
+    draws,
     bmethod: view.across === "method" ? [] : methods.map((name) => [name, name]),
     family: declared("family").length > 1 ? all("All families", declared("family")) : [],
     type: declared("type").length > 1 ? all("Any type", declared("type")) : [],

@@ -59,12 +59,12 @@ async function cellsOf(site, view) {
   const unread = unreadOf(site);
   if (view.across === "method") {
     const corpus = view.within || site.corpora[0].name;
-    const rows = await results(site, "board", "all");
+    const rows = await results(site, "board", "all", site.results.methods, view.draws);
     return rows.filter((row) => row.corpus === corpus).map((row) => ({ ...cell(row, row.method), unread: unread(row) })).filter((one) => one.method !== HUMAN);
   }
   const methods = [method, ...(site.results.methods.includes(HUMAN) ? [HUMAN] : [])];
   const by = view.across === "corpus" ? "all" : view.across;
-  const rows = (await results(site, "board", by, methods)).filter(within);
+  const rows = (await results(site, "board", by, methods, view.draws)).filter(within);
   if (view.across === "corpus") return rows.map((row) => ({ ...cell(row, row.corpus), unread: unread(row) }));
   return pooled(rows);
 }

@@ -11,7 +11,7 @@ const NOTE =
 
 // The rows in the view's order.
 export async function correlations(site, view) {
-  const all = await Promise.all(site.results.groupings.map((by) => results(site, "people", by)));
+  const all = await Promise.all(site.results.groupings.map((by) => results(site, "people", by, site.results.methods, view.draws)));
   const rows = all.flat().filter((row) => !view.within || row.corpus === view.within);
   const usual = groupedBy(["corpus", "by", "group"], "pearson");
   return sortedBy(rows, view.sort, ["corpus", "method", "model", "pearson", "spearman", "n"], usual);

@@ -13,7 +13,7 @@ export const TABS = {
   add: "Add a model",
 };
 export const ROW_TABS = ["compare", "versus", "items", "agreement", "download"];
-const BOARD_FIELDS = ["within", "by", "group", "task", "bmodel", "bmethod", "across", "family", "type", "size", "sig"];
+const BOARD_FIELDS = ["within", "by", "group", "task", "bmodel", "bmethod", "across", "draws", "family", "type", "size", "sig"];
 export const SHOWN = ["all", "direct", "any", "wrong", "people"];
 export const MEASURES = { pearson: "Pearson r", kappa: "Cohen’s κ", raw_agreement: "Same choice" };
 export const FILTERS = ["subset", "phenomenon", "language"];
@@ -23,7 +23,7 @@ const LONGEST = 500;
 export const DEFAULTS = {
   tab: "leaderboard", corpus: "", model: "", method: "", versus: "", against: "", subset: "", phenomenon: "", language: "",
   q: "", show: "all", sort: "", page: 1, item: "", cell: "", within: "", by: "all", group: "", task: "",
-  measure: "pearson", bmodel: "", bmethod: "", across: "corpus", family: "", type: "", size: "", report: "", part: "", figure: "", sig: "",
+  measure: "pearson", bmodel: "", bmethod: "", across: "corpus", draws: "", family: "", type: "", size: "", report: "", part: "", figure: "", sig: "",
 };
 
 // The view of a link; keys that are not ours are left alone. A bare address opens the leaderboard.
@@ -76,6 +76,7 @@ export function resolvedBoard(site, view) {
   names.oneOf("within", ["", ...site.corpora.map((one) => one.name)], "");
   names.oneOf("by", site.results.groupings, "all");
   names.oneOf("across", ["corpus", "method", ...site.results.groupings.slice(1)], "corpus");
+  names.oneOf("draws", site.results.nested ? ["", "paradigms"] : [""], "");
   const methods = site.results.methods;
   names.oneOf("bmethod", ["", ...methods], "");
   names.oneOf("bmodel", ["", ...site.models.map((one) => one.name)], "");

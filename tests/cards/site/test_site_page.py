@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pairbank
+from pairbank.errors import BankError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.measures.paired_tests import compare_credits
 from pairbank.stats.report.frames import scored_frame
@@ -225,6 +226,31 @@ def test_a_task_is_limited_to_its_items_where_the_results_are_broken_down_by_tas
     wanted = one[one["metric"] == "accuracy"]["n"].unique().tolist()
     assert [int(x) for x in set(page.page.locator("td.c-n").all_inner_texts())] == wanted
     assert len(items) not in wanted
+
+
+def test_intervals_are_for_these_paradigms_or_for_paradigms_like_these(opened: Open, tmp_path: Path) -> None:
+    scored = pairbank.score(pairbank.load_corpus("starter", limit=1), FakeScorer(name="d"), methods=["direct"])
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    summary = pq.read_table(bank / "results/summary.parquet").to_pandas()
+    [row] = summary[(summary["group_by"] == "all") & (summary["metric"] == "accuracy")].to_dict("records")
+    assert row["n_paradigms"] >= 10
+    texts = {
+        kind: [f"{row[end + kind]:.2f}".removeprefix("0") for end in ("low", "high")] for kind in ("", "_paradigms")
+    }
+    assert texts[""] != texts["_paradigms"]
+    page = opened(bank, "?tab=grid")
+    assert "[{}, {}]".format(*texts[""]) in page.text()
+    page.choose("Intervals for", "paradigms like these")
+    assert "[{}, {}]".format(*texts["_paradigms"]) in page.text()
+    page.go("All results")
+    assert "[{}, {}]".format(*texts["_paradigms"]) in page.text()
+    card = (bank / "README.md").read_text(encoding="utf-8")
+    numbers = [f"{row[name]:.2f}" for name in ("value", "low", "high", "low_paradigms", "high_paradigms")]
+    assert "{} [{}, {}], paradigms [{}, {}]".format(*numbers) in card
+    pairbank.check_bank(bank)
+    (bank / "README.md").write_text(card.replace(f"paradigms [{numbers[3]}", "paradigms [0.01"), encoding="utf-8")
+    with pytest.raises(BankError, match="the card says"):
+        pairbank.check_bank(bank)
 
 
 # --- rows ---
