@@ -99,7 +99,9 @@ def test_the_page_on_studies_has_every_key_and_its_example_runs(
     for table in runpy.run_path(str(ROOT / "docs" / "commands.py"))["study_keys"]().values():
         assert table in page, "docs/studies.md is out of step; run: python docs/commands.py studies"
     monkeypatch.chdir(tmp_path)
-    study, prompts = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    study, prompts, published = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    Path("published.toml").write_text(published)
+    assert [one.profile for one in load_study("published.toml").imports] == ["hu-2024-dgl-sentences", "qfrblimp"]
     Path("my-study.toml").write_text(study.replace("limit = 5", "limit = 1"))
     Path("my-prompts.toml").write_text(prompts)
     Path("my_pairs.csv").write_text("good,bad\nThe dogs bark.,The dogs barks.\nShe saw him.,She saw he.\n")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import gzip
 import http.server
+import json
 import os
 import re
 import subprocess
@@ -98,3 +100,18 @@ def test_pages_fit_the_window_and_ask_no_other_host(
     context.close()
     assert hosts == {"127.0.0.1"}
     assert not broken
+
+
+def test_the_site_of_published_results_is_small_and_holds_texts_that_may_be_redistributed_alone() -> None:
+    site = ROOT / "docs" / "published"
+    assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) < 5_000_000
+    facts = json.loads(gzip.decompress((site / "data" / "site.json.gz").read_bytes()))
+    with_texts = {one["name"]: one["licence"] for one in facts["corpora"] if not one["texts_left_out"]}
+    assert with_texts == {"multiblimp": "cc-by-4.0"}
+    closed = [one["name"] for one in facts["corpora"] if one["name"] not in with_texts]
+    assert len(closed) >= 5
+    for name in closed:
+        files = list((site / "data" / "corpora").glob(f"{name}/**/*.gz"))
+        assert files
+        for file in files:
+            assert b"target_good" not in gzip.decompress(file.read_bytes()), file

@@ -37,7 +37,8 @@ def _difference(stored: str, now: str, file: str) -> list[str]:
 
 
 def test_every_study_and_analysis_has_a_golden_report() -> None:
-    assert set(study_names()) <= set(golden.GOLDEN)
+    # what is imported has its pages in docs/reports, and its numbers in tests/study/test_published_study.py
+    assert {name for name in study_names() if not load_study(name).imports} <= set(golden.GOLDEN)
     used = {name for one in golden.GOLDEN.values() for name in one.analyses}
     used |= {name for study in study_names() for name in load_study(study).analyses}
     assert used == set(ANALYSES)
